@@ -18,6 +18,10 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "scripts"))
+
+from experiments.errors import program  # noqa: E402
+
 SUMS = ("schedules", "crashes", "steps", "switches", "blocks")
 SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) crashes, "
                  r"(?P<steps>\S+) steps, (?P<switches>\S+) switches, (?P<blocks>\S+) blocks",
@@ -31,7 +35,7 @@ def arguments():
     parser.add_argument("--schemes", default="", help="some of them, separated by commas")
     parser.add_argument("--piece", type=int, default=100, help="seeds that one process explores")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
+    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
                         help="the directory of the campaign's file")
     return parser.parse_args()

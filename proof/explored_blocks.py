@@ -15,6 +15,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "scripts"))
+
+from experiments.errors import run_main  # noqa: E402
+
 HEADER = struct.Struct("<8s4Q")  # scripts/block_costs.py
 ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # sim/coverage.h
 FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/device", "logging", "cc",
@@ -81,4 +85,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

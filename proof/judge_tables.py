@@ -19,6 +19,7 @@ import tempfile
 
 import rounds
 import workload_rounds
+from experiments.errors import run_main
 
 try:
     import duckdb
@@ -220,4 +221,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -18,6 +18,10 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "scripts"))
+
+from experiments.errors import program  # noqa: E402
+
 # The flags that a seed draws, unless they are given.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
          "flush", "flush_help", "pwal_ngroup", "ledger", "wal_dir", "checkpoint",
@@ -130,7 +134,7 @@ class Failure:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
                                      allow_abbrev=False)  # --seed is no --seeds
-    parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
+    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     parser.add_argument("--seeds", type=int, default=200, help="that a simpler round is given")
     parser.add_argument("--seconds", type=int, default=30, help="for each simpler value, at most")
     parser.add_argument("--turns-seconds", type=int, default=120, help="for the turns, at most")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from explore import explorable
+from explore import explorable, program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Their operations are weakened where they are called.
@@ -36,7 +36,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--loads", action="store_true", help="the acquiring loads, too")
-    parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
+    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     parser.add_argument("--flags", default="", help="of the explorer: --log=poplar")
     return parser.parse_args()
 

@@ -27,6 +27,8 @@ import pathlib
 import re
 import sys
 
+from experiments.errors import end_with_usage
+
 MOST_LINES = 4000  # of a unit: two cores end at the same time, and g++ stays below 1 GB
 MOST_CHANGED = 8
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
@@ -113,7 +115,8 @@ def packed(sources):
 
 
 def main():
-    if len(sys.argv) < 2:
+    end_with_usage(__doc__)
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__.split("\n\n")[1])
     directory = pathlib.Path(sys.argv[1])
     is_test = sys.argv[2:3] == ["--tests"]

@@ -34,7 +34,7 @@ import struct
 import subprocess
 import sys
 
-from experiments.errors import Refused
+from experiments.errors import Refused, end_with_usage
 
 MAGIC = b"LJBLOCK1"
 TRACE = "<__sanitizer_cov_trace_pc>"
@@ -285,6 +285,7 @@ def write_table(path, out):
 
 
 def main():
+    end_with_usage(__doc__)
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     try:

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+from experiments.errors import run_main
 from experiments.runner import drop_from_page_cache, logjam_of
 
 
@@ -124,4 +125,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -9,10 +9,15 @@ import os
 import pathlib
 import sys
 
+from experiments.errors import end_with_usage
+
 FOLDERS = ["cc", "cli", "engine", "logging", "platform", "proof", "sim", "tests", "workloads"]
 
 
 def main():
+    end_with_usage(__doc__)
+    if len(sys.argv) < 3:
+        sys.exit(__doc__.split("\n\n")[1])
     path, compiler, *flags = sys.argv[1:]
     sources = [str(source) for folder in FOLDERS
                for source in sorted(pathlib.Path(folder).rglob("*.cc"))]

@@ -18,6 +18,7 @@ import time
 import pandas
 
 from experiments.definition import Point
+from experiments.errors import run_main
 from experiments.runner import Runner, drop_from_page_cache, logjam_of
 
 
@@ -90,4 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

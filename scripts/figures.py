@@ -22,11 +22,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
                          sim_commands, store, submit, sweep)
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
-from experiments.errors import Refused  # noqa: E402
+from experiments.errors import BAD_INPUT, STOPPED, Refused, run_main  # noqa: E402
 from experiments.text_tables import (print_checks, print_measured, print_table, say,  # noqa: E402
                                      thrown_away)
 
-BAD_INPUT, STOPPED = 2, 130
 WAL_DIR = str(ROOT / "build" / "wal")
 
 
@@ -385,11 +384,4 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
-    try:
-        sys.exit(main())
-    except Refused as error:
-        print(f"figures.py: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        print("\nstopped; the same command continues from here", file=sys.stderr)
-        sys.exit(STOPPED)
+    run_main(main, stopped="stopped; the same command continues from here")

@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tomllib
 
+from experiments.errors import program, run_main
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
 FITTED = [tenth / 10 for tenth in range(11)]
@@ -170,7 +172,7 @@ def table(groups):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logjam", default=str(ROOT / "build-sim/logjam"))
+    parser.add_argument("--logjam", type=program, default=str(ROOT / "build-sim/logjam"))
     parser.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
     parser.add_argument("--machine", help="only the points of this profile")
     parser.add_argument("--figure", help="only the points of this figure")
@@ -212,4 +214,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -14,6 +14,7 @@ import tempfile
 
 import pandas
 
+from experiments.errors import program
 from experiments.runner import schemes_of
 
 FEW, MANY = 2000, 12000
@@ -75,7 +76,7 @@ def inserts(logjam):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--logjam", type=program, default="build/logjam")
     args = parser.parse_args()
     inserts(args.logjam)
     print()

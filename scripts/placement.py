@@ -10,6 +10,7 @@ import argparse
 import json
 import subprocess
 
+from experiments.errors import run_main
 from experiments.runner import logjam_of
 
 MACHINES = {
@@ -81,4 +82,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

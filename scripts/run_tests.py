@@ -36,6 +36,8 @@ import sys
 import tempfile
 import time
 
+from experiments.errors import end_with_usage, run_main
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # handle_segv=2: a bad access gets the sanitizer's report, whichever handler the tests install.
 # die_after_fork=0: a test that forks may follow one that left threads of a library running, and its
@@ -222,6 +224,7 @@ def report(tests, seconds, logs, files):
 
 
 def main():
+    end_with_usage(__doc__)
     if len(sys.argv) < 2 or len(sys.argv) > 2 and sys.argv[2] not in SANITIZERS:
         sys.exit(__doc__.split("\n\n")[1])
     binaries = [pathlib.Path(path).resolve() for path in sys.argv[1].split(":")]
@@ -262,4 +265,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

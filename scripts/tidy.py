@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 
+from experiments.errors import end_with_usage, run_main
+
 UNITS = "build-tidy"
 CHECKS = {".clang-tidy"}
 
@@ -64,6 +66,7 @@ def changed_since(revision, sources):
 
 
 def main():
+    end_with_usage(__doc__)
     with open("build-clang/compile_commands.json", encoding="utf-8") as file:
         commands = {entry["file"]: entry["arguments"] for entry in json.load(file)
                     if entry["file"] not in os.environ.get("SIMULATED", "").split()}
@@ -88,4 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,5 +1,51 @@
-"""The one exception for what a reader can do wrong: a name, a file, a machine."""
+"""What a reader can do wrong, a name, a file, a machine, and how a script then ends: with a sentence."""
+
+import argparse
+import errno
+import os
+import pathlib
+import sys
+
+BAD_INPUT, MACHINE_FAILED, STOPPED, NOBODY_READS = 2, 3, 130, 141
+# What a command line names, and cannot be used: not the machine's fault.
+NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
+                 errno.ENAMETOOLONG}
 
 
 class Refused(Exception):
-    """The message is one sentence. scripts/figures.py prints it and exits with status 2."""
+    """The message is one sentence. A script prints it and exits with status 2."""
+
+
+def program(path):
+    """For argparse: the path of a program that is there."""
+    if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+        raise argparse.ArgumentTypeError(f"there is no program {path}; `make` and `make sim` build it")
+    return path
+
+
+def end_with_usage(doc):
+    """Ends a script that has no argparse, if --help is asked for, with the usage in its text."""
+    if sys.argv[1:2] in (["--help"], ["-h"]):
+        print(doc)
+        sys.exit(0)
+
+
+def run_main(main, name="", stopped="stopped"):
+    """Ends the process by the status of main(). What is refused, a file that cannot be used, Ctrl-C and a
+    reader of the output that is gone are a status, and at most a sentence."""
+    name = name or pathlib.Path(sys.argv[0]).name
+    try:
+        sys.exit(main())
+    except Refused as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print(f"\n{stopped}", file=sys.stderr)
+        sys.exit(STOPPED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(NOBODY_READS)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{name}: {where}{error.strerror or error}", file=sys.stderr)
+        sys.exit(BAD_INPUT if error.errno in NAMED_WRONGLY else MACHINE_FAILED)

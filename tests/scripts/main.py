@@ -17,6 +17,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent.parent / "scripts"), str(HERE)]
 
+from experiments.errors import end_with_usage  # noqa: E402
+
 
 def name_of(test):
     return f"{type(test).__name__}.{test._testMethodName}"
@@ -78,10 +80,13 @@ def may_have(path, patterns):
 
 
 def main(folder=HERE):
+    end_with_usage(__doc__)
     tests, patterns = [], ["*"]
     for word in sys.argv[1:]:
         if word.startswith("--gtest_filter="):
             patterns = word.partition("=")[2].split(":")
+        elif not word.startswith("--gtest_"):
+            sys.exit(__doc__.split("\n\n")[1])
     for path in sorted(folder.glob("*_test.py")):
         if may_have(path, patterns):
             module = importlib.import_module(path.stem)

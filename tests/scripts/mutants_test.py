@@ -110,8 +110,9 @@ class Mutants(unittest.TestCase):
         for path, text in TREE.items():
             cls.write(path, text)
         cls.git("init", "--quiet")
-        (cls.root / "scripts").mkdir()
-        shutil.copy(ROOT / "scripts/run_tests.py", cls.root / "scripts")
+        for path in ("scripts/run_tests.py", "scripts/experiments/errors.py"):
+            (cls.root / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, cls.root / path)
         cls.commit()
         cls.first = cls.run_mutants("--count=1")
         cls.after_first = cls.session().read_text(encoding="utf-8")

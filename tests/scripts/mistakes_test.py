@@ -1,0 +1,76 @@
+"""Each script says how it is used, and answers a mistake with words and not with a traceback."""
+
+import concurrent.futures
+import errno
+import os
+import subprocess
+import sys
+from unittest import mock
+
+from fixtures import LONGEST_SECONDS, ROOT, InADirectory
+
+from experiments import errors
+
+SCRIPTS = sorted(path for folder in ("scripts", "proof", "tests/scripts", "tests/simulated")
+                 for path in (ROOT / folder).iterdir()
+                 if path.suffix in (".py", ".sh") and os.access(path, os.X_OK)
+                 and path.name not in ("install_deps.sh", "fake_simulator.py"))
+
+
+class Scripts(InADirectory):
+    def ended(self, *words):
+        """Returns how each script ended with these words, in a directory where there is nothing."""
+        def run(path):
+            return subprocess.run([path, *words], cwd=self.directory, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(zip(SCRIPTS, pool.map(run, SCRIPTS)))
+
+    def test_help_is_the_usage(self):
+        self.assertGreater(len(SCRIPTS), 20)
+        for path, done in self.ended("--help"):
+            with self.subTest(path=path):
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("usage:", done.stdout)
+
+    def test_a_mistake_is_no_traceback_and_leaves_nothing(self):
+        for path, done in self.ended("--no_such_flag=1"):
+            with self.subTest(path=path):
+                self.assertNotEqual(done.returncode, 0)
+                self.assertNotIn("Traceback", done.stderr)
+                self.assertTrue(done.stderr.strip())
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_a_program_that_is_not_there_is_named(self):
+        for path, done in self.ended("--logjam=/nowhere/logjam"):
+            with self.subTest(path=path):
+                self.assertNotEqual(done.returncode, 0)
+                self.assertNotIn("Traceback", done.stderr)
+
+
+class Endings(InADirectory):
+    def ending(self, error):
+        """Returns the status and the words of a script whose main() raises this error."""
+        with mock.patch("sys.stderr") as stderr, self.assertRaises(SystemExit) as ended:
+            errors.run_main(mock.Mock(side_effect=error), "x.py", "stopped")
+        words = "".join(call.args[0] for call in stderr.write.call_args_list)
+        return ended.exception.code, words.strip()
+
+    def test_what_ends_a_script_is_a_status_and_a_sentence(self):
+        refused = OSError(errno.EROFS, "Read-only file system", "/usr/share/x.csv")
+        full = OSError(errno.ENOSPC, "No space left on device", "/mnt/x.csv")
+        for error, ending in (
+                (errors.Refused("no"), (2, "x.py: no")),
+                (refused, (2, "x.py: /usr/share/x.csv: Read-only file system")),
+                (full, (3, "x.py: /mnt/x.csv: No space left on device")),
+                (KeyboardInterrupt(), (130, "stopped"))):
+            with self.subTest(error=error):
+                self.assertEqual(self.ending(error), ending)
+
+    def test_a_reader_that_is_gone_is_no_traceback(self):
+        code = ("import sys; sys.path.insert(0, 'scripts'); from experiments.errors import run_main\n"
+                "run_main(lambda: print('x' * 100000, flush=True))")
+        done = subprocess.run(["bash", "-c", '"$0" -c "$1" | true; exit "${PIPESTATUS[0]}"',
+                               sys.executable, code], cwd=ROOT, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (errors.NOBODY_READS, ""))
