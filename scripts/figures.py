@@ -173,41 +173,32 @@ def compare_command(args):
     return compare.print_moved(args)
 
 
-def write_page(folder, entries, total):
-    from experiments import page
-    path = folder / "report" / "index.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page.page(entries, total), encoding="utf-8")
-    say(f"written: {path}")
-
-
 def report_command(args):
     """the report of all results, as REPORT.md and as a page"""
-    from experiments import report_data, plots, report
+    from experiments import page, report_data, plots, report
     folder = pathlib.Path(args.results)
     entries = report_data.collect(folder)
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
     total = report_data.summary(entries)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "REPORT.md"
-    path.write_text(report.markdown(entries, total, folder), encoding="utf-8")
-    say(f"written: {path}")
-    write_page(folder, entries, total)
+    for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
+                       (folder / "report" / "index.html", page.page(entries, total))):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        say(f"written: {path}")
     say(report.summary_lines(total)[0])
     return 0
 
 
 def serve_command(args):
-    """the page in a browser, made anew from the rows"""
-    from experiments import report_data, serve
+    """the page in a browser, made anew from the rows; it writes nothing"""
+    from experiments import page, report_data, serve
     folder = pathlib.Path(args.results)
     if not folder.is_dir():
         raise Refused(f"{folder} is no directory, so it has no rows to show")
     entries = report_data.collect(folder)
-    write_page(folder, entries, report_data.summary(entries))
-    serve.serve(folder, args.port, args.browser)
+    serve.serve(page.page(entries, report_data.summary(entries)), args.port, args.browser)
     return 0
 
 
@@ -298,7 +289,7 @@ def add_other_commands(command):
     made.add_argument("--no-pictures", dest="pictures", action="store_false",
                       help="do not draw the PNGs again")
     made = command("serve", serve_command)
-    made.add_argument("--results", default=str(ROOT / "results"), help="where the report is")
+    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
     made.add_argument("--port", type=int, default=8036, help="on 127.0.0.1; 0: a free one")
     made.add_argument("--no-browser", dest="browser", action="store_false",
                       help="only serve: do not open the browser")

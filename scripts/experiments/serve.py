@@ -1,4 +1,4 @@
-"""Serves the report on this machine, for readers whose browser refuses to open files."""
+"""Serves the page on this machine, for readers whose browser refuses to open files. Nothing is written."""
 
 import functools
 import http.server
@@ -7,32 +7,41 @@ import webbrowser
 from experiments.errors import Refused
 
 
-PAGE = "/report/index.html"
+class OnePage(http.server.BaseHTTPRequestHandler):
+    """Answers with the page, and knows nothing else."""
 
+    def __init__(self, page, *of_the_server):
+        self._page = page
+        super().__init__(*of_the_server)
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+    def do_HEAD(self):
+        here = self.path.partition("?")[0] == "/"
+        self.send_response(200 if here else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(self._page)) if here else "0")
+        self.end_headers()
+        return here
+
     def do_GET(self):
-        if self.path == "/":
-            self.path = PAGE
-        super().do_GET()
+        if self.do_HEAD():
+            self.wfile.write(self._page)
 
     def log_message(self, *_):
         pass
 
 
-def server(folder, port):
-    """Returns an HTTP server of the files in `folder`, on 127.0.0.1 only; port 0 takes a
-    free one."""
-    handler = functools.partial(Quiet, directory=str(folder))
+def server(page, port):
+    """Returns an HTTP server of this page (a text), on 127.0.0.1 only; port 0 takes a free one."""
+    handler = functools.partial(OnePage, page.encode())
     try:
         return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except (OSError, OverflowError) as error:
         raise Refused(f"port {port} cannot be used: {error}; --port=0 takes a free one") from error
 
 
-def serve(folder, port, browser):
+def serve(page, port, browser):
     """Serves until Ctrl-C."""
-    with server(folder, port) as one:
+    with server(page, port) as one:
         address = f"http://127.0.0.1:{one.server_port}/"
         print(f"{address} (Ctrl-C ends it)", flush=True)
         if browser:

@@ -121,9 +121,7 @@ class Page(InADirectory):
             self.document()
 
     def test_the_server_gives_the_same_page_on_this_machine_only(self):
-        (self.directory / "report").mkdir()
-        self.path.rename(self.directory / "report" / "index.html")
-        with serve.server(self.directory, 0) as one:
+        with serve.server(self.text, 0) as one:
             threading.Thread(target=one.serve_forever, daemon=True).start()
             self.addCleanup(one.shutdown)
             self.assertEqual(one.server_address[0], "127.0.0.1")
@@ -155,9 +153,9 @@ class PlainFile(InADirectory):
         self.assertNotRegex(data, r":(NaN|-?Infinity)|[\[,](NaN|-?Infinity)")
 
     def test_the_server_refuses_a_port_that_cannot_be_used(self):
-        with serve.server(".", 0) as one:
+        with serve.server("", 0) as one:
             with self.assertRaisesRegex(serve.Refused, "--port=0 takes a free one"):
-                serve.server(".", one.server_port)
+                serve.server("", one.server_port)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import urllib.error
 import urllib.request
 from unittest import mock
 
@@ -270,7 +271,7 @@ class Command(InADirectory):
                 self.assertIn(name, text)
                 self.assertIn(f'"{name}"', page)
 
-    def test_serve_shows_the_page_of_the_rows_without_a_report_before(self):
+    def test_serve_shows_the_page_of_the_rows_and_writes_nothing(self):
         words = ["serve", f"--results={self.directory}", "--no-browser", "--port=0"]
         # A shell's job in the background ignores SIGINT, and so does all that it starts.
         with subprocess.Popen(
@@ -281,9 +282,12 @@ class Command(InADirectory):
                 self.assertRegex(said, r"^http://127.0.0.1:[0-9]+/ ")
                 with urllib.request.urlopen(said.split()[0], timeout=60) as answer:
                     self.assertIn("P5", answer.read().decode())
+                with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
+                    urllib.request.urlopen(said.split()[0] + "REPORT.md", timeout=60)
             finally:
                 server.send_signal(signal.SIGINT)
             self.assertEqual(server.wait(60), 0)
+        self.assertEqual(list(self.directory.iterdir()), [])
 
     def test_serve_refuses_a_directory_that_is_not_there(self):
         missing = self.directory / "missing"
