@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
                          sim_commands, store, submit, sweep)
+from experiments.alone import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 from experiments.errors import BAD_INPUT, STOPPED, Refused, run_main  # noqa: E402
 from experiments.text_tables import (print_checks, print_measured, print_table, say,  # noqa: E402
@@ -75,6 +76,7 @@ def runners(args, results, beside_results):
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(alone(pathlib.Path(args.wal_dir, "logjam-figures")))
         yield [(stack.enter_context(
                     runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries)), rows)
                for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]
@@ -97,7 +99,7 @@ def run_command(args):
     if args.submit:
         return submit_results(args, experiments)
     begun, well = time.monotonic(), True
-    with runners(args, args.results, args.beside_results) as made:
+    with contextlib.ExitStack() as held, runners(args, args.results, args.beside_results) as made:
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -107,6 +109,7 @@ def run_command(args):
             pairs = []
             for one, results in made:
                 path = pathlib.Path(results) / experiment.id.lower() / f"{args.size}.csv"
+                held.enter_context(alone(path))
                 rows = store.Store(path)
                 if args.fresh:
                     rows.remove()
@@ -212,7 +215,9 @@ def sweep_command(args):
                          logjam, skip_refused=True):
             print_table(analysis.Measured(experiment, store.Store(args.out).rows))
         return 0
-    with runners(args, args.out, args.beside_out) as made:
+    with contextlib.ExitStack() as held, runners(args, args.out, args.beside_out) as made:
+        for _, path in made:
+            held.enter_context(alone(path))
         pairs = [(one, store.Store(path)) for one, path in made]
         for _, rows in pairs:
             if args.fresh:

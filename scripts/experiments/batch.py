@@ -19,6 +19,7 @@ import shutil
 import socket
 
 from experiments import store
+from experiments.alone import alone
 from experiments.definition import Point
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner
@@ -192,7 +193,10 @@ class Batch:
     def merge(self):
         """Adds all rows to the CSV; returns it, and what logjam refused: a dict of points' names
         to sentences."""
-        rows = store.Store(self.plan["csv"])
+        with alone(self.plan["csv"]):
+            return self._merge_into(store.Store(self.plan["csv"]))
+
+    def _merge_into(self, rows):
         results = self._results()
         measured = [(index, found) for index, found in enumerate(results) if "row" in found]
         self._refuse_a_mixture([found for _, found in measured])

@@ -1,8 +1,10 @@
 """The commands of figures.py that are about simulated machines."""
 
+import contextlib
 import time
 
 from experiments import analysis, round_loop, runner, sensitivity, sim_runner, store, validation
+from experiments.alone import alone
 from experiments.arguments import chosen, csv_of, draw, native_csv_of, profile_of, read
 from experiments.errors import Refused
 from experiments.text_tables import print_lines, print_measured, say
@@ -14,6 +16,13 @@ def run(args, experiments):
         if getattr(args, name):
             raise Refused(f"--{name} does not go with a simulated machine"
                           + (": --seeds=N makes N rounds" if name == "rounds" else ""))
+    with contextlib.ExitStack() as held:
+        for experiment in experiments:
+            held.enter_context(alone(csv_of(args, experiment)))
+        return _run_alone(args, experiments)
+
+
+def _run_alone(args, experiments):
     logjam, begun, well, work = sim_runner.logjam_of(args.logjam), time.monotonic(), True, []
     for experiment in experiments:
         size, rows = experiment.form(args.size, simulated=True), store.Store(
@@ -51,7 +60,7 @@ def vary_constants(args):
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         folder = sensitivity.folder_of(args.results, experiment, machine.name)
         progress = round_loop.Progress(0)
-        with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+        with alone(folder), sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
             try:
                 refused = sensitivity.run(
                     experiment, points, sensitivity.variants(machine, args.constants), folder, made,

@@ -8,7 +8,6 @@ GNU parallel: one task at a time on each host, in the foreground; the merging is
 """
 
 import contextlib
-import fcntl
 import os
 import pathlib
 import shlex
@@ -19,6 +18,7 @@ import time
 
 from experiments import batch as batches
 from experiments import round_loop, store
+from experiments.alone import alone
 from experiments.errors import Refused
 
 SLURM, PARALLEL = "slurm", "parallel"
@@ -193,18 +193,6 @@ def _to_slurm(made, missing, options):
           f"in {made.logs}/merge.log")
 
 
-@contextlib.contextmanager
-def _alone(folder):
-    """Lets one GNU parallel at a time work for a batch. It inherits the locked file, and keeps the
-    lock if this process is killed."""
-    with open(folder / "parallel.lock", "w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Refused(f"{folder}: another parallel is running it") from error
-        yield file.fileno()
-
-
 def _to_hosts(made, missing, hosts):
     if not os.path.isfile(hosts):
         listed = made.folder / "hosts"
@@ -216,7 +204,8 @@ def _to_hosts(made, missing, hosts):
     line = ["parallel", "--sshloginfile", hosts, "--jobs", "1", "--retries",
             str(RETRIES), "--joblog", str(made.logs / f"parallel-{time.time_ns()}.log"), task]
     log = made.logs / "parallel.log"
-    with _alone(made.folder) as lock, open(log, "a", encoding="utf-8") as said:
+    # GNU parallel inherits the locked file, and keeps the lock if this process is killed.
+    with alone(made.folder / "parallel") as lock, open(log, "a", encoding="utf-8") as said:
         running = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=said, stderr=said, text=True,
                                    pass_fds=[lock], env={"PARALLEL_SSH": SSH, **os.environ})
         try:

@@ -11,6 +11,7 @@ import unittest
 from fixtures import FIGURES, ROOT, InADirectory
 
 import figures
+from experiments.alone import alone
 
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
 SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify",
@@ -49,6 +50,24 @@ class Figures(InADirectory):
         keys = {(row["round"], row["axis_log"], row["axis_threads"]) for row in rows}
         self.assertEqual((len(rows), len(keys)), (12, 12))
         self.assertEqual([path.name for path in self.directory.iterdir()], ["x.csv"])
+
+    def test_one_sweep_at_a_time_works_on_a_file_and_in_a_directory(self):
+        other = self.directory / "other"
+        for place, words in ((self.directory / "x.csv", [f"--wal_dir={other}"]),
+                             (self.directory / "logjam-figures", [f"--out={other}/y.csv"])):
+            with self.subTest(place=place), alone(place):
+                done = self.sweep(*SWEEP, *words, *SHORT, check=False)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assertIn(f"{place} is in use by another process", done.stderr)
+        self.assertEqual(list(self.directory.rglob("*.csv")), [])
+
+    def test_a_place_where_nothing_can_be_written_is_named(self):
+        for words in ([f"--out={ROOT}/README.md/x.csv"], [f"--wal_dir={ROOT}/README.md/wal"],
+                      ["--out=/proc/x.csv"]):
+            with self.subTest(words=words):
+                done = self.sweep(*SWEEP, *words, *SHORT, check=False)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assertIn("nothing can be written at", done.stderr)
 
     def test_what_logjam_refuses_is_left_out_and_said(self):
         done = self.sweep("log=centr,scm", "rounds=1", "--tries=1", *SHORT)

@@ -1,0 +1,43 @@
+"""One process at a time works on a file of rows, on a directory of logs, or for a batch."""
+
+import contextlib
+import fcntl
+import os
+
+from experiments.errors import Refused
+
+
+def _is_still(file, path):
+    """Returns whether the open file is the one of this name: the process that held it before removes
+    it."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Holds PATH.lock, and gives its file descriptor; makes the directory for it. Raises Refused if
+    another process holds it, or if nothing can be written there. A killed process holds it no
+    longer."""
+    lock = f"{path}.lock"
+    try:
+        os.makedirs(os.path.dirname(lock) or ".", exist_ok=True)
+        while True:
+            file = open(lock, "w", encoding="utf-8")
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_still(file, lock):
+                break
+            file.close()
+    except BlockingIOError as error:
+        raise Refused(f"{path} is in use by another process: wait for its end, or name another "
+                      "place") from error
+    except OSError as error:
+        raise Refused(f"nothing can be written at {error.filename or lock}: {error.strerror}; name "
+                      "another place") from error
+    with file:
+        try:
+            yield file.fileno()
+        finally:
+            os.unlink(lock)
