@@ -27,6 +27,14 @@ from experiments.errors import BAD_INPUT, STOPPED, Refused, run_main  # noqa: E4
 from experiments.text_tables import (print_checks, print_measured, print_table, say,  # noqa: E402
                                      thrown_away)
 
+SWEEP = """A grid of runs: each combination of the axes' values, in rounds. An axis is a flag of logjam:
+
+  threads=1,2,4                     three values
+  flush=txns:8,us:500 flush=us:50   two values: an axis that comes again is not split at commas
+  log=every                         all schemes, each on the device that it needs
+  rounds=5                          no axis, but how often each combination is run (3)
+
+What all runs have goes after --. Combinations that logjam refuses are left out."""
 WAL_DIR = str(ROOT / "build" / "wal")
 
 
@@ -303,6 +311,8 @@ def add_other_commands(command):
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
     made = command("sweep", sweep_command,
+                   prog="scripts/sweep.sh", description=SWEEP,
+                   formatter_class=argparse.RawDescriptionHelpFormatter,
                    usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")
     made.add_argument("axes", nargs="+", metavar="NAME=VALUE,...")
     made.add_argument("--out", required=True, help="the CSV file")
@@ -324,8 +334,8 @@ def arguments():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, function, **more):
-        made = commands.add_parser(name, help=function.__doc__, **more)
-        made.set_defaults(function=function)
+        made = commands.add_parser(name, help=function.__doc__, allow_abbrev=False, **more)
+        made.set_defaults(function=function, parser=made)
         return made
 
     listed = command("list", list_command)
@@ -363,12 +373,25 @@ def arguments():
     return parser
 
 
+def take(args, word):
+    """Takes a word that argparse does not know: one more axis or id, after options."""
+    listed = next((name for name in ("axes", "ids") if name in args), None)
+    if not word.startswith("-") and listed:
+        getattr(args, listed).append(word)
+    elif args.command == "sweep":
+        sweep.refuse_option(word, args.parser.format_help().split())
+    else:
+        args.parser.error(f"unrecognized arguments: {word}")
+
+
 def main():
     words, flags = sys.argv[1:], []
     if "--" in words:  # argparse would take what follows for axes
         place = words.index("--")
         words, flags = words[:place], words[place + 1:]
-    args = arguments().parse_args(words)
+    args, others = arguments().parse_known_args(words)
+    for word in others:
+        take(args, word)
     if flags and args.command != "sweep":
         raise Refused("only a sweep takes flags of logjam after `--`")
     args.flags = flags
@@ -380,4 +403,4 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
-    run_main(main, stopped="stopped; the same command continues from here")
+    run_main(main, "sweep.sh" if sys.argv[1:2] == ["sweep"] else "", stopped="stopped; the same command continues from here")

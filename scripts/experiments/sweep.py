@@ -3,15 +3,22 @@
     scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
 
 Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device it
-needs. A point that logjam refuses is left out, and the refusal is printed.
+needs. An axis that comes again has one value more, and commas belong to its values:
+`flush=txns:8,us:500 flush=us:50`. A point that logjam refuses is left out, and the refusal is
+printed.
 """
 
+import difflib
+import re
 import shlex
 
 from experiments.definition import Experiment
 from experiments.doubts import MOST_FULL_PCT
 from experiments.errors import Refused
 from experiments.store import axes_of
+
+
+SETTINGS = ("rounds",)  # words without dashes that are no axes
 
 
 def of_rows(rows):
@@ -38,33 +45,58 @@ def flags_of(words):
     return flags
 
 
+def refuse_option(word, options):
+    """Refuses a word with dashes that is none of the options of sweep.sh, and says what to write."""
+    name, equals, value = word.lstrip("-").partition("=")
+    if name in SETTINGS:
+        raise Refused(f"{word}: write {name}={value if equals else 'N'}, without dashes")
+    near = difflib.get_close_matches(f"--{name}", options, 1, 0.85)
+    if near:
+        raise Refused(f"sweep.sh has no option --{name}; did you mean {near[0]}?")
+    raise Refused(f"sweep.sh has no option --{name}: write {name}={value or 'VALUE,...'} to sweep over it; "
+                  f"what all points have goes after -- (-- --{name}{equals}{value})")
+
+
+def values_of(words):
+    """Maps the names in `words` (NAME=VALUE,VALUE,...) to the texts that were given for each."""
+    given = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        if not re.fullmatch(r"\w+", name) or not values:
+            raise Refused(f"{word} is not an axis: NAME=VALUE,VALUE,... is")
+        given.setdefault(name, []).append(values)
+    return given
+
+
+def split_axes(words):
+    """Maps the axes whose text was split at its commas to their values."""
+    return {name: texts[0].split(",") for name, texts in values_of(words).items()
+            if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
+
+
 def sweep(words, flags, command="run"):
     """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
     points). `rounds=N` is not an axis but how often every point runs."""
-    axes, rounds = {}, 3
-    for word in words:
-        name, equals, values = word.partition("=")
-        if not equals or not name or not values:
-            raise Refused(f"{word} is not an axis: NAME=VALUE,VALUE,... is")
-        if name in axes:
-            raise Refused(f"{name} is an axis twice")
-        if name == "rounds":
-            if not values.isdigit() or int(values) == 0:
-                raise Refused(f"rounds={values} is not a number of rounds")
-            rounds = int(values)
-        else:
-            axes[name] = "every" if values == "every" else values.split(",")
+    given = values_of(words)
+    for name in SETTINGS:
+        if len(given.get(name, [])) > 1:
+            raise Refused(f"{name} is given twice")
+    rounds = given.pop("rounds", ["3"])[0]
+    if not re.fullmatch("[0-9]+", rounds) or int(rounds) == 0:
+        raise Refused(f"rounds={rounds} is not a number of rounds")
+    axes = {name: "every" if texts == ["every"] else
+            texts[0].split(",") if len(texts) == 1 else texts for name, texts in given.items()}
     if not axes:
         raise Refused("a sweep needs at least one axis, NAME=VALUE,VALUE,...")
-    given = flags_of(flags)
-    both = sorted(set(axes) & set(given))
+    of_all = flags_of(flags)
+    both = sorted(set(axes) & set(of_all))
     if both:
         raise Refused(f"--{both[0]} is an axis and a flag of all points")
     said = " ".join([*words, *(["--", *flags] if flags else [])])
     return Experiment({
         "id": "sweep", "title": "A sweep", "claim": shlex.quote(said),
-        "grid": [{"command": command, "axes": axes, "flags": given}],
-        "full": {"rounds": rounds, "seconds": 0},
+        "grid": [{"command": command, "axes": axes, "flags": of_all}],
+        "full": {"rounds": int(rounds), "seconds": 0},
         "table": {"columns": ["tps", "commit_p50_us", "commit_p99_us", "log_mb_s"] if command == "run"
                   else ["inserts_s", "mb_s", "ns_insert"],
                   "if_above": {"offered_s": 0, "backlog": 0, "pipeline_full_pct": MOST_FULL_PCT}},

@@ -90,6 +90,28 @@ class Figures(InADirectory):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_options_that_are_nearly_right_are_answered_with_what_to_write(self):
+        for words, answer in ((["--rounds=5"], "--rounds=5: write rounds=5, without dashes"),
+                              (["--rounds", "5"], "--rounds: write rounds=N, without dashes"),
+                              (["--threads=1,2"], "write threads=1,2 to sweep over it"),
+                              (["--log=centr"], "after -- (-- --log=centr)"),
+                              (["--waldir=x"], "did you mean --wal_dir?")):
+            with self.subTest(words=words):
+                done = self.sweep("workload=ycsb", *words, *SHORT, check=False)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assertIn("sweep.sh: ", done.stderr)
+                self.assertIn(answer, done.stderr)
+
+    def test_the_usage_of_a_sweep_is_that_of_sweep_sh(self):
+        for words in (["--help"], ["log=centr"], []):
+            done = self.run_figures("sweep", *words, check=False)
+            self.assertRegex(done.stdout + done.stderr, r"^usage: scripts/sweep.sh --out=FILE")
+            self.assertNotIn("figures.py", done.stdout + done.stderr)
+
+    def test_axes_may_stand_among_the_options(self):
+        self.sweep("log=centr", "--tries=1", "threads=1,2", "rounds=1", *SHORT)
+        self.assertEqual(len(rows_of(self.directory / "x.csv")), 2)
+
     def test_a_sweep_compared_with_itself_has_not_moved(self):
         self.sweep(*SWEEP, *SHORT)
         done = self.run_figures("compare", self.directory / "x.csv", self.directory / "x.csv")
