@@ -20,11 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
-                         sim_commands, store, submit, sweep)
+                         sim_commands, store, submit, sweep, sweep_command)
 from experiments.alone import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
-from experiments.errors import BAD_INPUT, STOPPED, Refused, run_main  # noqa: E402
-from experiments.text_tables import (print_checks, print_measured, print_table, say,  # noqa: E402
+from experiments.errors import STOPPED, Refused, run_main  # noqa: E402
+from experiments.text_tables import (print_checks, print_measured, say,  # noqa: E402
                                      thrown_away)
 
 SWEEP = """A grid of runs: each combination of the axes' values, in rounds. An axis is a flag of logjam:
@@ -77,26 +77,6 @@ def list_command(args):
     return 0
 
 
-@contextlib.contextmanager
-def runners(args, results, beside_results):
-    """Gives (Runner, where its rows go) of each binary that runs the points: one, or two with
-    --beside."""
-    if bool(args.beside) != bool(beside_results):
-        raise Refused("--beside, another binary, goes together with where its rows go")
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(alone(pathlib.Path(args.wal_dir, "logjam-figures")))
-        yield [(stack.enter_context(
-                    runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries)), rows)
-               for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]
-
-
-def jobs_of(points, rounds, pairs):
-    """Returns the jobs that one of the (runner, store) pairs has not done yet."""
-    jobs = {(number, point.index): (number, point) for _, rows in pairs
-            for number, point in round_loop.jobs_left(points, rounds, rows)}
-    return [jobs[key] for key in sorted(jobs)]
-
-
 def run_command(args):
     """measure results; continues where it was stopped"""
     experiments = chosen(args)
@@ -107,7 +87,7 @@ def run_command(args):
     if args.submit:
         return submit_results(args, experiments)
     begun, well = time.monotonic(), True
-    with contextlib.ExitStack() as held, runners(args, args.results, args.beside_results) as made:
+    with contextlib.ExitStack() as held, runner.runners(args, args.results, args.beside_results) as made:
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -123,7 +103,7 @@ def run_command(args):
                     rows.remove()
                 pairs.append((one, rows))
             points = experiment.points(args.size, schemes)
-            work.append((experiment, pairs, jobs_of(points, args.rounds or size.rounds, pairs)))
+            work.append((experiment, pairs, round_loop.jobs_of(points, args.rounds or size.rounds, pairs)))
         progress = round_loop.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
             round_loop.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
@@ -213,35 +193,9 @@ def serve_command(args):
     return 0
 
 
-def sweep_command(args):
+def sweep_here(args):
     """a grid of your own: scripts/sweep.sh"""
-    experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
-    if args.submit:
-        logjam = runner.logjam_of(args.logjam)
-        points = experiment.points("full", lambda: runner.schemes_of(logjam))
-        if submit.submit(args, experiment, points, experiment.sizes["full"].rounds, args.out,
-                         logjam, skip_refused=True):
-            print_table(analysis.Measured(experiment, store.Store(args.out).rows))
-        return 0
-    with contextlib.ExitStack() as held, runners(args, args.out, args.beside_out) as made:
-        for _, path in made:
-            held.enter_context(alone(path))
-        pairs = [(one, store.Store(path)) for one, path in made]
-        for _, rows in pairs:
-            if args.fresh:
-                rows.remove()
-        one, rows = pairs[0]
-        points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
-        jobs = jobs_of(points, experiment.sizes["full"].rounds, pairs)
-        progress = round_loop.Progress(len(jobs))
-        refused = round_loop.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
-        progress.end()
-        for name, why in refused.items():
-            say(f"left out: {name}: {why}")
-        if rows.rows:
-            print_table(analysis.Measured(experiment, rows.rows))
-        say(f"{len(rows.rows)} rows in {args.out}{thrown_away(one.thrown_away)}")
-    return 0 if rows.rows else BAD_INPUT
+    return sweep_command.run(args)
 
 
 def task_command(args):
@@ -310,7 +264,7 @@ def add_other_commands(command):
     made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
-    made = command("sweep", sweep_command,
+    made = command("sweep", sweep_here,
                    prog="scripts/sweep.sh", description=SWEEP,
                    formatter_class=argparse.RawDescriptionHelpFormatter,
                    usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")

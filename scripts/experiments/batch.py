@@ -110,7 +110,7 @@ class Batch:
             except PointRefused as error:
                 if not plan["skip_refused"]:
                     raise
-                made["refused"] = str(error)
+                made["refused"] = error.reason
         _write(self._path(index), made)
         print(f"{self.name_of(index)}: done on {host}", flush=True)
 

@@ -49,6 +49,13 @@ def jobs_left(points, rounds, store):
             if store.key(point, number) not in done]
 
 
+def jobs_of(points, rounds, pairs):
+    """Returns the jobs that one of the (runner, store) pairs has not done yet."""
+    jobs = {(number, point.index): (number, point) for _, rows in pairs
+            for number, point in jobs_left(points, rounds, rows)}
+    return [jobs[key] for key in sorted(jobs)]
+
+
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
     dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything. A round
@@ -71,6 +78,6 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
             except PointRefused as error:
                 if not skip_refused:
                     raise
-                refused[point.name] = str(error)
+                refused[point.name] = error.reason
                 break
     return refused

@@ -6,6 +6,7 @@ write must not disturb the disk. Both go at the end; those that a killed runner 
 start.
 """
 
+import contextlib
 import csv
 import dataclasses
 import datetime
@@ -19,16 +20,21 @@ import subprocess
 import tempfile
 
 from experiments import idle_watch
+from experiments.alone import alone
 from experiments.definition import CONFIG, text
-from experiments.errors import Refused
+from experiments.errors import BAD_INPUT, Refused
 
-BAD_INPUT = 2  # logjam's exit status for what it refuses
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
 
 
 class PointRefused(Refused):
-    """logjam itself refused the point's flags."""
+    """logjam itself refused the point's flags. `reason` is its sentence alone, without the command
+    line."""
+
+    def __init__(self, said, reason=""):
+        super().__init__(said)
+        self.reason = reason or said
 
 
 @dataclasses.dataclass
@@ -76,6 +82,11 @@ def _own_directory(folder):
 def _read_rows(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def _sentence(said):
+    """Returns logjam's refusal: the last of the lines that it wrote."""
+    return said[-1].removeprefix("logjam: ") if said else "it does not say why"
 
 
 def _files(folders):
@@ -174,6 +185,20 @@ class Runner:
                               check=False)
         return done.returncode, (done.stderr.strip() or done.stdout.strip()).splitlines()
 
+    def _line(self, command, flags):
+        # --flagfile first: flags after it on the command line override it.
+        ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
+        return [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
+
+    def refusal(self, point):
+        """Returns why logjam refuses the flags of this point, or "". Nothing is loaded: a --csv that
+        cannot be written is what logjam refuses last."""
+        nowhere = "{dir}/nowhere/row.csv"
+        status, why = self._ended(self._line(point.command, {
+            "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))
+        reason = _sentence(why)
+        return "" if status != BAD_INPUT or self._filled(nowhere) in reason else reason
+
     def _call(self, command, flags):
         flags.setdefault("wal_dir", "{dir}")
         if command in ("run", "micro"):
@@ -184,13 +209,23 @@ class Runner:
         written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
         for path in written:
             path.unlink(missing_ok=True)
-        # --flagfile first: flags after it on the command line override it.
-        ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
-        line = [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
+        line = self._line(command, flags)
         status, why = self._ended(line)
         if status != 0:
             said = f"{' '.join(line)} ended with status {status}: {why[-1] if why else ''}"
-            raise PointRefused(said) if status == BAD_INPUT else Refused(said)
+            raise PointRefused(said, _sentence(why)) if status == BAD_INPUT else Refused(said)
         row = _read_rows(written[0])[0]
         return Outcome({name: self._emptied(value) for name, value in row.items()},
                        {path.stem: _read_rows(path) for path in written[1:] if path.exists()})
+
+
+@contextlib.contextmanager
+def runners(args, results, beside_results):
+    """Gives (Runner, where its rows go) of each binary that runs the points: one, or two with
+    --beside."""
+    if bool(args.beside) != bool(beside_results):
+        raise Refused("--beside, another binary, goes together with where its rows go")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(alone(pathlib.Path(args.wal_dir, "logjam-figures")))
+        yield [(stack.enter_context(Runner(logjam_of(program), args.wal_dir, args.tries)), rows)
+               for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]

@@ -119,7 +119,7 @@ def run_jobs(name, jobs, made, progress, skip_refused=False):
                 except PointRefused as error:
                     if not skip_refused:
                         raise
-                    refused.append((job, str(error)))
+                    refused.append((job, error.reason))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for runner in made:

@@ -17,7 +17,7 @@ import sys
 import time
 
 from experiments import batch as batches
-from experiments import round_loop, store
+from experiments import refusals, round_loop, store
 from experiments.alone import alone
 from experiments.errors import Refused
 
@@ -111,8 +111,9 @@ def merge(made):
         print(f"{made.folder} is merged: its {len(made.jobs)} jobs are in {made.plan['csv']}")
         return
     rows, refused = made.merge()
-    for name, why in refused.items():
-        print(f"left out: {name}: {why}")
+    points = {made.point(index).name: made.point(index) for index in range(len(made.jobs))}
+    for line in refusals.lines(list(points.values()), refused):
+        print(line)
     print(f"{made.plan['name']}: the rows of {len(made.jobs)} jobs are merged, {rows.path} has "
           f"{len(rows.rows)} rows")
 

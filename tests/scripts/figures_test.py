@@ -71,7 +71,7 @@ class Figures(InADirectory):
 
     def test_what_logjam_refuses_is_left_out_and_said(self):
         done = self.sweep("log=centr,scm", "rounds=1", "--tries=1", *SHORT)
-        self.assertIn("left out: log=scm", done.stdout)
+        self.assertRegex(done.stdout, "^left out 1: log=scm: --log=scm [^\n]*needs --device=nvm")
         self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
 
     def test_every_scheme_can_be_an_axis(self):

@@ -1,0 +1,71 @@
+"""What logjam refuses of a sweep, found before it waits for an idle machine or runs anything.
+
+Most of what is refused is a combination that makes no sense, and is left out. A value that no
+combination takes, for a reason that is about no other flag, is a mistake and refuses the sweep. So does
+a text with commas that can be one value as well as several.
+"""
+
+import concurrent.futures
+import dataclasses
+import re
+
+from experiments import idle_watch
+from experiments.errors import Refused
+
+MOST_SAID = 3
+LONGEST_LIST = 5  # --tpcc_mix=45,43,4,4,4
+
+
+def checked(runner, points, split):
+    """Returns the points that logjam takes, and why it refuses the others: a dict of their names to
+    sentences. `split` maps the axes that were split at commas to their values."""
+    with concurrent.futures.ThreadPoolExecutor(idle_watch.cores()) as pool:
+        why = list(pool.map(runner.refusal, points))
+    refused = {point.name: reason for point, reason in zip(points, why) if reason}
+    taken = [point for point in points if point.name not in refused]
+    for axis, values in split.items():
+        _refuse_one_value(runner, taken or points, axis, values)
+    for axis, value in dict.fromkeys(item for point in points for item in point.axes.items()):
+        reasons = {refused.get(point.name, "") for point in points if point.axes.get(axis) == value}
+        if all(reason and set(re.findall(r"--(\w+)", reason)) <= {axis} for reason in reasons):
+            raise Refused(f"{axis}={value}: {min(reasons)}")
+    if not taken:
+        said = lines(points, refused)
+        raise Refused("nothing is left to run; " + "; ".join(said[:MOST_SAID])
+                      + (f"; and {len(said) - MOST_SAID} more" if len(said) > MOST_SAID else ""))
+    return taken, refused
+
+
+def _refuse_one_value(runner, points, axis, values):
+    """Refuses values of which some, with the commas between them, are one value to logjam wherever a
+    single one is taken. (Where a flag has no effect, logjam may take any text.)"""
+    runs = [values[at:at + length] for length in range(min(len(values), LONGEST_LIST), 1, -1)
+            for at in range(len(values) - length + 1)]
+    for joined in dict.fromkeys(map(",".join, [values, *runs])):
+        others = {}  # a point for each combination of the other axes
+        for point in points:
+            flags = {**point.flags, axis: joined}
+            others.setdefault(tuple(flags.items()), dataclasses.replace(point, flags=flags))
+        if not any(map(runner.refusal, others.values())):
+            several = " ".join(f"{axis}={value}" for value in joined.split(","))
+            raise Refused(f"{axis}={joined} is one value or several: for several, write {several}; for one, "
+                          "give the axis again with its other values, or write it after --")
+
+
+def lines(points, refused):
+    """Returns a line for each reason: how many of the points, which, why."""
+    by_reason = {}
+    for point in points:
+        if point.name in refused:
+            by_reason.setdefault(refused[point.name], []).append(point)
+    return [f"left out {len(of)}: {_described(of, points)}{why}" for why, of in by_reason.items()]
+
+
+def _described(some, points):
+    """Returns the axes of which these points have not all values."""
+    words = []
+    for axis in points[0].axes:
+        values = list(dict.fromkeys(point.axes.get(axis, "") for point in some))
+        if len(values) < len({point.axes.get(axis, "") for point in points}):
+            words.append(f"{axis}={','.join(values)}")
+    return " ".join(words) + ": " if words else ""
