@@ -24,8 +24,7 @@ from experiments import (analysis, batch, definition, round_loop, runner,  # noq
 from experiments.alone import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 from experiments.errors import STOPPED, Refused, run_main  # noqa: E402
-from experiments.text_tables import (print_checks, print_measured, say,  # noqa: E402
-                                     thrown_away)
+from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
 
 SWEEP = """A grid of runs: each combination of the axes' values, in rounds. An axis is a flag of logjam:
 
@@ -113,7 +112,7 @@ def run_command(args):
             if args.plot:
                 draw(args, experiment)
         say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s"
-            + thrown_away(sum(one.thrown_away for one, _ in made)))
+            + runner.disturbed([one for one, _ in made]))
     return 0 if well or not args.check else 1
 
 

@@ -60,12 +60,14 @@ def unusual(switches, of_other_rounds):
     return switches > 4 * statistics.median(of_other_rounds) + 500
 
 
-def wait_until_idle():
+def wait_until_idle(tell):
     """Waits until others leave the cores alone, but not for ever: the run itself notices
-    them, too."""
+    them, too. Says so by `tell`."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()
         time.sleep(PROBE_SECONDS)
-        if watch.others() <= MOST_OF_OTHERS:
+        others = watch.others()
+        if others <= MOST_OF_OTHERS:
             return
+        tell(f"waiting for idle cores: others use {100 * others:.0f} %", passing=True)

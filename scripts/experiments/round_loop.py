@@ -10,6 +10,9 @@ import time
 from experiments.runner import PointRefused
 
 
+EVERY_SECONDS = 30
+
+
 class Progress:
     """Says how far a run is and how long it will still take: on one line of a terminal, else in a
     line every half a minute."""
@@ -17,7 +20,7 @@ class Progress:
     def __init__(self, total):
         self.total, self.done, self.begun = total, 0, time.monotonic()
         self._terminal = sys.stderr.isatty()
-        self._last = self.begun
+        self._last, self._waited, self._line = self.begun, None, ""
 
     def step(self, what):
         """Says what is about to run. Called before each run."""
@@ -26,14 +29,30 @@ class Progress:
         if self.done:
             seconds = (now - self.begun) / self.done * (self.total - self.done)
             left = f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"
-        line = f"{self.done + 1} of {self.total}{left}: {what}"
+        self._line = f"{self.done + 1} of {self.total}{left}: {what}"
         if self._terminal:
-            sys.stderr.write(f"\r\033[K{line[:160]}")
-            sys.stderr.flush()
-        elif now - self._last >= 30:
+            self._write(self._line[:160])
+        elif now - self._last >= EVERY_SECONDS:
             self._last = now
-            print(line, file=sys.stderr, flush=True)
+            print(self._line, file=sys.stderr, flush=True)
         self.done += 1
+
+    def tell(self, words, passing=False):
+        """Says what happens meanwhile, in a line of its own. What is passing stands behind the line on
+        a terminal, and elsewhere it is said every half a minute."""
+        now = time.monotonic()
+        if self._terminal and passing:
+            self._write(f"{self._line[:100]}: {words}")
+        elif self._terminal:
+            self._write(f"{words}\n{self._line[:160]}")
+        elif not passing or self._waited is None or now - self._waited >= EVERY_SECONDS:
+            self._waited = now if passing else self._waited
+            print(words, file=sys.stderr, flush=True)
+
+    @staticmethod
+    def _write(words):
+        sys.stderr.write(f"\r\033[K{words}")
+        sys.stderr.flush()
 
     def end(self):
         if self._terminal:
@@ -60,6 +79,8 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
     dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything. A round
     that would not end within `budget` seconds is not begun, except the first."""
+    for runner, _ in pairs:
+        runner.tell = progress.tell
     refused, begun, first, last = {}, time.monotonic(), jobs[0][0] if jobs else 1, None
     for number, point in jobs:
         if number != last and last is not None and budget:

@@ -23,6 +23,7 @@ from experiments import idle_watch
 from experiments.alone import alone
 from experiments.definition import CONFIG, text
 from experiments.errors import BAD_INPUT, Refused
+from experiments.text_tables import thrown_away
 
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
@@ -113,7 +114,8 @@ class Runner:
         self._cores = cores or idle_watch.cores()
         with open(logjam, "rb") as file:
             self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-        self.thrown_away = 0
+        self.thrown_away = self.kept_disturbed = 0
+        self.tell = lambda words, passing=False: None  # how it says why nothing seems to go on
         self._switches = {}
         self._disk = _own_directory(wal_dir)
         self._memory = _own_directory("/dev/shm" if os.access("/dev/shm", os.W_OK) else wal_dir)
@@ -131,7 +133,7 @@ class Runner:
         thrown_away = 0
         while True:
             if self.tries > 1:
-                idle_watch.wait_until_idle()
+                idle_watch.wait_until_idle(self.tell)
             began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
             watch = idle_watch.Watch()
             outcome = self._run_once(point)
@@ -141,8 +143,12 @@ class Runner:
             if alone or thrown_away + 1 >= self.tries:
                 break
             thrown_away += 1
+            why = (f"others used {100 * others:.0f} % of the cores" if others > idle_watch.MOST_OF_OTHERS
+                   else "it was interrupted far more often than in other rounds")
+            self.tell(f"thrown away, {why}; try {thrown_away + 1} of {self.tries}: {point.name}")
         if alone:
             earlier.append(switches)
+        self.kept_disturbed += not alone
         self.thrown_away += thrown_away
         outcome.row = {"began": began, "thrown_away": str(thrown_away), "others_pct": f"{100 * others:.1f}",
                        "disturbed": str(not alone).lower(),
@@ -217,6 +223,13 @@ class Runner:
         row = _read_rows(written[0])[0]
         return Outcome({name: self._emptied(value) for name, value in row.items()},
                        {path.stem: _read_rows(path) for path in written[1:] if path.exists()})
+
+
+def disturbed(made):
+    """Returns the end of a sentence on the disturbed runs of these Runners; "" if there were none."""
+    kept = sum(one.kept_disturbed for one in made)
+    return thrown_away(sum(one.thrown_away for one in made)) + (
+        f"; {kept} disturbed runs were kept after --tries={made[0].tries}" if kept else "")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import tempfile
 
 from experiments import analysis, refusals, round_loop, runner, store, submit, sweep
 from experiments.alone import alone
-from experiments.text_tables import print_table, say, thrown_away
+from experiments.text_tables import print_table, say
 
 
 def run(args):
@@ -52,5 +52,5 @@ def _run_here(args, experiment, pairs):
         say(line)
     if rows.rows:
         print_table(analysis.Measured(experiment, rows.rows))
-    say(f"{len(rows.rows)} rows in {args.out}{thrown_away(one.thrown_away)}")
+    say(f"{len(rows.rows)} rows in {args.out}{runner.disturbed([one for one, _ in pairs])}")
     return 0 if rows.rows else runner.BAD_INPUT

@@ -1,11 +1,15 @@
-"""The runner, with the real program."""
+"""The runner, with the real program, and what it says of others on the cores."""
 
+import io
 import os
 import pathlib
+import sys
 import unittest
+from unittest import mock
 
+from experiments import idle_watch, round_loop
 from experiments.definition import Point
-from experiments.runner import Runner, logjam_of
+from experiments.runner import Outcome, Runner, disturbed, logjam_of
 from fixtures import InADirectory
 
 WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "threads": 1, "seconds": 60,
@@ -33,3 +37,65 @@ class TheRunner(InADirectory):
             runner.run(Point(0, {}, "run", {**WRITE, "transactions": 10}))
             self.assertTrue(list(self.directory.rglob("stream-*")))
         self.assertEqual(list(pathlib.Path(self.directory).iterdir()), [])
+
+
+class Machine:
+    """Stands for idle_watch.Watch: others take these shares of the cores, one after the other."""
+
+    def __init__(self, *shares):
+        self._shares = list(shares)
+
+    def __call__(self):
+        return self
+
+    def others(self):
+        return self._shares.pop(0)
+
+    def switches(self):
+        return 0
+
+
+class Others(InADirectory):
+    def run_among(self, *shares, tries=3):
+        """Returns what a run on this Machine said, and what is said of it in the end."""
+        told = []
+        with mock.patch.object(idle_watch, "Watch", Machine(*shares)), \
+                mock.patch.object(idle_watch.time, "sleep"), \
+                Runner(sys.executable, self.directory, tries) as runner:
+            runner.tell = lambda words, passing=False: told.append(words)
+            runner._run_once = lambda point: Outcome({}, {})
+            runner.run(Point(0, {"log": "centr"}, "run", {}))
+            return told, disturbed([runner])
+
+    def test_a_wait_and_a_second_try_are_said(self):
+        told, after = self.run_among(0.63, 0, 0.4, 0, 0)
+        self.assertEqual(told, ["waiting for idle cores: others use 63 %",
+                                "thrown away, others used 40 % of the cores; try 2 of 3: log=centr"])
+        self.assertIn("1 more were thrown away", after)
+        self.assertNotIn("kept", after)
+
+    def test_what_is_kept_though_it_was_disturbed_is_counted(self):
+        told, after = self.run_among(0, 0.4, 0, 0.5, tries=2)
+        self.assertEqual(len(told), 1)
+        self.assertIn("1 disturbed runs were kept after --tries=2", after)
+        self.assertEqual(self.run_among(0.9, tries=1)[0], [])
+
+    def test_a_log_file_has_each_second_try_and_not_each_look(self):
+        with mock.patch("sys.stderr", io.StringIO()) as stderr, \
+                mock.patch.object(round_loop.time, "monotonic", lambda: 100.0):
+            progress = round_loop.Progress(1)
+            for _ in range(9):
+                progress.tell("waiting", passing=True)
+            progress.tell("thrown away")
+            progress.tell("thrown away")
+        self.assertEqual(stderr.getvalue().splitlines(), ["waiting", "thrown away", "thrown away"])
+
+    def test_a_terminal_has_one_line_of_what_passes(self):
+        with mock.patch("sys.stderr", io.StringIO()) as stderr:
+            stderr.isatty = lambda: True
+            progress = round_loop.Progress(1)
+            progress.step("round 1")
+            progress.tell("waiting", passing=True)
+            progress.tell("thrown away")
+        self.assertEqual(stderr.getvalue().replace("\r\033[K", "|"),
+                         "|1 of 1: round 1|1 of 1: round 1: waiting|thrown away\n1 of 1: round 1")
