@@ -22,7 +22,7 @@ from experiments import store
 from experiments.alone import alone
 from experiments.definition import Point
 from experiments.errors import Refused
-from experiments.runner import Outcome, PointRefused, Runner
+from experiments.runner import Outcome, PointRefused, Runner, refuse_without_effect
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
 OF_PLAN = ("name", "csv", "binary", "wal_dir", "tries", "skip_refused", "jobs")
@@ -106,6 +106,8 @@ class Batch:
         with Runner(logjam, str(wal_dir), plan["tries"]) as runner:
             try:
                 outcome = runner.run(self.point(index))
+                if plan["skip_refused"]:
+                    refuse_without_effect(self.point(index), outcome.row)
                 made.update(row=outcome.row, extras=outcome.extras)
             except PointRefused as error:
                 if not plan["skip_refused"]:

@@ -7,7 +7,7 @@ alike. With a second binary beside the first, each point runs with both before t
 import sys
 import time
 
-from experiments.runner import PointRefused
+from experiments.runner import PointRefused, refuse_without_effect
 
 
 EVERY_SECONDS = 30
@@ -77,7 +77,8 @@ def jobs_of(points, rounds, pairs):
 
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
-    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything. A round
+    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything; with it, an
+    axis without effect is refused, too. A round
     that would not end within `budget` seconds is not begun, except the first."""
     for runner, _ in pairs:
         runner.tell = progress.tell
@@ -95,7 +96,10 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
             if store.key(point, number) in store.done():
                 continue
             try:
-                store.add(point, number, runner.run(point))
+                outcome = runner.run(point)
+                if skip_refused:
+                    refuse_without_effect(point, outcome.row)
+                store.add(point, number, outcome)
             except PointRefused as error:
                 if not skip_refused:
                     raise

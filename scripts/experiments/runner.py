@@ -46,6 +46,14 @@ class Outcome:
     extras: dict
 
 
+def refuse_without_effect(point, row):
+    """Raises PointRefused if a run's own row says that an axis of the point has no effect there: its
+    points would be one configuration under different names."""
+    for axis in point.axes:
+        if axis in re.findall(r"\w+", row.get("without_effect") or ""):
+            raise PointRefused(f"--{axis} has no effect here")
+
+
 def logjam_of(given=None):
     """Returns the binary: --logjam, $LOGJAM, or build/logjam."""
     path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")

@@ -231,6 +231,13 @@ class Batch(Batches):
         self.assertEqual(len(rows.rows), 6)
         self.assertEqual(list(refused), ["log=centr threads=2"])
 
+    def test_a_point_of_an_axis_without_effect_is_left_out_of_a_sweep(self):
+        FakeRunner.origin = {**self.origin, "without_effect": "threads"}
+        made = self.make(skip_refused=True)
+        self.run_all(made)
+        rows, refused = made.merge()
+        self.assertEqual((rows.rows, set(refused.values())), ([], {"--threads has no effect here"}))
+
     def test_a_point_that_logjam_refuses_fails_in_an_experiment(self):
         FakeRunner.refuse = ("log=centr threads=2",)
         with self.assertRaises(PointRefused):

@@ -140,6 +140,22 @@ class Rows(InADirectory):
         self.assertEqual(list(refused), ["log=centr threads=2"])
         self.assertEqual(len(store.Store(self.path).rows), 6)
 
+    def test_a_sweep_leaves_out_a_point_of_an_axis_without_effect_after_its_first_run(self):
+        runner = FakeRunner()
+        runner.run = mock.Mock(side_effect=lambda point: outcome(
+            1, without_effect="--seed --threads" if point.axes["log"] == "eleda" else "--threads_x"))
+        refused = self.run_all(runner, skip_refused=True)
+        self.assertEqual(refused, {f"log=eleda threads={count}": "--threads has no effect here"
+                                   for count in (1, 2)})
+        self.assertEqual(runner.run.call_count, 6)
+        self.assertEqual({row["axis_log"] for row in store.Store(self.path).rows}, {"centr"})
+
+    def test_an_experiment_keeps_a_point_whatever_its_flags_do(self):
+        runner = FakeRunner()
+        runner.run = lambda point: outcome(1, without_effect="threads")
+        self.run_all(runner)
+        self.assertEqual(len(store.Store(self.path).rows), 8)
+
     def test_a_budget_ends_a_run_after_a_whole_round(self):
         runner = FakeRunner()
         self.run_all(runner, rounds=9, budget=1e-9)
