@@ -32,6 +32,7 @@ SWEEP = """A grid of runs: each combination of the axes' values, in rounds. An a
   flush=txns:8,us:500 flush=us:50   two values: an axis that comes again is not split at commas
   log=every                         all schemes, each on the device that it needs
   rounds=5                          no axis, but how often each combination is run (3)
+  rounds=auto:5% budget=1h          until its interval is within 5 % of the median, or for 1h (10m)
 
 What all runs have goes after --. Combinations that logjam refuses are left out."""
 WAL_DIR = str(ROOT / "build" / "wal")

@@ -12,13 +12,14 @@ import difflib
 import re
 import shlex
 
+from experiments import auto_rounds
 from experiments.definition import Experiment
 from experiments.doubts import MOST_FULL_PCT
 from experiments.errors import Refused
 from experiments.store import axes_of
 
 
-SETTINGS = ("rounds",)  # words without dashes that are no axes
+SETTINGS = ("rounds", "budget")  # words without dashes that are no axes
 
 
 def of_rows(rows):
@@ -68,6 +69,21 @@ def values_of(words):
     return given
 
 
+def rounds_of(words):
+    """Returns the number of rounds, and how they are found out if that is the least of them."""
+    given = values_of(words)
+    for name in SETTINGS:
+        if len(given.get(name, [])) > 1:
+            raise Refused(f"{name} is given twice")
+    rounds = given.get("rounds", ["3"])[0]
+    auto = auto_rounds.parsed(rounds, given.get("budget", [None])[0])
+    if auto:
+        return auto_rounds.LEAST_ROUNDS, auto
+    if not re.fullmatch("[0-9]+", rounds) or int(rounds) == 0:
+        raise Refused(f"rounds={rounds} is not a number of rounds, nor auto:5%")
+    return int(rounds), None
+
+
 def split_axes(words):
     """Maps the axes whose text was split at its commas to their values."""
     return {name: texts[0].split(",") for name, texts in values_of(words).items()
@@ -77,15 +93,10 @@ def split_axes(words):
 def sweep(words, flags, command="run"):
     """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
     points). `rounds=N` is not an axis but how often every point runs."""
-    given = values_of(words)
-    for name in SETTINGS:
-        if len(given.get(name, [])) > 1:
-            raise Refused(f"{name} is given twice")
-    rounds = given.pop("rounds", ["3"])[0]
-    if not re.fullmatch("[0-9]+", rounds) or int(rounds) == 0:
-        raise Refused(f"rounds={rounds} is not a number of rounds")
+    rounds, _ = rounds_of(words)
     axes = {name: "every" if texts == ["every"] else
-            texts[0].split(",") if len(texts) == 1 else texts for name, texts in given.items()}
+            texts[0].split(",") if len(texts) == 1 else texts
+            for name, texts in values_of(words).items() if name not in SETTINGS}
     if not axes:
         raise Refused("a sweep needs at least one axis, NAME=VALUE,VALUE,...")
     of_all = flags_of(flags)
@@ -96,7 +107,7 @@ def sweep(words, flags, command="run"):
     return Experiment({
         "id": "sweep", "title": "A sweep", "claim": shlex.quote(said),
         "grid": [{"command": command, "axes": axes, "flags": of_all}],
-        "full": {"rounds": int(rounds), "seconds": 0},
+        "full": {"rounds": rounds, "seconds": 0},
         "table": {"columns": ["tps", "commit_p50_us", "commit_p99_us", "log_mb_s"] if command == "run"
                   else ["inserts_s", "mb_s", "ns_insert"],
                   "if_above": {"offered_s": 0, "backlog": 0, "pipeline_full_pct": MOST_FULL_PCT}},

@@ -3,9 +3,10 @@
 import contextlib
 import tempfile
 
-from experiments import analysis, refusals, round_loop, runner, store, submit, sweep
+from experiments import analysis, auto_rounds, refusals, round_loop, runner, store, submit, sweep
 from experiments.alone import alone
-from experiments.text_tables import print_table, say
+from experiments.errors import Refused
+from experiments.text_tables import heads_and_lines, notes, print_lines, print_table, say
 
 
 def run(args):
@@ -28,7 +29,24 @@ def _taken(args, experiment, one):
     return taken
 
 
+def _print_table(experiment, rows, auto):
+    """Prints the table; with `auto`, also how many rounds each point got, and whether they sufficed."""
+    found = analysis.Measured(experiment, rows)
+    table = found.table()
+    if auto:
+        of_points = [auto_rounds.values_of(rows, axes, experiment.table_columns[0])
+                     for axes in found.points()]
+        late = f", not within {auto.percent:g} %"
+        table["rounds"] = [f"{len(values)}{'' if auto.is_narrow(values) else late}"
+                           for values in of_points]
+    print_lines(*heads_and_lines(table))
+    for line in notes(found):
+        say(line)
+
+
 def _submit(args, experiment):
+    if sweep.rounds_of(args.axes)[1]:
+        raise Refused("rounds=auto looks at each round before the next: not with --submit")
     logjam = runner.logjam_of(args.logjam)
     with tempfile.TemporaryDirectory() as folder, runner.Runner(logjam, folder) as one:
         points = _taken(args, experiment, one)
@@ -44,13 +62,19 @@ def _run_here(args, experiment, pairs):
             rows.remove()
     one, rows = pairs[0]
     points = _taken(args, experiment, one)
-    jobs = round_loop.jobs_of(points, experiment.sizes["full"].rounds, pairs)
-    progress = round_loop.Progress(len(jobs))
-    refused = round_loop.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
+    rounds, auto = sweep.rounds_of(args.axes)
+    progress = round_loop.Progress(0)
+    if auto:
+        every = auto_rounds.Rounds(auto, points, pairs, experiment.table_columns[0])
+        refused = every.run("sweep", progress)
+    else:
+        jobs = round_loop.jobs_of(points, rounds, pairs)
+        progress.total = len(jobs)
+        refused = round_loop.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
     progress.end()
     for line in refusals.lines(points, refused):
         say(line)
     if rows.rows:
-        print_table(analysis.Measured(experiment, rows.rows))
+        _print_table(experiment, rows.rows, auto)
     say(f"{len(rows.rows)} rows in {args.out}{runner.disturbed([one for one, _ in pairs])}")
     return 0 if rows.rows else runner.BAD_INPUT

@@ -90,6 +90,17 @@ class Figures(InADirectory):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_the_table_says_how_many_rounds_each_point_got_and_which_are_not_narrow(self):
+        for percent, narrow in ((1e9, True), (1e-9, False)):
+            done = self.sweep("log=centr,eleda", f"rounds=auto:{percent:.9f}%", "budget=1s", "--tries=1",
+                              "--fresh", *SHORT)
+            heading, *lines = done.stdout.splitlines()[:3]
+            self.assertRegex(heading, "rounds$")
+            for line in lines:
+                self.assertEqual("not within" not in line, narrow, line)
+        done = self.sweep("log=centr", "rounds=auto:5%", "--submit=slurm", check=False)
+        self.assertEqual(done.returncode, 2)
+
     def test_options_that_are_nearly_right_are_answered_with_what_to_write(self):
         for words, answer in ((["--rounds=5"], "--rounds=5: write rounds=5, without dashes"),
                               (["--rounds", "5"], "--rounds: write rounds=N, without dashes"),
