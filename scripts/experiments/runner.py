@@ -26,6 +26,7 @@ from experiments.errors import BAD_INPUT, Refused
 from experiments.text_tables import thrown_away
 
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
+DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, and file systems that are no disk
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
 
 
@@ -52,6 +53,20 @@ def refuse_without_effect(point, row):
     for axis in point.axes:
         if axis in re.findall(r"\w+", row.get("without_effect") or ""):
             raise PointRefused(f"--{axis} has no effect here")
+
+
+def file_system_of(path):
+    """Returns the type of the file system that a directory is on, like ext4, or "" if it is not there."""
+    try:
+        device = os.stat(path).st_dev
+    except OSError:
+        return ""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            fields, _, rest = line.partition(" - ")
+            if fields.split()[2] == f"{os.major(device)}:{os.minor(device)}":
+                return rest.split()[0]
+    return ""
 
 
 def logjam_of(given=None):
@@ -124,7 +139,7 @@ class Runner:
             self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
         self.thrown_away = self.kept_disturbed = 0
         self.tell = lambda words, passing=False: None  # how it says why nothing seems to go on
-        self._switches = {}
+        self._switches, self._warned, self._wal_dir = {}, False, str(wal_dir)
         self._disk = _own_directory(wal_dir)
         self._memory = _own_directory("/dev/shm" if os.access("/dev/shm", os.W_OK) else wal_dir)
 
@@ -139,6 +154,7 @@ class Runner:
         """Returns the Outcome of a run of this Point that others did not disturb, if `tries`
         suffice. Raises PointRefused if logjam refuses its flags, Refused if the run fails."""
         thrown_away = 0
+        self._warn_of_memory(point)
         while True:
             if self.tries > 1:
                 idle_watch.wait_until_idle(self.tell)
@@ -162,6 +178,18 @@ class Runner:
                        "disturbed": str(not alone).lower(),
                        "binary": self.binary, **outcome.row}
         return outcome
+
+    def _warn_of_memory(self, point):
+        """Says, once, that the log of a device that is a disk is in memory."""
+        flags = point.flags if point.prepare is None else point.prepare
+        if self._warned or str(flags.get("device", "file")).partition(":")[0] not in DISKS:
+            return
+        for place in self._filled(flags.get("wal_dir", "{dir}")).split(","):
+            kind = file_system_of(place if os.path.isdir(place) else os.path.dirname(place))
+            if kind in IN_MEMORY and not self._warned:
+                self._warned = True
+                self.tell(f"{self._emptied(place).replace('{dir}', self._wal_dir)} is on {kind}, which "
+                          "measures no disk")
 
     def _run_once(self, point):
         if point.prepare is None:

@@ -9,7 +9,7 @@ from unittest import mock
 
 from experiments import idle_watch, round_loop
 from experiments.definition import Point
-from experiments.runner import Outcome, Runner, disturbed, logjam_of
+from experiments.runner import Outcome, Runner, disturbed, file_system_of, logjam_of
 from fixtures import InADirectory
 
 WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "threads": 1, "seconds": 60,
@@ -37,6 +37,36 @@ class TheRunner(InADirectory):
             runner.run(Point(0, {}, "run", {**WRITE, "transactions": 10}))
             self.assertTrue(list(self.directory.rglob("stream-*")))
         self.assertEqual(list(pathlib.Path(self.directory).iterdir()), [])
+
+
+class Memory(InADirectory):
+    def told_of(self, *points, wal_dir):
+        told = []
+        with Runner(sys.executable, wal_dir, tries=1) as runner:
+            runner.tell = lambda words, passing=False: told.append(words)
+            runner._run_once = lambda point: Outcome({}, {})
+            for point in points:
+                runner.run(point)
+        return told
+
+    def test_a_log_in_memory_that_stands_for_a_disk_is_said_once(self):
+        disk, waiting = Point(0, {}, "run", {}), Point(1, {}, "run", {"device": "sim:20"})
+        recovery = Point(2, {}, "recover", {}, {"device": "file:"})
+        memory = Point(3, {}, "run", {"device": "sync", "wal_dir": "/dev/shm/x"})
+        kinds = lambda path: "tmpfs" if str(path).startswith(("/dev/shm", str(self.directory))) else "ext4"
+        with mock.patch("experiments.runner.file_system_of", kinds):
+            said = [f"{self.directory} is on tmpfs, which measures no disk"]
+            self.assertEqual(self.told_of(waiting, disk, disk, wal_dir=self.directory), said)
+            self.assertEqual(self.told_of(recovery, wal_dir=self.directory), said)
+            self.assertEqual(self.told_of(waiting, wal_dir=self.directory), [])
+        with mock.patch("experiments.runner.file_system_of",
+                        lambda path: "tmpfs" if path == "/dev/shm" else "ext4"):
+            self.assertEqual(self.told_of(disk, wal_dir=self.directory), [])
+            self.assertEqual(self.told_of(memory, wal_dir=self.directory),
+                             ["/dev/shm/x is on tmpfs, which measures no disk"])
+
+    def test_file_systems_are_told_apart(self):
+        self.assertEqual((file_system_of("/proc"), file_system_of("/nowhere")), ("proc", ""))
 
 
 class Machine:
