@@ -36,7 +36,8 @@ def arguments():
                         help="the number of the first one, to continue earlier rounds")
     parser.add_argument("--seed", type=int, default=random.randrange(10**9))
     parser.add_argument("--workloads", default="", help="some of them, separated by commas")
-    parser.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
+    parser.add_argument("--logjam", type=program,
+                        default=os.path.join(rounds.ROOT, "build", "logjam"))
     parser.add_argument("--directory", help="where the logs go (default: a temporary one)")
     parser.add_argument("--csv", help="append a row a round to this file")
     return parser.parse_args()

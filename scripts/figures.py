@@ -26,7 +26,7 @@ from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # no
 from experiments.errors import STOPPED, Refused, run_main  # noqa: E402
 from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
 
-SWEEP = """A grid of runs: each combination of the axes' values, in rounds. An axis is a flag of logjam:
+SWEEP = """A grid of runs: all combinations of the axes' values, in rounds. Any flag can be an axis:
 
   threads=1,2,4                     three values
   flush=txns:8,us:500 flush=us:50   two values: an axis that comes again is not split at commas
@@ -87,7 +87,8 @@ def run_command(args):
     if args.submit:
         return submit_results(args, experiments)
     begun, well = time.monotonic(), True
-    with contextlib.ExitStack() as held, runner.runners(args, args.results, args.beside_results) as made:
+    with contextlib.ExitStack() as held, \
+            runner.runners(args, args.results, args.beside_results) as made:
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -103,7 +104,8 @@ def run_command(args):
                     rows.remove()
                 pairs.append((one, rows))
             points = experiment.points(args.size, schemes)
-            work.append((experiment, pairs, round_loop.jobs_of(points, args.rounds or size.rounds, pairs)))
+            jobs = round_loop.jobs_of(points, args.rounds or size.rounds, pairs)
+            work.append((experiment, pairs, jobs))
         progress = round_loop.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
             round_loop.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
@@ -357,4 +359,5 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
-    run_main(main, "sweep.sh" if sys.argv[1:2] == ["sweep"] else "", stopped="stopped; the same command continues from here")
+    run_main(main, "sweep.sh" if sys.argv[1:2] == ["sweep"] else "",
+             "stopped; the same command continues from here")

@@ -8,8 +8,8 @@ from experiments.errors import Refused
 
 
 def _is_still(file, path):
-    """Returns whether the open file is the one of this name: the process that held it before removes
-    it."""
+    """Returns whether the open file is the one of this name: the process that held it before
+    removes it."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:

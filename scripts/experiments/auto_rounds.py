@@ -1,8 +1,8 @@
 """As many rounds as a sweep needs: rounds=auto:5% runs each point until its interval is narrow.
 
-The interval is that of the mean over a point's rounds (Student's t, 95 %), and narrow if it reaches no
-farther than 5 % of the median to either side. The first three rounds are of all points, whatever the
-budget; each further one is of the points that are not narrow yet.
+The interval is that of the mean over a point's rounds (Student's t, 95 %), and narrow if it reaches
+no farther than 5 % of the median to either side. The first three rounds are of all points, whatever
+the budget; each further one is of the points that are not narrow yet.
 """
 
 import dataclasses

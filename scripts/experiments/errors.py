@@ -1,4 +1,4 @@
-"""What a reader can do wrong, a name, a file, a machine, and how a script then ends: with a sentence."""
+"""What a reader can do wrong, a name, a file, a machine, and how a script then ends: a sentence."""
 
 import argparse
 import errno
@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 BAD_INPUT, MACHINE_FAILED, STOPPED, NOBODY_READS = 2, 3, 130, 141
-# What a command line names, and cannot be used: not the machine's fault.
+# These say that what a command line names cannot be used, which is not the machine's fault.
 NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
                  errno.ENAMETOOLONG}
 
@@ -19,7 +19,8 @@ class Refused(Exception):
 def program(path):
     """For argparse: the path of a program that is there."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
-        raise argparse.ArgumentTypeError(f"there is no program {path}; `make` and `make sim` build it")
+        raise argparse.ArgumentTypeError(f"there is no program {path}; `make` or `make sim` builds "
+                                         "it")
     return path
 
 
@@ -31,8 +32,8 @@ def end_with_usage(doc):
 
 
 def run_main(main, name="", stopped="stopped"):
-    """Ends the process by the status of main(). What is refused, a file that cannot be used, Ctrl-C and a
-    reader of the output that is gone are a status, and at most a sentence."""
+    """Ends the process by the status of main(). What is refused, a file that cannot be used, Ctrl-C
+    and a reader of the output that is gone are a status, and at most a sentence."""
     name = name or pathlib.Path(sys.argv[0]).name
     try:
         sys.exit(main())

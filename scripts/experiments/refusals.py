@@ -1,8 +1,8 @@
 """What logjam refuses of a sweep, found before it waits for an idle machine or runs anything.
 
 Most of what is refused is a combination that makes no sense, and is left out. A value that no
-combination takes, for a reason that is about no other flag, is a mistake and refuses the sweep. So does
-a text with commas that can be one value as well as several.
+combination takes, for a reason that is about no other flag, is a mistake and refuses the sweep. So
+does a text with commas that can be one value as well as several.
 """
 
 import concurrent.futures
@@ -37,8 +37,8 @@ def checked(runner, points, split):
 
 
 def _refuse_one_value(runner, points, axis, values):
-    """Refuses values of which some, with the commas between them, are one value to logjam wherever a
-    single one is taken. (Where a flag has no effect, logjam may take any text.)"""
+    """Refuses values of which some, with the commas between them, are one value to logjam wherever
+    a single one is taken. (Where a flag has no effect, logjam may take any text.)"""
     runs = [values[at:at + length] for length in range(min(len(values), LONGEST_LIST), 1, -1)
             for at in range(len(values) - length + 1)]
     for joined in dict.fromkeys(map(",".join, [values, *runs])):
@@ -48,8 +48,8 @@ def _refuse_one_value(runner, points, axis, values):
             others.setdefault(tuple(flags.items()), dataclasses.replace(point, flags=flags))
         if not any(map(runner.refusal, others.values())):
             several = " ".join(f"{axis}={value}" for value in joined.split(","))
-            raise Refused(f"{axis}={joined} is one value or several: for several, write {several}; for one, "
-                          "give the axis again with its other values, or write it after --")
+            raise Refused(f"{axis}={joined} is one value or several: for several, write {several}; "
+                          "for one, give the axis again with other values, or write it after --")
 
 
 def lines(points, refused):

@@ -38,8 +38,8 @@ class Progress:
         self.done += 1
 
     def tell(self, words, passing=False):
-        """Says what happens meanwhile, in a line of its own. What is passing stands behind the line on
-        a terminal, and elsewhere it is said every half a minute."""
+        """Says what happens meanwhile, in a line of its own. What is passing stands at the end of
+        the line on a terminal, and elsewhere it is said every half a minute."""
         now = time.monotonic()
         if self._terminal and passing:
             self._write(f"{self._line[:100]}: {words}")
@@ -77,9 +77,9 @@ def jobs_of(points, rounds, pairs):
 
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
-    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything; with it, an
-    axis without effect is refused, too. A round
-    that would not end within `budget` seconds is not begun, except the first."""
+    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything; with it,
+    an axis without effect is refused, too. A round that would not end within `budget` seconds is
+    not begun, except the first."""
     for runner, _ in pairs:
         runner.tell = progress.tell
     refused, begun, first, last = {}, time.monotonic(), jobs[0][0] if jobs else 1, None

@@ -26,7 +26,7 @@ from experiments.errors import BAD_INPUT, Refused
 from experiments.text_tables import thrown_away
 
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
-DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, and file systems that are no disk
+DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, file systems that are no disk
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
 
 
@@ -48,15 +48,16 @@ class Outcome:
 
 
 def refuse_without_effect(point, row):
-    """Raises PointRefused if a run's own row says that an axis of the point has no effect there: its
-    points would be one configuration under different names."""
+    """Raises PointRefused if a run's own row says that an axis of the point has no effect there:
+    its points would be one configuration under different names."""
     for axis in point.axes:
         if axis in re.findall(r"\w+", row.get("without_effect") or ""):
             raise PointRefused(f"--{axis} has no effect here")
 
 
 def file_system_of(path):
-    """Returns the type of the file system that a directory is on, like ext4, or "" if it is not there."""
+    """Returns the type of the file system that a directory is on, like ext4, or "" if it is not
+    there."""
     try:
         device = os.stat(path).st_dev
     except OSError:
@@ -167,8 +168,9 @@ class Runner:
             if alone or thrown_away + 1 >= self.tries:
                 break
             thrown_away += 1
-            why = (f"others used {100 * others:.0f} % of the cores" if others > idle_watch.MOST_OF_OTHERS
-                   else "it was interrupted far more often than in other rounds")
+            why = (f"others used {100 * others:.0f} % of the cores"
+                   if others > idle_watch.MOST_OF_OTHERS else
+                   "it was interrupted far more often than in other rounds")
             self.tell(f"thrown away, {why}; try {thrown_away + 1} of {self.tries}: {point.name}")
         if alone:
             earlier.append(switches)
@@ -188,8 +190,8 @@ class Runner:
             kind = file_system_of(place if os.path.isdir(place) else os.path.dirname(place))
             if kind in IN_MEMORY and not self._warned:
                 self._warned = True
-                self.tell(f"{self._emptied(place).replace('{dir}', self._wal_dir)} is on {kind}, which "
-                          "measures no disk")
+                place = self._emptied(place).replace("{dir}", self._wal_dir)
+                self.tell(f"{place} is on {kind}, which measures no disk")
 
     def _run_once(self, point):
         if point.prepare is None:
@@ -233,8 +235,8 @@ class Runner:
         return [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
 
     def refusal(self, point):
-        """Returns why logjam refuses the flags of this point, or "". Nothing is loaded: a --csv that
-        cannot be written is what logjam refuses last."""
+        """Returns why logjam refuses the flags of this point, or "". Nothing is loaded: a --csv
+        that cannot be written is what logjam refuses last."""
         nowhere = "{dir}/nowhere/row.csv"
         status, why = self._ended(self._line(point.command, {
             "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))

@@ -1,4 +1,5 @@
-"""Serves the page on this machine, for readers whose browser refuses to open files. Nothing is written."""
+"""Serves the page on this machine, for readers whose browser refuses to open files. It writes
+nothing."""
 
 import functools
 import http.server

@@ -47,15 +47,15 @@ def flags_of(words):
 
 
 def refuse_option(word, options):
-    """Refuses a word with dashes that is none of the options of sweep.sh, and says what to write."""
+    """Refuses a word with dashes that is no option of sweep.sh, and says what to write."""
     name, equals, value = word.lstrip("-").partition("=")
     if name in SETTINGS:
         raise Refused(f"{word}: write {name}={value if equals else 'N'}, without dashes")
     near = difflib.get_close_matches(f"--{name}", options, 1, 0.85)
     if near:
         raise Refused(f"sweep.sh has no option --{name}; did you mean {near[0]}?")
-    raise Refused(f"sweep.sh has no option --{name}: write {name}={value or 'VALUE,...'} to sweep over it; "
-                  f"what all points have goes after -- (-- --{name}{equals}{value})")
+    raise Refused(f"sweep.sh has no option --{name}: write {name}={value or 'VALUE,...'} to sweep "
+                  f"over it; what all points have goes after -- (-- --{name}{equals}{value})")
 
 
 def values_of(words):

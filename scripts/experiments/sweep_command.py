@@ -1,4 +1,4 @@
-"""The command behind scripts/sweep.sh: a sweep is checked, run, and its table printed."""
+"""The command of scripts/sweep.sh: a sweep is checked, run, and its table printed."""
 
 import contextlib
 import tempfile
@@ -30,7 +30,7 @@ def _taken(args, experiment, one):
 
 
 def _print_table(experiment, rows, auto):
-    """Prints the table; with `auto`, also how many rounds each point got, and whether they sufficed."""
+    """Prints the table; with `auto`, also the rounds of each point, and whether they sufficed."""
     found = analysis.Measured(experiment, rows)
     table = found.table()
     if auto:

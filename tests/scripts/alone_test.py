@@ -13,7 +13,7 @@ class Alone(InADirectory):
     def test_the_second_is_refused_until_the_first_has_ended(self):
         place = self.directory / "new" / "x.csv"
         with alone(place):
-            with self.assertRaisesRegex(Refused, "x.csv is in use by another process"), alone(place):
+            with self.assertRaisesRegex(Refused, "x.csv is in use by another"), alone(place):
                 self.fail("held twice")
         with alone(place):
             pass

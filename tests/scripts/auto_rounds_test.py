@@ -1,4 +1,4 @@
-"""Rounds are run until the intervals are narrow, or a budget is spent: with a clock of their own."""
+"""Rounds are run until the intervals are narrow, or a budget is spent: by a clock of their own."""
 
 import unittest
 from unittest import mock
@@ -12,7 +12,7 @@ SECONDS = 60  # of a run
 
 
 class Machine:
-    """A runner whose runs take a minute each. `noise` of a scheme is how far its rates lie from 100."""
+    """A runner whose runs take a minute each. `noise` is how far a scheme's rates lie from 100."""
 
     def __init__(self, noise):
         self.noise, self.ran, self.now = noise, [], 0.0

@@ -13,8 +13,8 @@ from experiments.definition import Point
 
 FIRST = ["--workload=ycsb", "--ycsb_records=1000", "--device=sim:0", "--transactions=20",
          "--noverify"]
-WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "transactions": 20, "verify": False,
-         "seconds": 60, "wal_dir": "{dir}/0"}
+WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "transactions": 20,
+         "verify": False, "seconds": 60, "wal_dir": "{dir}/0"}
 
 
 def documented(kind):

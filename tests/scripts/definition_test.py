@@ -80,13 +80,14 @@ class Sweep(unittest.TestCase):
     def test_an_axis_that_comes_again_is_not_split_at_commas(self):
         one = sweep.sweep(["flush=txns:8,us:500", "flush=us:50", "threads=1,2"], [])
         self.assertEqual([point.name for point in one.points("full")], [
-            "flush=txns:8,us:500 threads=1", "flush=txns:8,us:500 threads=2", "flush=us:50 threads=1",
-            "flush=us:50 threads=2"])
+            "flush=txns:8,us:500 threads=1", "flush=txns:8,us:500 threads=2",
+            "flush=us:50 threads=1", "flush=us:50 threads=2"])
         self.assertIn("--flush=txns:8,us:500", one.points("full")[0].command_line())
 
     def test_mistakes_are_refused(self):
-        for words in (["rounds=2", "log=a", "rounds=3"], ["rounds=0", "log=a"], ["rounds=2,3", "log=a"],
-                      ["=a"], ["log="], ["log"], ["--log=a"], ["rounds=3"]):
+        for words in (["rounds=2", "log=a", "rounds=3"], ["rounds=0", "log=a"],
+                      ["rounds=2,3", "log=a"], ["=a"], ["log="], ["log"], ["--log=a"],
+                      ["rounds=3"]):
             with self.subTest(words=words), self.assertRaises(Refused):
                 sweep.sweep(words, [])
 

@@ -29,6 +29,10 @@ class Figures(InADirectory):
         return self.run_figures("sweep", f"--out={self.directory}/x.csv",
                                 f"--wal_dir={self.directory}", *words, check=check)
 
+    def assert_one_sentence(self, done):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
     def test_a_sweep_has_a_row_for_each_point_and_round(self):
         self.sweep(*SWEEP, *SHORT)
         rows = rows_of(self.directory / "x.csv")
@@ -57,7 +61,7 @@ class Figures(InADirectory):
                              (self.directory / "logjam-figures", [f"--out={other}/y.csv"])):
             with self.subTest(place=place), alone(place):
                 done = self.sweep(*SWEEP, *words, *SHORT, check=False)
-                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assert_one_sentence(done)
                 self.assertIn(f"{place} is in use by another process", done.stderr)
         self.assertEqual(list(self.directory.rglob("*.csv")), [])
 
@@ -66,7 +70,7 @@ class Figures(InADirectory):
                       ["--out=/proc/x.csv"]):
             with self.subTest(words=words):
                 done = self.sweep(*SWEEP, *words, *SHORT, check=False)
-                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assert_one_sentence(done)
                 self.assertIn("nothing can be written at", done.stderr)
 
     def test_what_logjam_refuses_is_left_out_and_said(self):
@@ -87,13 +91,12 @@ class Figures(InADirectory):
                       ["list", "--", "--seconds=1"]):
             with self.subTest(words=words):
                 done = self.run_figures(*words, check=False)
-                self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assert_one_sentence(done)
 
     def test_the_table_says_how_many_rounds_each_point_got_and_which_are_not_narrow(self):
         for percent, narrow in ((1e9, True), (1e-9, False)):
-            done = self.sweep("log=centr,eleda", f"rounds=auto:{percent:.9f}%", "budget=1s", "--tries=1",
-                              "--fresh", *SHORT)
+            done = self.sweep("log=centr,eleda", f"rounds=auto:{percent:.9f}%", "budget=1s",
+                              "--tries=1", "--fresh", *SHORT)
             heading, *lines = done.stdout.splitlines()[:3]
             self.assertRegex(heading, "rounds$")
             for line in lines:
@@ -109,7 +112,7 @@ class Figures(InADirectory):
                               (["--waldir=x"], "did you mean --wal_dir?")):
             with self.subTest(words=words):
                 done = self.sweep("workload=ycsb", *words, *SHORT, check=False)
-                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+                self.assert_one_sentence(done)
                 self.assertIn("sweep.sh: ", done.stderr)
                 self.assertIn(answer, done.stderr)
 

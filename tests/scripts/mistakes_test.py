@@ -22,7 +22,8 @@ class Scripts(InADirectory):
         """Returns how each script ended with these words, in a directory where there is nothing."""
         def run(path):
             return subprocess.run([path, *words], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+                                  capture_output=True, text=True, timeout=LONGEST_SECONDS,
+                                  check=False)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(zip(SCRIPTS, pool.map(run, SCRIPTS)))
 
@@ -68,7 +69,8 @@ class Endings(InADirectory):
                 self.assertEqual(self.ending(error), ending)
 
     def test_a_reader_that_is_gone_is_no_traceback(self):
-        code = ("import sys; sys.path.insert(0, 'scripts'); from experiments.errors import run_main\n"
+        code = ("import sys; sys.path.insert(0, 'scripts')\n"
+                "from experiments.errors import run_main\n"
                 "run_main(lambda: print('x' * 100000, flush=True))")
         done = subprocess.run(["bash", "-c", '"$0" -c "$1" | true; exit "${PIPESTATUS[0]}"',
                                sys.executable, code], cwd=ROOT, capture_output=True, text=True,

@@ -53,7 +53,8 @@ class Memory(InADirectory):
         disk, waiting = Point(0, {}, "run", {}), Point(1, {}, "run", {"device": "sim:20"})
         recovery = Point(2, {}, "recover", {}, {"device": "file:"})
         memory = Point(3, {}, "run", {"device": "sync", "wal_dir": "/dev/shm/x"})
-        kinds = lambda path: "tmpfs" if str(path).startswith(("/dev/shm", str(self.directory))) else "ext4"
+        there = ("/dev/shm", str(self.directory))
+        kinds = lambda path: "tmpfs" if str(path).startswith(there) else "ext4"
         with mock.patch("experiments.runner.file_system_of", kinds):
             said = [f"{self.directory} is on tmpfs, which measures no disk"]
             self.assertEqual(self.told_of(waiting, disk, disk, wal_dir=self.directory), said)
@@ -99,8 +100,9 @@ class Others(InADirectory):
 
     def test_a_wait_and_a_second_try_are_said(self):
         told, after = self.run_among(0.63, 0, 0.4, 0, 0)
-        self.assertEqual(told, ["waiting for idle cores: others use 63 %",
-                                "thrown away, others used 40 % of the cores; try 2 of 3: log=centr"])
+        self.assertEqual(told, [
+            "waiting for idle cores: others use 63 %",
+            "thrown away, others used 40 % of the cores; try 2 of 3: log=centr"])
         self.assertIn("1 more were thrown away", after)
         self.assertNotIn("kept", after)
 

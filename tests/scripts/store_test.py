@@ -143,7 +143,7 @@ class Rows(InADirectory):
     def test_a_sweep_leaves_out_a_point_of_an_axis_without_effect_after_its_first_run(self):
         runner = FakeRunner()
         runner.run = mock.Mock(side_effect=lambda point: outcome(
-            1, without_effect="--seed --threads" if point.axes["log"] == "eleda" else "--threads_x"))
+            1, without_effect="--seed --threads" if point.axes["log"] == "eleda" else "--thread"))
         refused = self.run_all(runner, skip_refused=True)
         self.assertEqual(refused, {f"log=eleda threads={count}": "--threads has no effect here"
                                    for count in (1, 2)})
