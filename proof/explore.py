@@ -20,7 +20,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "scripts"))
 
-from experiments.errors import program  # noqa: E402
+from experiments.errors import program, run_main  # noqa: E402
 
 SUMS = ("schedules", "crashes", "steps", "switches", "blocks")
 SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) crashes, "
@@ -155,4 +155,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

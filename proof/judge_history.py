@@ -24,6 +24,7 @@ import tempfile
 import time
 
 import rounds
+from experiments.errors import run_main
 
 INSTALL = "cargo install adya --locked --no-default-features"
 KEYS = 100
@@ -299,4 +300,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -20,7 +20,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "scripts"))
 
-from experiments.errors import program  # noqa: E402
+from experiments.errors import program, run_main  # noqa: E402
 
 # The flags that a seed draws, unless they are given.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
@@ -157,4 +157,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from explore import explorable, program
+from explore import explorable, program, run_main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Their operations are weakened where they are called.
@@ -135,4 +135,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 import rounds
-from experiments.errors import program
+from experiments.errors import program, run_main
 
 COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
            "committing", "acknowledged", "recovered", "result", "seed"]
@@ -146,4 +146,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

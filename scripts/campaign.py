@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from experiments.errors import run_main
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 FIELDS = ["time", "revision", "part", "seed", "seconds", "result", "command"]
@@ -139,4 +141,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

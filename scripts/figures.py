@@ -98,7 +98,7 @@ def run_command(args):
             pairs = []
             for one, results in made:
                 path = pathlib.Path(results) / experiment.id.lower() / f"{args.size}.csv"
-                held.enter_context(alone(path))
+                held.enter_context(alone(path, "other --results"))
                 rows = store.Store(path)
                 if args.fresh:
                     rows.remove()

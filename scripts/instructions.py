@@ -14,7 +14,7 @@ import tempfile
 
 import pandas
 
-from experiments.errors import program
+from experiments.errors import program, run_main
 from experiments.runner import schemes_of
 
 FEW, MANY = 2000, 12000
@@ -97,4 +97,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

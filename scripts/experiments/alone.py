@@ -17,10 +17,10 @@ def _is_still(file, path):
 
 
 @contextlib.contextmanager
-def alone(path):
+def alone(path, option="another path"):
     """Holds PATH.lock, and gives its file descriptor; makes the directory for it. Raises Refused if
-    another process holds it, or if nothing can be written there. A killed process holds it no
-    longer."""
+    another process holds it, or if nothing can be written there; `option` is what names another
+    place. A killed process holds it no longer."""
     lock = f"{path}.lock"
     try:
         os.makedirs(os.path.dirname(lock) or ".", exist_ok=True)
@@ -31,11 +31,11 @@ def alone(path):
                 break
             file.close()
     except BlockingIOError as error:
-        raise Refused(f"{path} is in use by another process: wait for its end, or name another "
-                      "place") from error
+        raise Refused(f"{path} is in use by another process: wait for its end, or give "
+                      f"{option}") from error
     except OSError as error:
-        raise Refused(f"nothing can be written at {error.filename or lock}: {error.strerror}; name "
-                      "another place") from error
+        raise Refused(f"nothing can be written in {os.path.dirname(lock)}: {error.strerror}; give "
+                      f"{option}") from error
     with file:
         try:
             yield file.fileno()

@@ -277,6 +277,6 @@ def runners(args, results, beside_results):
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(alone(pathlib.Path(args.wal_dir, "logjam-figures")))
+        stack.enter_context(alone(pathlib.Path(args.wal_dir, "logjam-figures"), "another --wal_dir"))
         yield [(stack.enter_context(Runner(logjam_of(program), args.wal_dir, args.tries)), rows)
                for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]

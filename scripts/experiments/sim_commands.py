@@ -18,7 +18,7 @@ def run(args, experiments):
                           + (": --seeds=N makes N rounds" if name == "rounds" else ""))
     with contextlib.ExitStack() as held:
         for experiment in experiments:
-            held.enter_context(alone(csv_of(args, experiment)))
+            held.enter_context(alone(csv_of(args, experiment), "other --results"))
         return _run_alone(args, experiments)
 
 
@@ -60,7 +60,8 @@ def vary_constants(args):
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         folder = sensitivity.folder_of(args.results, experiment, machine.name)
         progress = round_loop.Progress(0)
-        with alone(folder), sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+        with alone(folder, "other --results"), \
+                sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
             try:
                 refused = sensitivity.run(
                     experiment, points, sensitivity.variants(machine, args.constants), folder, made,

@@ -16,7 +16,7 @@ def run(args):
         return _submit(args, experiment)
     with contextlib.ExitStack() as held, runner.runners(args, args.out, args.beside_out) as made:
         for _, path in made:
-            held.enter_context(alone(path))
+            held.enter_context(alone(path, "another --out"))
         return _run_here(args, experiment, [(one, store.Store(path)) for one, path in made])
 
 

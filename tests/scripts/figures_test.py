@@ -71,7 +71,7 @@ class Figures(InADirectory):
             with self.subTest(words=words):
                 done = self.sweep(*SWEEP, *words, *SHORT, check=False)
                 self.assert_one_sentence(done)
-                self.assertIn("nothing can be written at", done.stderr)
+                self.assertIn("nothing can be written in", done.stderr)
 
     def test_what_logjam_refuses_is_left_out_and_said(self):
         done = self.sweep("log=centr,scm", "rounds=1", "--tries=1", *SHORT)
