@@ -22,8 +22,9 @@ def alone(path, option="another path"):
     another process holds it, or if nothing can be written there; `option` is what names another
     place. A killed process holds it no longer."""
     lock = f"{path}.lock"
+    folder = os.path.dirname(lock) or "."
     try:
-        os.makedirs(os.path.dirname(lock) or ".", exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         while True:
             file = open(lock, "w", encoding="utf-8")
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,7 +35,7 @@ def alone(path, option="another path"):
         raise Refused(f"{path} is in use by another process: wait for its end, or give "
                       f"{option}") from error
     except OSError as error:
-        raise Refused(f"nothing can be written in {os.path.dirname(lock)}: {error.strerror}; give "
+        raise Refused(f"nothing can be written in {folder}: {error.strerror}; give "
                       f"{option}") from error
     with file:
         try:
