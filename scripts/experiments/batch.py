@@ -67,8 +67,14 @@ class Batch:
         self.folder = pathlib.Path(folder).resolve()
         try:
             plan = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
+            for job in plan["jobs"]:
+                Point(**job["point"]), int(job["round"])
+            for name in (*OF_PLAN, "fingerprint", "directory"):
+                plan[name]
         except (OSError, ValueError) as error:
             raise Refused(f"{folder} is not a batch: {error}") from error
+        except (KeyError, TypeError) as error:
+            raise Refused(f"{folder} is not a batch: plan.json is damaged: {error}") from error
         self.plan, self.jobs = plan, plan["jobs"]
         self.rows, self.logs = self.folder / "rows", self.folder / "logs"
 
@@ -126,7 +132,10 @@ class Batch:
                 return None, f"{path} is a row of another plan"
             if found["job"] != index:
                 return None, f"{path} is the row of job {found['job']}"
-            if "refused" not in found and not (found["row"] and "extras" in found):
+            if "refused" in found:
+                return found, ""
+            Outcome(dict(found["row"]), dict(found["extras"]))
+            if not found["row"] or not found["host"] or not found["cores"]:
                 return None, f"{path} has no row"
             return found, ""
         except FileNotFoundError:

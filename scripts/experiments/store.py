@@ -14,6 +14,7 @@ import re
 from experiments.errors import Refused
 
 ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
+ROUND = re.compile("[0-9]+")
 SEED = re.compile(r", seed \d+")
 LEADING = ("round", "thrown_away", "others_pct")
 
@@ -26,8 +27,12 @@ def _read(path):
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Refused(f"{path} cannot be read as CSV: {error}") from error
-    if rows and not (rows[0].get("round") or "").isdigit():
+    if rows and not ROUND.fullmatch(rows[0].get("round") or ""):
         raise Refused(f"{path} is there, and holds no rows of an experiment: name another file")
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values() or not ROUND.fullmatch(row["round"]):
+            raise Refused(f"{path} is damaged: its row {number} has not as many cells as there are "
+                          "columns, or no round")
     return rows
 
 

@@ -77,6 +77,10 @@ def check_arguments(args):
         raise Refused("--submit=parallel needs --hosts: names, or a file of them")
     if args.hosts and args.submit != PARALLEL or args.slurm_options and args.submit != SLURM:
         raise Refused("--hosts goes with --submit=parallel, --slurm-options with --submit=slurm")
+    try:
+        shlex.split(args.slurm_options)
+    except ValueError as error:
+        raise Refused(f"--slurm-options={args.slurm_options}: {error}") from error
     _need("sbatch" if args.submit == SLURM else "parallel")
 
 

@@ -131,7 +131,10 @@ class Batch(Batches):
         made = self.make()
         self.run_all(made)
         path = made.rows / "00004.json"
-        for content in (path.read_text()[:-20], "", "{}", "[]", "null"):
+        whole = json.loads(path.read_text())
+        for content in (path.read_text()[:-20], "", "{}", "[]", "null",
+                        *(json.dumps({**whole, **wrong}) for wrong in
+                          ({"row": "a text"}, {"extras": None}, {"row": None}))):
             with self.subTest(content=content[:10]):
                 path.write_text(content)
                 self.assertEqual(made.missing(), [4])
@@ -139,6 +142,16 @@ class Batch(Batches):
         made.run(4)
         made.merge()
         self.assert_merged_once()
+
+    def test_a_damaged_plan_is_no_batch(self):
+        made = self.make()
+        whole = json.loads((made.folder / "plan.json").read_text())
+        for wrong in ({**whole, "jobs": [{"round": 1, "point": {"what": 1}}]}, {**whole, "jobs": 1},
+                      {**whole, "jobs": [{}]}, [],
+                      {name: value for name, value in whole.items() if name != "binary"}):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex(Refused, "is not a batch"):
+                (made.folder / "plan.json").write_text(json.dumps(wrong))
+                batch.Batch(made.folder)
 
     def test_the_file_of_one_job_is_not_the_row_of_another(self):
         made = self.make()
@@ -382,7 +395,8 @@ class ToSlurm(Batches):
 class Mistakes(InADirectory):
     def test_mistakes_get_one_sentence_and_status_2(self):
         sweep = ["sweep", f"--out={self.directory}/x.csv", "log=centr"]
-        for words in ([*sweep, "--submit=slurm"], [*sweep, "--hosts=a"], [*sweep, "--batch=a"],
+        for words in ([*sweep, "--submit=slurm"],
+                      [*sweep, "--submit=slurm", "--wal_dir=/tmp", '--slurm-options="a'], [*sweep, "--hosts=a"], [*sweep, "--batch=a"],
                       [*sweep, "--submit=parallel", "--wal_dir=/tmp"],
                       [*sweep, "--submit=slurm", "--wal_dir=/tmp", "--hosts=a"],
                       ["run", "demo-schemes", "--submit=slurm", "--wal_dir=/tmp", "--plot"],

@@ -88,6 +88,19 @@ class Rows(InADirectory):
                     store.Store(self.path)
                 self.assertEqual(self.path.read_bytes(), content)
 
+    def test_a_damaged_row_is_refused_and_kept(self):
+        rows = store.Store(self.path)
+        for point in self.points[:3]:
+            rows.add(point, 1, outcome())
+        heading, first, second, third = self.path.read_text().splitlines()
+        for wrong in (second[:-20], second + ",x", "x" + second[1:], "²" + second[1:], "\0" + second):
+            with self.subTest(wrong=wrong):
+                content = "\n".join([heading, first, wrong, third])
+                self.path.write_text(content)
+                with self.assertRaisesRegex(Refused, "quick.csv is damaged: its row 2"):
+                    store.Store(self.path)
+                self.assertEqual(self.path.read_text(), content)
+
     def test_a_doubled_row_is_refused(self):
         rows = store.Store(self.path)
         rows.add(self.points[0], 1, outcome())
