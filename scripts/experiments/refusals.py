@@ -28,7 +28,8 @@ def checked(runner, points, split):
     for axis, value in dict.fromkeys(item for point in points for item in point.axes.items()):
         reasons = {refused.get(point.name, "") for point in points if point.axes.get(axis) == value}
         if all(reason and set(re.findall(r"--(\w+)", reason)) <= {axis} for reason in reasons):
-            raise Refused(f"{axis}={value}: {min(reasons)}")
+            reason = min(reasons)
+            raise Refused(reason if f"{axis}={value}" in reason else f"{axis}={value}: {reason}")
     if not taken:
         said = lines(points, refused)
         raise Refused("nothing is left to run; " + "; ".join(said[:MOST_SAID])

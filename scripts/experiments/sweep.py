@@ -90,6 +90,14 @@ def split_axes(words):
             if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
 
 
+def _refuse_to_replace_logs(axes, of_all):
+    """Refuses directories of the reader's own, where each run would replace a log unasked."""
+    places = axes.get("wal_dir") or [of_all.get("wal_dir")]
+    if any(place and not place.startswith("{") for place in places) and "overwrite" not in of_all:
+        raise Refused(f"each run would replace the log in {places[0]}: give --wal_dir before --, where a "
+                      "sweep makes a directory of its own, or --overwrite after --, too")
+
+
 def sweep(words, flags, command="run"):
     """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
     points). `rounds=N` is not an axis but how often every point runs."""
@@ -103,6 +111,7 @@ def sweep(words, flags, command="run"):
     both = sorted(set(axes) & set(of_all))
     if both:
         raise Refused(f"--{both[0]} is an axis and a flag of all points")
+    _refuse_to_replace_logs(axes, of_all)
     said = " ".join([*words, *(["--", *flags] if flags else [])])
     return Experiment({
         "id": "sweep", "title": "A sweep", "claim": shlex.quote(said),

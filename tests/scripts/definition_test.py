@@ -84,6 +84,13 @@ class Sweep(unittest.TestCase):
             "flush=us:50 threads=1", "flush=us:50 threads=2"])
         self.assertIn("--flush=txns:8,us:500", one.points("full")[0].command_line())
 
+    def test_a_log_that_the_reader_names_is_not_replaced_unasked(self):
+        for words, flags in ((["log=centr"], ["--wal_dir=/a,/b"]), (["wal_dir=/a", "wal_dir=/b"], [])):
+            with self.assertRaisesRegex(Refused, "would replace the log in /a"):
+                sweep.sweep(words, flags)
+            self.assertTrue(sweep.sweep(words, [*flags, "--overwrite"]).points("full"))
+        self.assertTrue(sweep.sweep(["log=centr"], ["--wal_dir={dir}/0,{dir}/1"]).points("full"))
+
     def test_mistakes_are_refused(self):
         for words in (["rounds=2", "log=a", "rounds=3"], ["rounds=0", "log=a"],
                       ["rounds=2,3", "log=a"], ["=a"], ["log="], ["log"], ["--log=a"],
