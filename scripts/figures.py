@@ -18,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
 
 from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
                          sim_commands, store, submit, sweep, sweep_command)

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from fixtures import FIGURES, ROOT, InADirectory
 
 import figures
 from experiments.alone import alone
+from experiments.runner import logjam_of
 
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
 SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify",
@@ -115,6 +117,23 @@ class Figures(InADirectory):
                 self.assert_one_sentence(done)
                 self.assertIn("sweep.sh: ", done.stderr)
                 self.assertIn(answer, done.stderr)
+
+    def test_a_sweep_and_a_list_write_nothing_among_the_sources(self):
+        tree = self.directory / "tree"
+        for folder in ("scripts", "config"):
+            shutil.copytree(ROOT / folder, tree / folder,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        before = sorted(tree.rglob("*"))
+        env = {**os.environ}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
+        for words in (["sweep", f"--out={self.directory}/x.csv", "log=centr", "rounds=1",
+                       "--tries=1", f"--wal_dir={self.directory}", f"--logjam={logjam_of()}",
+                       *SHORT], ["list"]):
+            subprocess.run([sys.executable, tree / "scripts/figures.py", *words], check=True,
+                           env=env, stdout=subprocess.DEVNULL)
+        after = [path for path in sorted(tree.rglob("*"))
+                 if path.relative_to(tree).parts[0] != "build"]
+        self.assertEqual(after, before)
 
     def test_the_usage_of_a_sweep_is_that_of_sweep_sh(self):
         for words in (["--help"], ["log=centr"], []):
