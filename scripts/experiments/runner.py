@@ -50,9 +50,10 @@ class Outcome:
 def refuse_without_effect(point, row):
     """Raises PointRefused if a run's own row says that an axis of the point has no effect there:
     its points would be one configuration under different names."""
-    for axis in point.axes:
-        if axis in re.findall(r"\w+", row.get("without_effect") or ""):
-            raise PointRefused(f"--{axis} has no effect here")
+    # The column is a list like "--tpcc_mix (of workload tpcc), --pwal_ngroup (of --log=pwal)".
+    for axis, of in re.findall(r"--(\w+)( \([^)]*\))?(?:, |$)", row.get("without_effect") or ""):
+        if axis in point.axes:
+            raise PointRefused(f"--{axis}{of} has no effect here")
 
 
 def file_system_of(path):

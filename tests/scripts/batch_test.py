@@ -245,7 +245,7 @@ class Batch(Batches):
         self.assertEqual(list(refused), ["log=centr threads=2"])
 
     def test_a_point_of_an_axis_without_effect_is_left_out_of_a_sweep(self):
-        FakeRunner.origin = {**self.origin, "without_effect": "threads"}
+        FakeRunner.origin = {**self.origin, "without_effect": "--threads"}
         made = self.make(skip_refused=True)
         self.run_all(made)
         rows, refused = made.merge()
