@@ -44,9 +44,9 @@ class Refusals(InADirectory):
     def test_a_mistake_in_a_value_refuses_the_sweep_though_others_could_run(self):
         for words, why in ((["log=centr,pwall"], "--log=pwall is not a scheme"),
                            (["threads=1,two", "log=centr,eleda"], "--threads=two is"),
-                           (["device=file,fil"], 'device=fil: "fil" is not a device')):
+                           (["device=file,fil"], "device=fil.* is not a device")):
             with self.subTest(words=words):
-                self.assertIn(why, self.refusal(*words))
+                self.assertRegex(self.refusal(*words), why)
 
     def test_a_flag_that_is_not_there_and_a_mistake_in_the_flags_of_all_are_refused(self):
         self.assertIn("there is no flag --treads", self.refusal("treads=1,2"))
