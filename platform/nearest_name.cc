@@ -1,0 +1,71 @@
+#include "platform/nearest_name.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "platform/text.h"
+
+namespace logjam::platform {
+namespace {
+
+std::string small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& letter : small) letter = static_cast<char>(std::tolower(letter));
+  return small;
+}
+
+// Returns how many letters are missing, superfluous, wrong, or swapped with their neighbour.
+size_t differences(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> least(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        least[i][j] = i + j;
+        continue;
+      }
+      const size_t wrong = least[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      least[i][j] = std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, wrong});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return least.back().back();
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view given, const std::vector<std::string_view>& names) {
+  if (names.empty()) return "";
+  constexpr size_t kLettersOfADifference = 3, kShortestBeginning = 3;
+  const std::string small = small_letters(given);
+  const auto from_given = [&](std::string_view name) {
+    return differences(small, small_letters(name));
+  };
+  const std::string_view nearest = *std::ranges::min_element(names, {}, from_given);
+  const size_t different = from_given(nearest);
+  const size_t letters = std::max(given.size(), nearest.size());
+  const size_t most = given.size() == 1 ? 0 : std::max(size_t{1}, letters / kLettersOfADifference);
+  if (different <= most) return nearest;
+  const auto begins = [&](std::string_view name) {
+    const std::string other = small_letters(name);
+    const bool short_one = std::min(small.size(), other.size()) < kShortestBeginning;
+    return !short_one && (other.starts_with(small) || small.starts_with(other));
+  };
+  if (std::ranges::count_if(names, begins) != 1) return "";
+  return *std::ranges::find_if(names, begins);
+}
+
+std::string instead_of(std::string_view given, const std::vector<std::string_view>& names) {
+  const std::string_view nearest = nearest_name(given, names);
+  if (!nearest.empty()) return "; did you mean " + std::string(nearest) + "?";
+  return (names.size() == 1 ? "; allowed is " : "; allowed are ") + listed_names(names);
+}
+
+std::string listed_names(const std::vector<std::string_view>& names) {
+  if (names.size() < 2) return join(names, "");
+  const std::vector<std::string_view> first(names.begin(), names.end() - 1);
+  return join(first, ", ") + " and " + std::string(names.back());
+}
+
+}  // namespace logjam::platform

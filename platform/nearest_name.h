@@ -1,0 +1,23 @@
+// Names that somebody may have meant who wrote one that does not exist. Any thread may call these
+// functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace logjam::platform {
+
+// Returns the one of `names` that is most similar to `given`, whose letters may be small or large:
+// one that differs in few letters, or the only one that begins as `given` does until either ends.
+// Returns an empty text if no name is similar.
+std::string_view nearest_name(std::string_view given, const std::vector<std::string_view>& names);
+
+// Returns the end of a sentence that says that `given` is none of `names`: "; did you mean NAME?",
+// or "; allowed are A, B and C" if no name is similar.
+std::string instead_of(std::string_view given, const std::vector<std::string_view>& names);
+
+// Returns `names` as "A, B and C".
+std::string listed_names(const std::vector<std::string_view>& names);
+
+}  // namespace logjam::platform
