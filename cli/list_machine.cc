@@ -1,6 +1,7 @@
 // `logjam list machine` and `logjam list placement`.
 #include <gflags/gflags.h>
 
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <set>
@@ -12,7 +13,10 @@
 #include "cli/settings.h"
 #include "cli/table.h"
 #include "platform/fatal.h"
+#include "platform/host.h"
+#include "platform/limits.h"
 #include "platform/placement.h"
+#include "platform/text.h"
 
 DEFINE_string(topology, "",
               "another machine for `list machine` and `list placement`; as hwloc describes it "
@@ -31,8 +35,9 @@ Topology wanted_topology() {
   if (FLAGS_topology.empty()) return platform::this_machine();
   const auto described = Topology::described(FLAGS_topology);
   if (!described) {
-    platform::refuse("--topology=\"" + FLAGS_topology +
-                     "\" is not a synthetic topology of hwloc; \"pack:4 numa:1 core:16 pu:2\" is");
+    platform::refuse(
+        "--topology=\"" + FLAGS_topology +
+        "\" is not a synthetic topology of hwloc, such as \"pack:4 numa:1 core:16 pu:2\"");
   }
   return *described;
 }
@@ -88,6 +93,11 @@ int list_machine() {
                      platform::ranges_of({part.numbers.begin(), part.numbers.end()})});
   }
   print_table(lines);
+  const platform::Limit quota = platform::processor_quota();
+  if (FLAGS_topology.empty() && !platform::is_simulated() && !quota.by.empty()) {
+    std::printf("%s gives this process %s processors\n", quota.by.c_str(),
+                platform::short_number(quota.amount).c_str());
+  }
   return 0;
 }
 

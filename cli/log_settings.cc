@@ -16,7 +16,9 @@
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/host.h"
+#include "platform/limits.h"
 #include "platform/memory.h"
+#include "platform/nearest_name.h"
 #include "platform/run_delay.h"
 #include "platform/test_value.h"
 #include "platform/thread.h"
@@ -184,8 +186,8 @@ platform::WorkerClass::Request worker_class(const LogOptions& log) {
                                                         {"idle", Wanted::kIdle}};
   const auto found = classes.find(FLAGS_worker_class);
   if (found == classes.end()) {
-    refuse("--worker_class=" + FLAGS_worker_class +
-           " is not a class; auto, normal, batch and idle are");
+    refuse("--worker_class=" + FLAGS_worker_class + " is not a class" +
+           platform::instead_of(FLAGS_worker_class, {"auto", "normal", "batch", "idle"}));
   }
   const bool helps = commit_policy() == CommitPolicy::kPipelined && log.scheme->traits.logs &&
                      device_traits(log.device).keeps && !device_traits(log.device).is_memory;
@@ -228,8 +230,12 @@ LogBuffers log_buffers(const LogOptions& log) {
 
 void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
   const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const uint64_t available = platform::available_bytes();
-  if (table_bytes + buffers.bytes() <= available) return;
+  // The texts that memory_left() reads would move a simulated program's heap.
+  const platform::Limit left =
+      platform::is_simulated()
+          ? platform::Limit{static_cast<double>(platform::available_bytes()), ""}
+          : platform::memory_left();
+  if (static_cast<double>(table_bytes + buffers.bytes()) <= left.amount) return;
   std::string needed;
   if (table_bytes != 0) needed = "this scale needs about " + mib(table_bytes);
   if (buffers.count != 0) {
@@ -237,7 +243,8 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
               mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
               " buffer(s) of --log_buffer_mb)";
   }
-  refuse(needed + ", but only " + mib(available) + " of memory are available");
+  refuse(needed + ", but only " + mib(static_cast<uint64_t>(left.amount)) +
+         " of memory are available" + (left.by.empty() ? "" : ": " + left.by));
 }
 
 }  // namespace logjam

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
+#include "platform/cgroups.h"
 #include "platform/clock.h"
 
 namespace logjam::platform {
@@ -19,67 +19,11 @@ namespace {
 
 constexpr char kName[] = "logjam-workers-";
 
-// The process's own group, in the hierarchy that has the cpu controller.
-struct OwnGroup {
-  int version;
-  std::string mount;  // the topmost visible directory of the hierarchy
-  std::string path;   // of the group, below `mount`; "" if it is `mount` itself
-
-  std::string directory() const { return mount + path; }
-  // Returns whether `mount` is the root. The root has files that no other group has (version 1), or
-  // lacks files that every other group has (version 2).
-  bool mount_is_root(const KernelFiles& kernel) const {
-    return version == 1 ? kernel.exists(mount + "/release_agent")
-                        : !kernel.exists(mount + "/cgroup.type");
-  }
-};
-
-bool has_item(const std::string& list, const std::string& wanted) {
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');) {
-    if (item == wanted) return true;
-  }
-  return false;
-}
-
-// Returns the path of the process's group in the hierarchy of `version`. The lines of
-// /proc/self/cgroup are ID:CONTROLLERS:PATH; the line of version 2 is 0::PATH.
-std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version) {
-  std::istringstream in(kernel.read("/proc/self/cgroup"));
-  for (std::string id, controllers, path;
-       std::getline(in, id, ':') && std::getline(in, controllers, ':') && std::getline(in, path);) {
-    const bool wanted = version == 1 ? has_item(controllers, "cpu") : id == "0";
-    if (wanted) return path;
-  }
-  return {};
-}
-
-// Finds the group by the lines of /proc/self/mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS
-// [TAGS...] - TYPE SOURCE OPTIONS. In a container ROOT, the part of the hierarchy that is mounted,
-// may be below "/".
-std::optional<OwnGroup> own_group(const KernelFiles& kernel, int version) {
-  const auto path = path_in_hierarchy(kernel, version);
-  if (!path) return {};
-  std::istringstream in(kernel.read("/proc/self/mountinfo"));
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, device, root, mount, field, type, source, options;
-    fields >> id >> parent >> device >> root >> mount;
-    while (fields >> field && field != "-") continue;
-    fields >> type >> source >> options;
-    if (version == 1 ? type != "cgroup" || !has_item(options, "cpu") : type != "cgroup2") continue;
-    if (root == "/") root.clear();
-    std::string below = path->substr(0, root.size()) == root ? path->substr(root.size()) : "/..";
-    if (below == "/") below.clear();
-    if (below.find("/..") != std::string::npos) continue;  // outside of what is mounted
-    return OwnGroup{version, mount, below};
-  }
-  return {};
-}
-
-std::optional<OwnGroup> own_group(const KernelFiles& kernel) {
-  // A controller is in one hierarchy. If no hierarchy of version 1 has it, version 2 has it.
-  return path_in_hierarchy(kernel, 1) ? own_group(kernel, 1) : own_group(kernel, 2);
+// Returns whether the mount is the root. The root has files that no other group has (version 1), or
+// lacks files that every other group has (version 2).
+bool mount_is_root(const KernelFiles& kernel, const OwnGroup& own) {
+  return own.version == 1 ? kernel.exists(own.mount + "/release_agent")
+                          : !kernel.exists(own.mount + "/cgroup.type");
 }
 
 int open_directory(const std::string& path) {
@@ -155,14 +99,15 @@ bool remove_soon(const KernelFiles& kernel, const std::string& directory) {
 }  // namespace
 
 GroupPlace group_place(const KernelFiles& kernel) {
-  const auto own = own_group(kernel);
+  const auto own = own_group(kernel, "cpu");
   if (!own) {  // nothing is mounted
     for (int version : {1, 2}) {
-      if (path_in_hierarchy(kernel, version).value_or("/") != "/") return GroupPlace::kNested;
+      if (path_in_hierarchy(kernel, version, "cpu").value_or("/") != "/")
+        return GroupPlace::kNested;
     }
     return GroupPlace::kTop;
   }
-  if (!own->mount_is_root(kernel)) return GroupPlace::kNested;
+  if (!mount_is_root(kernel, *own)) return GroupPlace::kNested;
   if (own->path.empty()) return GroupPlace::kTop;
   const std::string outermost = own->mount + own->path.substr(0, own->path.find('/', 1));
   // Version 2: where the controller is off, the scheduler knows of no group.
@@ -173,7 +118,7 @@ GroupPlace group_place(const KernelFiles& kernel) {
 }
 
 std::unique_ptr<IdleGroup> IdleGroup::make(const KernelFiles& kernel) {
-  const auto own = own_group(kernel);
+  const auto own = own_group(kernel, "cpu");
   if (!own) return nullptr;
   remove_leftovers(kernel, own->directory());
   const std::string directory = own->directory() + "/" + kName + std::to_string(getpid());

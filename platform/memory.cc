@@ -11,6 +11,7 @@
 #include <string>
 
 #include "platform/fatal.h"
+#include "platform/limits.h"
 
 namespace logjam::platform {
 namespace {
@@ -51,12 +52,9 @@ void* map_pages(size_t bytes) {
 }
 
 uint64_t available_bytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string name, unit;
-  for (uint64_t kib = 0; meminfo >> name >> kib >> unit;) {
-    if (name == "MemAvailable:") return kib * 1024;
-  }
-  return std::numeric_limits<uint64_t>::max();
+  const double bytes = memory_left().amount;
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  return bytes < static_cast<double>(kMost) ? static_cast<uint64_t>(bytes) : kMost;
 }
 
 uint64_t resident_bytes() {

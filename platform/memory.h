@@ -39,8 +39,8 @@ void unmap_huge(void* address, size_t bytes);
 // ends. Ends the process with one sentence if the kernel refuses the mapping.
 void* map_pages(size_t bytes);
 
-// Returns how many bytes the machine can still give without swapping (MemAvailable), or the largest
-// uint64_t if the kernel does not say.
+// Returns how many bytes this process can still get (memory_left of limits.h), or the largest
+// uint64_t if the kernel does not say. (On the simulated machine, what the host can give.)
 uint64_t available_bytes();
 // Returns how many bytes of this process are in memory.
 uint64_t resident_bytes();

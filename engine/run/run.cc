@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/run/expected_growth.h"
 #include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
 #include "engine/run/sleep_through.h"
@@ -31,8 +32,10 @@ namespace {
 platform::atomic<bool> stop_requested{false};
 
 // A run ends when less memory than this is available: workloads that insert grow for as long as
-// they run. The checks that follow the run need less.
+// they run. The checks that follow the run need less. In a small container it is this share of what
+// the run began with.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
+constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take memory for what they will insert, because a page fault
 // stalls a worker. A fault of a huge page that a hypervisor has not given before takes 4.3 ms, and
@@ -40,7 +43,6 @@ constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 // at most this time, and for no longer than the run takes.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
-constexpr uint64_t kMostInsertedBytes = 4096;  // by a transaction
 
 double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
@@ -136,6 +138,7 @@ class Run {
   LogScheme& scheme_;
   const RunOptions& options_;
   const bool warms_up_;
+  const uint64_t left_at_start_ = platform::available_bytes();  // bytes of memory
   RunControl control_;
   std::unique_ptr<Timeline> timeline_;  // null: none
   std::vector<platform::Padded<Arena>> arenas_;
@@ -180,11 +183,8 @@ void Run::prefault(uint32_t id, uint64_t until_ns) {
     arenas_[id]->lie_on(platform::node_of_core(static_cast<int>(id)));
   }
   if (static_cast<int>(options_.threads) > platform::core_count()) return;
-  double growth = static_cast<double>(workload_.spec().growth_bytes_s) *
-                  (options_.warmup_seconds + options_.seconds);
-  if (options_.transactions != 0) {
-    growth = std::min(growth, static_cast<double>(options_.transactions * kMostInsertedBytes));
-  }
+  const double growth =
+      expected_growth(static_cast<double>(workload_.spec().growth_bytes_s), options_);
   const double most =
       static_cast<double>(platform::available_bytes()) * kMostPrefaulted / options_.threads;
   arenas_[id]->prefault(static_cast<uint64_t>(std::min(growth, most)), until_ns);
@@ -259,7 +259,8 @@ void Run::measure() {
 // Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
 // more, or when hardly any memory is left.
 Run::Slept Run::sleep(double seconds) {
-  MemoryGuard memory(kMemoryToLeave, platform::available_bytes);
+  MemoryGuard memory(std::min(kMemoryToLeave, left_at_start_ / kShareToLeave),
+                     platform::available_bytes);
   Slept early = Slept::kStopped;
   const bool to_the_end = sleep_through(seconds, [&](uint64_t now) {
     if (stop_requested.load(platform::memory_order_relaxed) || all_exhausted()) return true;

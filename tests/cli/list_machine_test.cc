@@ -55,11 +55,11 @@ print(contexts[5])
 
 TEST(ListPlacement, RefusesWhatIsNoMachineAndWhatIsNoPolicy) {
   EXPECT_EQ(shell("\"$LOGJAM\" list placement --topology=square 2>&1; echo $?").output,
-            "logjam: --topology=\"square\" is not a synthetic topology of hwloc; \"pack:4 numa:1 "
-            "core:16 pu:2\" is\n2\n");
-  EXPECT_EQ(
-      shell("\"$LOGJAM\" list placement --placement=tight 2>&1; echo $?").output,
-      "logjam: --placement=tight is not a placement; compact, scatter, smt and none are\n2\n");
+            "logjam: --topology=\"square\" is not a synthetic topology of hwloc, such as \"pack:4 "
+            "numa:1 core:16 pu:2\"\n2\n");
+  EXPECT_EQ(shell("\"$LOGJAM\" list placement --placement=tight 2>&1; echo $?").output,
+            "logjam: --placement=tight is not a placement; allowed are compact, scatter, smt and "
+            "none\n2\n");
 }
 
 // The row of a run names the cores of its workers.
