@@ -6,7 +6,7 @@
 
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
-#include "platform/text.h"
+#include "platform/nearest_name.h"
 
 DEFINE_string(workload, "ycsb", "what the clients do (`logjam list workloads`)");
 DEFINE_string(cc, "occ", "concurrency control (`logjam list protocols`)");
@@ -29,33 +29,37 @@ namespace {
 
 using platform::refuse;
 
+// Returns the end of a sentence that says that `given` is none of `infos`.
 template <class Infos>
-std::string names_in(const Infos& infos) {
-  return platform::join(infos, ", ", [](const auto& info) { return info.name; });
+std::string instead_of(std::string_view given, const Infos& infos) {
+  std::vector<std::string_view> names;
+  for (const auto& info : infos) names.push_back(info.name);
+  return platform::instead_of(given, names);
 }
 
 }  // namespace
 
 const WorkloadInfo& workload_named(const std::string& name) {
   if (const WorkloadInfo* info = find_workload(name)) return *info;
-  refuse("--workload=" + name + " is not a workload; " + names_in(all_workloads()) + " are");
+  refuse("--workload=" + name + " is not a workload" + instead_of(name, all_workloads()));
 }
 
 const ProtocolInfo& protocol_named() {
   if (const ProtocolInfo* info = find_protocol(FLAGS_cc)) return *info;
-  refuse("--cc=" + FLAGS_cc + " is not a protocol; " + names_in(all_protocols()) + " are");
+  refuse("--cc=" + FLAGS_cc + " is not a protocol" + instead_of(FLAGS_cc, all_protocols()));
 }
 
 const SchemeInfo& scheme_named(const std::string& name) {
   if (const SchemeInfo* info = find_scheme(name)) return *info;
-  refuse("--log=" + name + " is not a scheme; " + names_in(all_schemes()) + " are");
+  refuse("--log=" + name + " is not a scheme" + instead_of(name, all_schemes()));
 }
 
 CommitPolicy commit_policy() {
   if (FLAGS_commit == "sync") return CommitPolicy::kSync;
   if (FLAGS_commit == "pipelined") return CommitPolicy::kPipelined;
   if (FLAGS_commit == "async") return CommitPolicy::kAsync;
-  refuse("--commit=" + FLAGS_commit + " is not a policy; sync, pipelined and async are");
+  refuse("--commit=" + FLAGS_commit + " is not a policy" +
+         platform::instead_of(FLAGS_commit, {"sync", "pipelined", "async"}));
 }
 
 void refuse_thread_count() {

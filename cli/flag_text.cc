@@ -5,44 +5,88 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
 
+#include "cli/field_words.h"
+#include "cli/flags.h"
+#include "cli/help.h"
 #include "cli/old_flags.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 namespace logjam {
 namespace {
 
-using platform::refuse;
-
 constexpr int kMostFlagFiles = 16;  // inside each other: a file that names itself must end, too
 
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
+// Checks the arguments of one command line, and the lines of its flag files.
+class FlagCheck {
+ public:
+  explicit FlagCheck(Commands command) : command_(command) {}
+
+  void arguments(const std::vector<std::string>& given);
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
+  [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
+
+  // Checks a flag without its leading hyphens, "name=value" or "name". Returns the flag whose value
+  // is the next argument, or nothing.
+  std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
+  void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
+  void file(const std::string& path);
+  void line(const std::string& text);
+
+  // Returns the flags of the command, those of the libraries that its help shows included.
+  std::vector<std::string> names() const;
+  bool has(std::string_view name) const;
+
+  const Commands command_;
+  std::string place_;  // of the line that is being checked, "FILE:LINE: "; empty: no file's line
+  int depth_ = 0;      // of the flag files around it
+};
+
+std::vector<std::string> FlagCheck::names() const {
+  std::vector<std::string> names{"help", "version"};
+  for (std::string_view name : flags_of_libraries()) names.emplace_back(name);
+  for (const auto& flag : own_flags()) {
+    if ((commands_of(flag) & command_) != 0) names.push_back(flag.name);
   }
-  return row.back();
+  return names;
 }
 
-[[noreturn]] void refuse_name(const std::string& name) {
+bool FlagCheck::has(std::string_view name) const {
+  const auto all = names();
+  return std::ranges::find(all, name) != all.end();
+}
+
+// Returns the flag `meant`, of meant_by(), with `value`; in a list it takes the place of N.
+std::string with_value(std::string_view meant, const std::string& value) {
+  const std::string text = "--" + std::string(meant);
+  if (value.empty()) return text;
+  return meant.ends_with(":N") ? text.substr(0, text.size() - 1) + value : text + "=" + value;
+}
+
+void FlagCheck::refuse_name(const std::string& name, const std::string& value) const {
   for (const std::string& old : {name, name.starts_with("no") ? name.substr(2) : ""}) {
     if (const std::string why = what_became_of(old); !why.empty()) refuse(why);
   }
-  std::vector<gflags::CommandLineFlagInfo> all;
-  gflags::GetAllFlags(&all);
-  const auto nearest = std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
-    return edit_distance(name, a.name) < edit_distance(name, b.name);
-  });
-  refuse("there is no flag --" + name + " (did you mean --" + nearest->name +
-         "?); `logjam COMMAND --help=all` lists them");
+  const std::string none = "there is no flag " + std::string(name.size() == 1 ? "-" : "--") + name;
+  const std::string help = "`logjam " +
+                           (command_ == kAllCommands ? "COMMAND" : names_of(command_)) +
+                           " --help=all` lists them";
+  for (std::string_view meant : meant_by(name)) {
+    if (!has(meant.substr(0, meant.find('=')))) continue;
+    refuse(none + " (did you mean " + with_value(meant, value) + "?); " + help);
+  }
+  const auto all = names();
+  const std::string_view nearest = platform::nearest_name(name, {all.begin(), all.end()});
+  refuse(none + (nearest.empty() ? "" : " (did you mean --" + std::string(nearest) + "?)") + "; " +
+         help);
 }
 
 // Describes the values of a gflags type.
@@ -55,53 +99,115 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-void refuse_bad_arguments(const std::vector<std::string>& arguments, bool in_file, int depth);
+// Returns, if a number begins `value` and its unit follows, the end of a sentence that says what
+// the flag counts.
+std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
+  const size_t end = value.find_first_not_of("0123456789.");
+  if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {
+    return "";
+  }
+  return "; it takes one without a unit: " + flag.description.substr(0, flag.description.find(';'));
+}
 
-void refuse_bad_value(const gflags::CommandLineFlagInfo& flag, const std::string& value,
-                      int depth) {
+void FlagCheck::value(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   if (flag.name == "flagfile") {
-    if (depth == kMostFlagFiles) refuse("--flagfile=" + value + " is nested too deeply");
-    std::ifstream in(value);
-    if (!in) refuse("cannot read --flagfile=" + value + ": " + strerror(errno));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) {
-      const size_t begin = line.find_first_not_of(" \t");
-      if (begin != line.npos) lines.push_back(line.substr(begin));
-    }
-    refuse_bad_arguments(lines, true, depth + 1);
+    std::istringstream paths(value);  // gflags takes a list
+    for (std::string path; std::getline(paths, path, ',');) file(path);
     return;
   }
   if (flag.type == "string") return;
   // gflags itself decides which values it takes: this sets the flag, and FlagSaver restores it.
   const gflags::FlagSaver saver;
   if (gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty()) {
-    refuse("--" + flag.name + "=" + value + " is not " + words_for(flag.type));
+    refuse("--" + flag.name + "=" + value + " is not " + words_for(flag.type) +
+           about_unit(flag, value));
   }
 }
 
-void refuse_bad_arguments(const std::vector<std::string>& arguments, bool in_file, int depth) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--") return;
-    if (argument.size() < 2 || argument[0] != '-') continue;
-    const size_t begin = argument.find_first_not_of('-');
-    if (begin == argument.npos) continue;
-    const size_t equals = argument.find('=');
-    std::string name = argument.substr(begin, equals == argument.npos ? equals : equals - begin);
-    std::ranges::replace(name, '-', '_');
-    gflags::CommandLineFlagInfo flag;
-    if (!gflags::GetCommandLineFlagInfo(name.c_str(), &flag)) {
-      const bool negated = name.starts_with("no") &&
-                           gflags::GetCommandLineFlagInfo(name.c_str() + 2, &flag) &&
-                           flag.type == "bool";
-      if (!negated) refuse_name(name);
-      continue;
-    }
-    if (equals != argument.npos) {
-      refuse_bad_value(flag, argument.substr(equals + 1), depth);
-    } else if (flag.type != "bool") {  // the value is the next argument
-      if (in_file || i + 1 == arguments.size()) refuse("--" + flag.name + " needs a value");
-      refuse_bad_value(flag, arguments[++i], depth);
+std::optional<gflags::CommandLineFlagInfo> FlagCheck::flag(const std::string& text) {
+  const size_t equals = text.find('=');
+  std::string name = text.substr(0, equals);
+  const std::string given = equals == text.npos ? "" : text.substr(equals + 1);
+  std::ranges::replace(name, '-', '_');
+  gflags::CommandLineFlagInfo flag;
+  if (!gflags::GetCommandLineFlagInfo(name.c_str(), &flag)) {
+    const bool negated = name.starts_with("no") &&
+                         gflags::GetCommandLineFlagInfo(name.c_str() + 2, &flag) &&
+                         flag.type == "bool";
+    if (!negated) refuse_name(name, given);
+    return {};
+  }
+  if (equals != text.npos) {
+    value(flag, given);
+    return {};
+  }
+  return flag.type == "bool" ? std::nullopt : std::optional(flag);
+}
+
+// Returns a flag's text after its one or two hyphens, or an empty text.
+std::string without_hyphens(const std::string& text) {
+  const size_t begin = text.starts_with("--") ? 2 : text.starts_with('-') ? 1 : text.size();
+  return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
+}
+
+// gflags takes a line that is not a flag for a list of names of programs, and ignores all lines
+// below it unless this program is among them. It ends a file at a byte 0.
+void FlagCheck::line(const std::string& text) {
+  if (text.ends_with('\r')) {
+    refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");
+  }
+  if (std::ranges::any_of(text, [](char c) { return std::iscntrl(c) != 0 && c != '\t'; })) {
+    refuse("the line has a control character");
+  }
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    refuse("the file begins with a byte order mark, which an editor has put there");
+  }
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos || text[begin] == '#') return;
+  const std::string flag_text = without_hyphens(text.substr(begin));
+  if (flag_text.empty()) {
+    const std::string name = text.substr(begin, text.find_first_of(" \t=", begin) - begin);
+    refuse("\"" + text.substr(begin) + "\" is no flag" +
+           (has(name) ? " (did you mean --" + text.substr(begin) + "?)" : "") +
+           "; a line is a flag, empty, or a comment that begins with #");
+  }
+  const std::string name = flag_text.substr(0, flag_text.find_first_of(" \t="));
+  const size_t after = flag_text.find_first_not_of(" \t", name.size());
+  if (has(name) && after != flag_text.npos && after > name.size()) {
+    refuse("between --" + name + " and its value stands = and no space");
+  }
+  if (const auto without = flag(flag_text)) refuse("--" + without->name + " needs a value");
+}
+
+void FlagCheck::file(const std::string& path) {
+  const std::string flag = "--flagfile=" + path;
+  if (depth_ == kMostFlagFiles) refuse(flag + " is nested too deeply");
+  std::ifstream in(path);
+  if (!in) refuse("cannot read " + flag + ": " + strerror(errno));
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) {
+    refuse(flag + " is not a regular file; it is read twice, to check it and to use it");
+  }
+  const std::string outer = place_;
+  ++depth_;
+  size_t number = 0;
+  for (std::string text; std::getline(in, text);) {
+    place_ = path + ":" + std::to_string(++number) + ": ";
+    line(text);
+  }
+  --depth_;
+  place_ = outer;
+}
+
+void FlagCheck::arguments(const std::vector<std::string>& given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == "--") return;
+    if (given[i].size() < 2 || given[i][0] != '-') continue;
+    const std::string text = without_hyphens(given[i]);
+    if (text.empty()) refuse("\"" + given[i] + "\" is no flag; flags begin with --");
+    if (const auto with_value = flag(text)) {
+      if (i + 1 == given.size()) refuse("--" + with_value->name + " needs a value");
+      value(*with_value, given[++i]);
     }
   }
 }
@@ -109,7 +215,11 @@ void refuse_bad_arguments(const std::vector<std::string>& arguments, bool in_fil
 }  // namespace
 
 void refuse_bad_flags(const std::vector<std::string>& arguments) {
-  refuse_bad_arguments(arguments, false, 0);
+  Commands command = kAllCommands;
+  for (const std::string& argument : arguments) {
+    if (command == kAllCommands && command_named(argument) != 0) command = command_named(argument);
+  }
+  FlagCheck(command).arguments(arguments);
 }
 
 }  // namespace logjam

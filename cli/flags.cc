@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "engine/workload.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 namespace logjam {
 namespace {
@@ -37,6 +41,15 @@ bool in_headers(std::string_view name) {
 // that begin with a slash or a dot.
 bool is_own(const std::string& file) { return !file.starts_with('/') && !file.starts_with('.'); }
 
+// Returns the flag's value; gflags shows a double with digits that nobody has given.
+std::string as_given(const gflags::CommandLineFlagInfo& flag) {
+  if (flag.type != "double") return flag.current_value;
+  char shortest[32];
+  const auto [end, error] =
+      std::to_chars(shortest, std::end(shortest), std::strtod(flag.current_value.c_str(), nullptr));
+  return {shortest, end};
+}
+
 }  // namespace
 
 Commands command_named(std::string_view name) {
@@ -46,18 +59,15 @@ Commands command_named(std::string_view name) {
   return 0;
 }
 
-std::string names_of(Commands commands) {
+std::vector<std::string_view> command_names(Commands commands) {
   std::vector<std::string_view> names;
   for (const auto& [name, command] : kCommands) {
     if ((commands & command) != 0) names.push_back(name);
   }
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    text += i == 0 ? "" : i + 1 == names.size() ? " and " : ", ";
-    text += names[i];
-  }
-  return text;
+  return names;
 }
+
+std::string names_of(Commands commands) { return platform::listed_names(command_names(commands)); }
 
 std::span<const FlagGroup> flag_groups() {
   static const std::vector<FlagGroup> groups = {
@@ -163,7 +173,7 @@ std::string changed_flags() {
   std::string text;
   for (const auto& flag : all) {
     if (flag.is_default || flag.name == "flagfile") continue;
-    text += (text.empty() ? "--" : " --") + flag.name + "=" + flag.current_value;
+    text += (text.empty() ? "--" : " --") + flag.name + "=" + as_given(flag);
   }
   return text;
 }

@@ -22,6 +22,7 @@ inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachin
 
 // Returns the command of that name, or 0 if there is none.
 Commands command_named(std::string_view name);
+std::vector<std::string_view> command_names(Commands commands = kAllCommands);
 // Returns the names of the commands, as "run, micro and list".
 std::string names_of(Commands commands);
 

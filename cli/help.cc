@@ -96,6 +96,8 @@ std::string heading_of(const std::string& file) {
 
 }  // namespace
 
+std::span<const std::string_view> flags_of_libraries() { return kOfLibraries; }
+
 std::string overview() {
   std::string text;
   for (const About& each : kAbout) {

@@ -16,6 +16,7 @@
 #include "logging/device/device_registry.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 DECLARE_string(json);
 
@@ -93,10 +94,9 @@ int list_command(const std::string& what) {
   if (what == "placement") return list_placement();
   const auto wanted = [&](std::string_view name) { return what.empty() || what == name; };
   if (std::ranges::none_of(kLists, [&](const auto& list) { return wanted(list.first); })) {
-    platform::refuse(
-        "\"" + what +
-        "\" cannot be listed; schemes, protocols, workloads, variants, devices, machine "
-        "and placement can");
+    std::vector<std::string_view> names{"machine", "placement"};
+    for (const auto& [name, print] : kLists) names.push_back(name);
+    platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }
   if (!FLAGS_json.empty()) {
     refuse_json_file();

@@ -15,6 +15,7 @@
 #include "cli/revision.h"
 #include "cli/row_files.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 DECLARE_bool(help);
 
@@ -50,7 +51,7 @@ int print_help(Commands command, bool all) {
 
 Commands command_or_refuse(const std::string& name) {
   if (const Commands command = command_named(name); command != 0) return command;
-  refuse("\"" + name + "\" is not a command; " + names_of(kAllCommands) + " are");
+  refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
 }  // namespace

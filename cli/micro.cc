@@ -14,6 +14,7 @@
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 #include "platform/thread.h"
 #include "workloads/log_insert/log_insert.h"
 
@@ -58,7 +59,8 @@ Floor chosen_floor() {
   if (FLAGS_floor.empty()) return Floor::kNone;
   if (FLAGS_floor == "copy") return Floor::kCopy;
   if (FLAGS_floor == "fetch-add") return Floor::kFetchAdd;
-  refuse("--floor=" + FLAGS_floor + " is not a floor; copy and fetch-add are");
+  refuse("--floor=" + FLAGS_floor + " is not a floor" +
+         platform::instead_of(FLAGS_floor, {"copy", "fetch-add"}));
 }
 
 log_insert::Options insert_options() {
@@ -74,7 +76,8 @@ log_insert::Options insert_options() {
   options.local = FLAGS_fill == "local";
   options.seal = FLAGS_fill == "records";
   if (!options.local && !options.seal && FLAGS_fill != "bytes") {
-    refuse("--fill=" + FLAGS_fill + " is not a choice; bytes, records and local are");
+    refuse("--fill=" + FLAGS_fill + " is not a choice" +
+           platform::instead_of(FLAGS_fill, {"bytes", "records", "local"}));
   }
   options.sync_every = FLAGS_sync_every;
   options.logs_per_commit = FLAGS_logs_per_commit;

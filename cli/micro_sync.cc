@@ -13,6 +13,7 @@
 #include "cli/row_files.h"
 #include "logging/device/device_registry.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 #include "platform/thread.h"
 
 DEFINE_string(
@@ -92,9 +93,10 @@ Row make_row(const sync::Options& options, const sync::Result& result) {
 
 std::string parse_sync(const std::string& given, sync::Options* options) {
   std::string_view rest = given;
-  const auto kind = sync::kind_named(rest.substr(0, rest.find(':')));
+  const std::string_view name = rest.substr(0, rest.find(':'));
+  const auto kind = sync::kind_named(name);
   if (!kind) {
-    return "--sync=" + given + " is not a kind; " + sync::kind_names() + " are";
+    return "--sync=" + given + " is not a kind" + platform::instead_of(name, sync::kind_names());
   }
   options->kind = *kind;
   rest.remove_prefix(std::min(rest.find(':'), rest.size()));

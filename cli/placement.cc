@@ -9,6 +9,7 @@
 
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 DEFINE_string(
     placement, "compact",
@@ -41,8 +42,9 @@ Wanted wanted_placement() {
   const size_t colon = std::min(FLAGS_placement.find(':'), FLAGS_placement.size());
   const auto policy = platform::placement_policy(FLAGS_placement.substr(0, colon));
   if (!policy) {
-    refuse("--placement=" + FLAGS_placement +
-           " is not a placement; compact, scatter, smt and none are");
+    refuse("--placement=" + FLAGS_placement + " is not a placement" +
+           platform::instead_of(FLAGS_placement.substr(0, colon),
+                                {"compact", "scatter", "smt", "none"}));
   }
   wanted.policy = *policy;
   if (colon == FLAGS_placement.size()) return wanted;

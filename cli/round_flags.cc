@@ -10,6 +10,7 @@
 #include "engine/workload.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/nearest_name.h"
 
 DECLARE_string(workload);
 
@@ -27,7 +28,10 @@ std::string draw_scheme(Draws& draws, const std::string& wanted) {
   std::string drawn = names[draws.below(names.size())];
   if (wanted == "every") return drawn;
   const SchemeInfo* scheme = find_scheme(wanted);
-  if (scheme == nullptr) platform::refuse("\"" + wanted + "\" is not a scheme");
+  if (scheme == nullptr) {
+    platform::refuse("--log=" + wanted + " is not a scheme" +
+                     platform::instead_of(wanted, {names.begin(), names.end()}));
+  }
   if (!can_be_explored(*scheme)) {
     platform::refuse("--log=" + wanted + " cannot be explored: it keeps no log");
   }
@@ -38,7 +42,11 @@ std::string draw_protocol(Draws& draws, const std::string& wanted) {
   const auto& all = all_protocols();
   std::string drawn(all[draws.below(all.size())].name);
   if (wanted == "every") return drawn;
-  if (find_protocol(wanted) == nullptr) platform::refuse("\"" + wanted + "\" is not a protocol");
+  if (find_protocol(wanted) == nullptr) {
+    std::vector<std::string_view> names;
+    for (const ProtocolInfo& protocol : all) names.push_back(protocol.name);
+    platform::refuse("--cc=" + wanted + " is not a protocol" + platform::instead_of(wanted, names));
+  }
   return wanted;
 }
 

@@ -72,7 +72,7 @@ RunOptions run_options() {
   constexpr std::string_view kRecords[] = {"txn", "op", "txn,range", "op,range"};
   if (std::ranges::find(kRecords, FLAGS_log_records) == std::end(kRecords)) {
     refuse("--log_records=" + FLAGS_log_records +
-           " is not a granularity; txn and op are, and both can be followed by ,range");
+           " is not a granularity; allowed are txn, op, and either of them with ,range");
   }
   RunOptions options;
   options.threads = FLAGS_threads;

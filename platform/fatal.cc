@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -20,12 +21,25 @@ std::vector<Undo>& undos_of_refusal() {
   return undos;
 }
 
+// Returns the text with codes in place of control characters: a user may have given them, and a
+// terminal would obey them.
+std::string without_control_characters(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    char hex[8];
+    std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
+    shown +=
+        std::iscntrl(static_cast<unsigned char>(c)) != 0 ? std::string(hex) : std::string(1, c);
+  }
+  return shown;
+}
+
 }  // namespace
 
 void fatal(const std::string& sentence, int exit_code) {
   std::fflush(stdout);
   google::FlushLogFiles(google::INFO);  // when glog was told to write files, its lines wait there
-  std::fprintf(stderr, "logjam: %s\n", sentence.c_str());
+  std::fprintf(stderr, "logjam: %s\n", without_control_characters(sentence).c_str());
   std::_Exit(exit_code);
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/nearest_name.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -22,11 +24,16 @@ std::vector<std::pair<std::string, std::string>> split(std::string_view text) {
   return parts;
 }
 
+bool is_number(const std::string& text, double* value) {
+  char* end = nullptr;
+  *value = std::strtod(text.c_str(), &end);
+  return *end == '\0';
+}
+
 bool is_in(const std::string& number, const ListKey& key) {
   if (number.empty()) return key.least == 1 && key.most == 1;
-  char* end = nullptr;
-  const double value = std::strtod(number.c_str(), &end);
-  if (*end != '\0' || (key.whole && value != std::floor(value))) return false;
+  double value = 0;
+  if (!is_number(number, &value) || (key.whole && value != std::floor(value))) return false;
   return value >= key.least && value <= key.most;  // false for NaN
 }
 
@@ -47,14 +54,16 @@ std::string check_list(std::string_view flag, std::string_view text,
   for (const auto& [name, number] : split(text)) {
     const auto key = std::ranges::find(keys, name, &ListKey::name);
     if (key == keys.end()) {
-      std::string known;
-      for (const ListKey& each : keys) {
-        known += (known.empty() ? "" : ", ") + std::string(each.name);
-      }
-      return given + ": \"" + name + "\" is not a key of the list; " + known + " are";
+      std::vector<std::string_view> known;
+      for (const ListKey& each : keys) known.push_back(each.name);
+      return given + ": \"" + name + "\" is not a key of the list" + instead_of(name, known);
     }
     if (!seen.insert(name).second) return given + ": " + name + " stands twice in the list";
-    if (!is_in(number, *key)) return given + ": " + name + " needs " + range_of(*key);
+    if (!is_in(number, *key)) {
+      double ignored = 0;
+      return given + ": " + name + " needs " + range_of(*key) +
+             (is_number(number, &ignored) ? "" : ", without a unit, not \"" + number + "\"");
+    }
   }
   return "";
 }

@@ -1,9 +1,11 @@
 #include "logging/device/device_registry.h"
 
 #include <charconv>
+#include <vector>
 
 #include "platform/fatal.h"
 #include "platform/host.h"
+#include "platform/nearest_name.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -20,14 +22,49 @@ bool accepted(std::string_view spec) {
          (!kind->wraps || accepted(wrapped(spec)));
 }
 
+// Returns which part of `given`, parameters that `kind` does not accept, is wrong.
+std::string wrong_part(const DeviceKind& kind, std::string_view given) {
+  if (kind.wraps) {
+    if (given.size() < 2) return "the device that it wraps is missing";
+    const std::string inner(given.substr(1));
+    return kind.accepts(given) ? check_device_spec(inner)
+                               : std::string(kind.name) + " cannot wrap \"" + inner + "\"";
+  }
+  // The names of the parameters are the words of their form; those in brackets may be left out.
+  std::string last;
+  for (size_t at = kind.parameters.find(':'); at != std::string_view::npos;
+       at = kind.parameters.find(':', at + 1)) {
+    const size_t end = kind.parameters.find_first_of("[]:", at + 1);
+    last = kind.parameters.substr(at + 1, end == std::string_view::npos ? end : end - at - 1);
+    if (given.empty()) return last + " is missing";
+    const std::string_view part = given.substr(1, given.find(':', 1) - 1);
+    double number = 0;
+    std::string_view rest = given.substr(0, 1 + part.size());
+    if (!take_number(&rest, &number) || !rest.empty()) {
+      return last + " is a number from 0 to 1e9, without a unit, not \"" + std::string(part) + "\"";
+    }
+    given.remove_prefix(1 + part.size());
+    if (given.empty()) return last + " cannot be " + std::string(part);
+  }
+  return last.empty() ? "it has no parameters" : "nothing can follow " + last;
+}
+
 }  // namespace
 
 const DeviceKind* find_device(std::string_view spec) { return Devices::find(name_of(spec)); }
 
 std::string check_device_spec(std::string_view spec) {
   if (accepted(spec)) return device_traits(spec).needs_disk ? platform::why_no_disk() : "";
-  return "\"" + std::string(spec) + "\" is not a device: allowed are " +
-         platform::join(all_devices(), ", ", &DeviceKind::form);
+  const std::string refused = "--device=" + std::string(spec) + " is not a device";
+  if (const DeviceKind* kind = find_device(spec)) {
+    return refused + ": " + wrong_part(*kind, parameters_of(spec)) + " (" + kind->form() + ")";
+  }
+  std::vector<std::string_view> names;
+  for (const DeviceKind& kind : all_devices()) names.push_back(kind.name);
+  if (const auto nearest = platform::nearest_name(name_of(spec), names); !nearest.empty()) {
+    return refused + "; did you mean " + find_device(nearest)->form() + "?";
+  }
+  return refused + "; allowed are " + platform::join(all_devices(), ", ", &DeviceKind::form);
 }
 
 DeviceTraits device_traits(std::string_view spec) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/field_words.h"
 #include "cli/flag_text.h"
 #include "cli/old_flags.h"
 #include "tests/scoped_flags.h"
@@ -56,6 +57,15 @@ TEST(Flags, ThoseOfTheTableAreDefined) {
 
 TEST(Flags, NoneHasTheNameOfAnOldOne) {
   for (const auto& flag : own_flags()) EXPECT_EQ(what_became_of(flag.name), "") << flag.name;
+}
+
+TEST(FieldWords, MeanFlagsThatExist) {
+  for (const FieldWords& each : field_words()) {
+    gflags::CommandLineFlagInfo info;
+    const std::string name(each.flag.substr(0, each.flag.find('=')));
+    EXPECT_TRUE(gflags::GetCommandLineFlagInfo(name.c_str(), &info)) << name;
+    EXPECT_TRUE(each.words.starts_with(' ') && each.words.ends_with(' ')) << each.words;
+  }
 }
 
 TEST(Flags, BelongToTheCommandsThatReadThem) {

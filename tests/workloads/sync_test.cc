@@ -112,8 +112,7 @@ TEST(Sync, KindsHaveNamesAndLocksAreToldFromAtomics) {
   for (const std::string& kind : kAtomics) EXPECT_FALSE(is_lock(*kind_named(kind))) << kind;
   for (const std::string& kind : kLocks) EXPECT_TRUE(is_lock(*kind_named(kind))) << kind;
   EXPECT_FALSE(kind_named("mutex"));
-  EXPECT_TRUE(kind_names().starts_with("faa, cas, "));
-  EXPECT_TRUE(kind_names().ends_with("mcs and clh"));
+  EXPECT_EQ(kind_names().size(), kAtomics.size() + kLocks.size());
 }
 
 }  // namespace

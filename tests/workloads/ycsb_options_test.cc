@@ -78,10 +78,10 @@ TEST_F(YcsbOptionsTest, GivenFlagsOverrideTheMix) {
 TEST_F(YcsbOptionsTest, RefusesBadFlagsInOneSentence) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({{"ycsb_workload", "G"}}),
-            "--ycsb_workload is one of A, B, C, D, E, F, dbx1000, eleda, poplar-hybrid, "
-            "poplar-write-only, rows-16, silo, not \"G\"");
+            "--ycsb_workload=G is not a mix; allowed are A, B, C, D, E, F, dbx1000, eleda, "
+            "poplar-hybrid, poplar-write-only, rows-16 and silo");
   EXPECT_EQ(refusal({{"ycsb_index", "tree"}}),
-            "--ycsb_index is hash, ordered, or auto, not \"tree\"");
+            "--ycsb_index=tree is not a choice; allowed are hash, ordered and auto");
   for (const Flags& flags :
        std::vector<Flags>{{{"ycsb_records", "0"}},
                           {{"ycsb_value_bytes", "3"}},

@@ -210,12 +210,9 @@ std::optional<Kind> kind_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string kind_names() {
-  std::string names;
-  for (const auto& [name, kind] : kKinds) {
-    if (!names.empty()) names += kind == kKinds.back().second ? " and " : ", ";
-    names += name;
-  }
+std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, kind] : kKinds) names.push_back(name);
   return names;
 }
 

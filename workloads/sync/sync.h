@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "platform/process_use.h"
 
@@ -34,8 +35,8 @@ enum class Kind : uint8_t {
 
 // Returns the kind of that name, or nothing.
 std::optional<Kind> kind_named(std::string_view name);
-// Returns all names, for a sentence: "faa, cas and clh".
-std::string kind_names();
+// Returns all names.
+std::vector<std::string_view> kind_names();
 bool is_lock(Kind kind);
 
 struct Options {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "platform/flag_list.h"
+#include "platform/nearest_name.h"
 #include "platform/text.h"
 
 // A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list),
@@ -79,9 +80,11 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
   if (given == kAuto || std::ranges::find(table, given, &Named<Value>::name) != table.end()) {
     return "";
   }
-  std::string values;
-  for (const auto& [name, value] : table) values += std::string(name) + ", ";
-  return std::string("--") + flag + " is " + values + "or auto, not \"" + given + "\"";
+  std::vector<std::string_view> values;
+  for (const auto& [name, value] : table) values.push_back(name);
+  values.push_back(kAuto);
+  return std::string("--") + flag + "=" + given + " is not a choice" +
+         platform::instead_of(given, values);
 }
 
 // Returns whether --ycsb_theta has a value of its own.
@@ -110,8 +113,10 @@ std::string check_sum_of_ratios(const Options& options) {
 // Checks the flags whose values have names. Returns an error, or an empty string.
 std::string check_names() {
   if (find_variant(FLAGS_ycsb_workload) == nullptr) {
-    return "--ycsb_workload is one of " + platform::join(variants(), ", ", &Variant::name) +
-           ", not \"" + FLAGS_ycsb_workload + "\"";
+    std::vector<std::string_view> names;
+    for (const Variant& variant : variants()) names.push_back(variant.name);
+    return "--ycsb_workload=" + FLAGS_ycsb_workload + " is not a mix" +
+           platform::instead_of(FLAGS_ycsb_workload, names);
   }
   for (const std::string& why :
        {refuse_unless_in(kDistributions, "ycsb_distribution", FLAGS_ycsb_distribution),
