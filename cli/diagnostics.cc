@@ -5,8 +5,46 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "platform/fatal.h"
 
 namespace logjam {
+namespace {
+
+// Ends the program because of an exception that nothing catches: with a sentence where the machine
+// has failed, else as a fault of the program. (A thread of oneTBB may throw, too, so that no caller
+// could catch it.)
+void explain_exception() {
+  const auto no_thread = [](const std::string& why) {
+    platform::fatal("cannot start a thread: " + why +
+                    "; see ulimit -u, and pids.max of the cgroup");
+  };
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    platform::fatal("cannot allocate memory; see ulimit -v, and the memory limit of the cgroup");
+  } catch (const std::filesystem::filesystem_error& error) {
+    platform::fatal(error.what());
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      no_thread(error.code().message());
+  } catch (const std::runtime_error& error) {
+    constexpr std::string_view kOfTbb = "pthread_create has failed: ";
+    const std::string_view what = error.what();
+    if (what.starts_with(kOfTbb)) no_thread(std::string(what.substr(kOfTbb.size())));
+  } catch (...) {
+  }
+  std::abort();
+}
+
+}  // namespace
 
 void start_diagnostics(const char* program) {
   // glog converts to local time for each line. Without TZ, glibc reads the time zone's file again
@@ -16,6 +54,7 @@ void start_diagnostics(const char* program) {
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);
   google::InitGoogleLogging(program);
   google::InstallFailureSignalHandler();
+  std::set_terminate(explain_exception);
   std::signal(SIGTERM, SIG_DFL);  // glog traces it too, but a request to end is no failure
 }
 
