@@ -29,6 +29,7 @@
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
 #include "platform/fatal.h"
+#include "platform/limits.h"
 
 namespace logjam {
 namespace {
@@ -72,7 +73,9 @@ FileDevice::FileDevice(const DeviceOptions& options)
     : file_(options, O_DIRECT), writes_(options.depth) {
   if (const int error = io_uring_queue_init(std::max(options.depth, kLeastEntries), &ring_, 0);
       error != 0) {
-    platform::refuse(std::string("io_uring cannot be used here (") + strerror(-error) +
+    // Some kernels count its rings as locked memory.
+    const std::string limit = error == -ENOMEM ? "; " + platform::locked_memory_limit() : "";
+    platform::refuse(std::string("io_uring cannot be used here (") + strerror(-error) + limit +
                      "); use --device=sync");
   }
 }
