@@ -53,6 +53,9 @@ void stop_on_signals() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends a run that does not
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hang_up = {};  // nohup has it ignored
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 // Returns the file and the milliseconds of --timeline=FILE or FILE:MS.

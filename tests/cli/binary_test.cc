@@ -141,7 +141,7 @@ std::string signalled(const std::string& signal) {
 }
 
 TEST(CrashSignals, CtrlCEndsARunInOrder) {
-  for (const char* signal : {"INT", "TERM"}) {
+  for (const char* signal : {"INT", "TERM", "HUP"}) {
     const std::string output = signalled(signal);
     EXPECT_TRUE(std::regex_search(output, std::regex("interrupted +true\n"))) << output;
     EXPECT_NE(output.find("status 0\n"), std::string::npos) << output;
