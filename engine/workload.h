@@ -211,6 +211,8 @@ struct WorkloadInfo {
   bool keeps_history = false;
   // Whether its clients have command() and take(), so that a run may log commands.
   bool has_commands = false;
+  // The file of the registration, which sets it. The workload owns the flags of the file's folder.
+  std::string_view file = {};
 };
 
 // A workload's file holds one static WorkloadRegistration.

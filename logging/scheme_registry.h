@@ -37,6 +37,9 @@ struct SchemeInfo {
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};
+  // The flags of several schemes that this one reads. It owns those of its own file anyway.
+  std::vector<std::string_view> flags = {};
+  std::string_view file = {};  // of the registration, which sets it
 
   // Makes a running scheme on `config.devices`.
   std::unique_ptr<LogScheme> make(LogConfig config) const {

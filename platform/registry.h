@@ -5,19 +5,22 @@
 #pragma once
 
 #include <algorithm>
+#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace logjam::platform {
 
-// `Info` has a member `name`.
+// `Info` has a member `name`. If it also has a member `file`, that becomes the file which holds the
+// registration.
 template <class Info>
 class Registry {
  public:
   // Registers `info`. The file of a choice holds one static Registration for each of its names.
   struct Registration {
-    explicit Registration(Info info) {
+    explicit Registration(Info info, std::source_location at = std::source_location::current()) {
+      if constexpr (requires { info.file; }) info.file = at.file_name();
       entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
                        std::move(info));
     }

@@ -83,6 +83,8 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
       .stream_count = one_stream,
       .construct = construct<Aether<Release, consolidate>>,
       .check_flags = check_aether_flags,
+      .flags = consolidate == Consolidate::kNever ? std::vector<std::string_view>{}
+                                                  : std::vector<std::string_view>{"aether_slots"},
   };
 }
 

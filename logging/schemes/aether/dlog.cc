@@ -180,6 +180,7 @@ SchemeInfo info(std::string_view name, std::string_view streams) {
       .stream_count = [](uint32_t, const LogConfig& config) { return config.sockets; },
       .construct = construct<Dlog<placement>>,
       .check_flags = check_aether_flags,
+      .flags = {"aether_slots"},
   };
 }
 

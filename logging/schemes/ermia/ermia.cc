@@ -45,6 +45,7 @@ const SchemeRegistration registration({
     .construct = construct<Ermia>,
     .check_flags = check_ack_flag,
     .unsafe = unsafe_ack_flag,
+    .flags = {"ack"},
 });
 
 }  // namespace

@@ -167,6 +167,7 @@ const SchemeRegistration registration({
     .construct = construct<Scm>,
     .check_flags = check_ack_flag,
     .unsafe = unsafe_ack_flag,
+    .flags = {"ack"},
 });
 
 }  // namespace

@@ -76,6 +76,7 @@ const SchemeRegistration registration({
     .stream_count = stream_per_directory,
     .construct = construct<Poplar>,
     .check_flags = SegmentedScheme::check_segment_flag,
+    .flags = {"poplar_segment_bytes"},
 });
 
 }  // namespace

@@ -83,6 +83,7 @@ const SchemeRegistration registration({
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<CentrLockFlush>,
+    .flags = {"pwal_ngroup"},
 });
 
 }  // namespace

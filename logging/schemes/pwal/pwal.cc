@@ -229,6 +229,7 @@ const SchemeRegistration registration({
     .check_flags = check_ack_flag,
     .unsafe = unsafe_ack_flag,
     .recovery_flags = {"ack"},
+    .flags = {"ack", "pwal_ngroup"},
 });
 
 }  // namespace

@@ -174,6 +174,7 @@ const SchemeRegistration registration({
           return wrong.empty() ? SegmentedScheme::check_segment_flag() : wrong;
         },
     .unsafe = unsafe_ack_flag,
+    .flags = {"ack", "poplar_segment_bytes"},
 });
 
 }  // namespace

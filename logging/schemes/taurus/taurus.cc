@@ -152,8 +152,7 @@ class Taurus final : public DependencyScheme {
   };
   struct WorkerState {
     // The next three are valid between reserve() and publish().
-    Vector vector;
-    Vector words;  // those of the vector's entries that the record carries
+    Vector vector, words;  // words: those of the vector's entries that the record carries
     uint32_t bytes = 0;
 
     Vector goal;  // the largest vector that was pushed
@@ -215,6 +214,7 @@ const SchemeRegistration registration({
     .stream_count = stream_per_directory,
     .construct = construct<Taurus>,
     .check_flags = check_aether_flags,
+    .flags = {"aether_slots"},
 });
 
 }  // namespace
