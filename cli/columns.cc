@@ -24,6 +24,15 @@ constexpr RowColumn kColumns[] = {
      "why the measured window shows no rate: nothing was acknowledged in it, executed and "
      "acknowledged transactions differ by 5 %, or those with a latency and those acknowledged do, "
      "the p99 is above a third of the window, or its halves differ by 10 %; empty: none of these"},
+    {"cautions", "run micro",
+     "what the machine did to the run, separated by `; `: more than 16 workers a core, a quota of "
+     "processor time below the workers, workers that were not pinned, a time stamp counter that "
+     "may "
+     "not be steady, a log on a file system in memory, a hash index with far more rows than it was "
+     "laid out for; empty: nothing of these"},
+    {"without_effect", "run",
+     "flags that were given and change nothing here, each with what it belongs to: another scheme, "
+     "workload or choice; empty: none"},
     {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
     {"log_records", "run recover dump",
      "the granularity of log records; with `,range` they hold changed bytes in place of rows"},
@@ -50,7 +59,7 @@ constexpr RowColumn kColumns[] = {
      "the policy, and the cores of the workers on each socket, in the kernel's numbers: `0-14:2` "
      "is "
      "every second core from 0 to 14; `(2 physical)`: the number of cores, where workers share "
-     "some"},
+     "some; or that workers were not pinned, and why"},
     {"replay", "recover", "how the log was replayed"},
     {"read_mb_s", "recover", "the limit for reading each directory, in MB/s; 0: none"},
     {"runs", "recover", "runs of the log that were replayed"},

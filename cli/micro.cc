@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/cautions.h"
 #include "cli/cdf.h"
 #include "cli/commands.h"
 #include "cli/micro_sync.h"
@@ -15,6 +16,7 @@
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 #include "workloads/log_insert/log_insert.h"
 
@@ -141,6 +143,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text()},
+      {"cautions", platform::join(cautions_about_machine(log), "; ")},
       {"record_bytes", options.sizes.spec},
       {"outlier_bytes", options.sizes.outlier_bytes},
       {"local", options.local},
@@ -209,6 +212,9 @@ int micro_command() {
   if (result.most_inserts > kStarved * result.least_inserts) {
     std::printf("note: a thread starved: it made %lu inserts, and another one %lu\n",
                 result.least_inserts, result.most_inserts);
+  }
+  for (const std::string& caution : cautions_about_machine(log)) {
+    std::printf("note: %s\n", caution.c_str());
   }
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
   append_row(row);

@@ -10,6 +10,7 @@
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
+#include "platform/thread.h"
 
 DEFINE_string(
     placement, "compact",
@@ -82,7 +83,9 @@ void place_threads(const std::vector<std::string>& directories, bool workers_wai
 }
 
 std::string placement_text() {
-  return workers_are_pinned() ? platform::placement().text() : "none: workers are not pinned";
+  if (!workers_are_pinned()) return "none: workers are not pinned";
+  const std::string why_not = platform::why_not_pinned();
+  return why_not.empty() ? platform::placement().text() : "not pinned: " + why_not;
 }
 
 }  // namespace logjam

@@ -10,6 +10,7 @@
 #include "cli/placement.h"
 #include "engine/run/steadiness.h"
 #include "platform/clock.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 
 DECLARE_string(commit);
@@ -183,6 +184,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const Specification spec = workload.spec();
   Row row;
   add_choices(settings, spec, unsteady_of(result), &row);
+  row.emplace_back("cautions", platform::join(settings.cautions, "; "));
+  row.emplace_back("without_effect", settings.without_effect);
   add_throughput(options.rate, result, &row);
   add_headline(spec.headline, result, &row);
   add_aborts(result, &row);
@@ -255,6 +258,10 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
   const platform::WorkerClass* workers = settings.run.worker_class;
   if (workers != nullptr && !workers->cost().empty()) {
     std::printf("note: %s\n", workers->cost().c_str());
+  }
+  for (const std::string& caution : settings.cautions) std::printf("note: %s\n", caution.c_str());
+  if (!settings.without_effect.empty()) {
+    std::printf("note: without effect here: %s\n", settings.without_effect.c_str());
   }
   if (const std::string unsteady = unsteady_of(result); !unsteady.empty()) {
     std::printf("note: unsteady: %s\n", unsteady.c_str());

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/cautions.h"
 #include "cli/cdf.h"
 #include "cli/checkpoints.h"
 #include "cli/commands.h"
@@ -16,6 +17,7 @@
 #include "cli/row_files.h"
 #include "cli/settings.h"
 #include "cli/timeline.h"
+#include "cli/without_effect.h"
 #include "logging/format/text_block.h"
 #include "logging/log.h"
 #include "platform/clock.h"
@@ -124,6 +126,7 @@ void Steps::settle() {
   settings_ = run_settings();
   directories_ = settings_.log.directories;
   if (continued_) settings_.log.directories = directories_ = continued_->chain.directories;
+  settings_.without_effect = without_effect(settings_);
   checkpoints_ = checkpoint_options(directories_);
   if (checkpoints_.any()) refuse_checkpoints_of(settings_);
   if (continued_ && !device_traits(settings_.log.device).keeps) {
@@ -217,6 +220,10 @@ int Steps::report(const RunResult& result) {
   std::string verified;
   if (FLAGS_verify) verified = print_checks(workload_->verify(*database_)) ? "passed" : "FAILED";
   print_row_counts(*database_);
+  settings_.cautions = cautions_about_machine(settings_.log);
+  for (std::string& caution : cautions_about_indexes(*database_)) {
+    settings_.cautions.push_back(std::move(caution));
+  }
   const Row row = make_row(settings_, *workload_, result, verified);
   print_summary(row);
   print_types(*workload_, result);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/choices.h"
 #include "cli/flags.h"
@@ -17,6 +18,8 @@ struct Settings {
   LogOptions log;
   platform::WorkerClass::Request worker_class;
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
+  std::string without_effect;         // given flags that change nothing
+  std::vector<std::string> cautions;  // known when the run has ended
 };
 
 // Returns the settings of `logjam run`. Ends the process with one sentence and kExitBadInput if

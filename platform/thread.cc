@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
+
+#include "platform/atomic.h"
 
 namespace logjam::platform {
 namespace {
@@ -25,20 +28,49 @@ struct SchedAttr {
   uint64_t period_ns = 0;
 };
 
-void pin_to(const std::vector<int>& numbers) {
-  if (numbers.empty()) return;
+// The first error of a thread that was to be pinned to a core; 0: none. Any thread writes it.
+atomic<int> pin_error{0};
+constexpr int kMoved = -1;  // the kernel's set was changed while the thread ran
+
+void note_pin_error(int error) {
+  int none = 0;
+  if (error != 0) pin_error.compare_exchange_strong(none, error, memory_order_relaxed);
+}
+
+// Returns 0 or an errno.
+int pin_to(const std::vector<int>& numbers) {
+  if (numbers.empty()) return 0;
   const auto most = static_cast<size_t>(*std::ranges::max_element(numbers)) + 1;
   cpu_set_t* set = CPU_ALLOC(most);
   const size_t bytes = CPU_ALLOC_SIZE(most);
   CPU_ZERO_S(bytes, set);
   for (const int number : numbers) CPU_SET_S(static_cast<size_t>(number), bytes, set);
-  pthread_setaffinity_np(pthread_self(), bytes, set);
+  const int error = pthread_setaffinity_np(pthread_self(), bytes, set);
   CPU_FREE(set);
+  return error;
 }
+
+int number_of(int index) { return placement().of(static_cast<uint32_t>(index)).number; }
 
 }  // namespace
 
-void pin_to_core(int index) { pin_to({placement().of(static_cast<uint32_t>(index)).number}); }
+void pin_to_core(int index) { note_pin_error(pin_to({number_of(index)})); }
+
+void look_at_pin(int index) {
+  constexpr size_t kMostContexts = 8192;  // of Linux on x86-64
+  std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
+  const size_t bytes = set.size() * sizeof(cpu_set_t);
+  const int error = pthread_getaffinity_np(pthread_self(), bytes, set.data());
+  const auto number = static_cast<size_t>(number_of(index));
+  const bool there = CPU_COUNT_S(bytes, set.data()) == 1 && CPU_ISSET_S(number, bytes, set.data());
+  note_pin_error(error != 0 ? error : there ? 0 : kMoved);
+}
+
+std::string why_not_pinned() {
+  const int error = pin_error.load(memory_order_relaxed);
+  if (error == kMoved) return "the cores that the process may use changed while it ran";
+  return error == 0 ? "" : strerror(error);
+}
 
 void pin_to_socket(int socket) {
   if (socket == kNoSocket || socket_count() == 1) return;

@@ -12,6 +12,10 @@ namespace logjam::platform {
 
 // Pins the calling thread to core number `index` (modulo their count) of the placement.
 void pin_to_core(int index);
+// Looks, for why_not_pinned(), whether the calling thread is still pinned as pin_to_core() did it.
+void look_at_pin(int index);
+// Returns why a thread that was to be pinned was not, or not until its end; empty if all were.
+std::string why_not_pinned();
 // Restricts the calling thread to the cores of `socket`. Does nothing if the machine has one
 // socket, or if `socket` is kNoSocket.
 void pin_to_socket(int socket);

@@ -25,6 +25,8 @@ void thread::join() { sim::kernel().join(std::exchange(fiber_, nullptr)); }
 void pin_to_core(int index) {
   sim::kernel().pin(static_cast<uint32_t>(placement().of(static_cast<uint32_t>(index)).number));
 }
+void look_at_pin(int) {}
+std::string why_not_pinned() { return ""; }
 void pin_to_socket(int socket) {
   if (socket == kNoSocket || socket_count() == 1) return;
   sim::kernel().pin_to_socket(static_cast<uint32_t>(socket));

@@ -166,6 +166,7 @@ void Run::spawn() {
       make_worker(id);
       gate_.made_and_await_start();
       workers_[id]->run();
+      if (options_.pin) platform::look_at_pin(static_cast<int>(id));
     });
   }
   gate_.await_made(options_.threads);

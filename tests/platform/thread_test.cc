@@ -4,6 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace logjam::platform {
@@ -31,6 +34,39 @@ TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {
   }
   EXPECT_FALSE(count_cores_from(1 << 20));
   ASSERT_TRUE(count_cores_from(usual[0]));
+}
+
+// Runs in a process of its own, because the first failure is kept.
+void pin_to_a_core_that_is_not_there() {
+  Placement elsewhere(*Topology::described("core:4096 pu:1"), PlacementPolicy::kCompact);
+  elsewhere.begin_at(4095);
+  use_placement(elsewhere);
+  thread([] { pin_to_core(0); }).join();
+  std::fputs(why_not_pinned().c_str(), stderr);
+  std::exit(0);
+}
+
+// The kernel widens a thread's set when the set of its group changes.
+void lose_a_pin() {
+  thread([] {
+    pin_to_core(0);
+    look_at_pin(0);
+    std::fputs(("at first: " + why_not_pinned() + ".\n").c_str(), stderr);
+    cpu_set_t all;
+    std::memset(&all, -1, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+    look_at_pin(0);
+  }).join();
+  std::fputs(why_not_pinned().c_str(), stderr);
+  std::exit(0);
+}
+
+TEST(ThreadDeathTest, WhyAThreadWasNotPinnedIsKept) {
+  EXPECT_EQ(why_not_pinned(), "");
+  const auto ended = testing::ExitedWithCode(0);
+  EXPECT_EXIT(pin_to_a_core_that_is_not_there(), ended, "^Invalid argument$");
+  if (core_count() == 1) GTEST_SKIP() << "one core is no pin";
+  EXPECT_EXIT(lose_a_pin(), ended, "at first: \\.\nthe cores that the process may use changed");
 }
 
 }  // namespace

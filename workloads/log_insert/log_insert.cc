@@ -62,6 +62,7 @@ class alignas(platform::kCacheLine) Inserter {
       }
     }
     control_.ended.fetch_add(1, memory_order_relaxed);
+    if (options_.pin) platform::look_at_pin(static_cast<int>(id_));
     while (!pipeline_.empty()) {
       pipeline_.wait();
       acknowledge_durable();
