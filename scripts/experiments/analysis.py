@@ -324,7 +324,7 @@ class Measured:
         for point in self._table_points():
             line = {}
             for axis in axes:
-                line[axis] = point.get(axis, "")
+                line[axis] = self.experiment.name_of(axis, point.get(axis, ""))
                 if axis == ("commit" if "commit" in axes else axes[-1]) and unsafe:
                     line["unsafe"] = "UNSAFE" if any(map(doubts.unsafe, self.rows_of(point))) else ""
             for column in columns:

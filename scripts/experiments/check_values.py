@@ -12,15 +12,15 @@ ASKED = ("value", "values", "ratio", "ratios", "spread")
 MOST = 6
 
 
-def _axes(axes):
-    return " ".join(f"{name}={value}" for name, value in axes.items())
+def _axes(experiment, axes):
+    return " ".join(f"{name}={experiment.name_of(name, value)}" for name, value in axes.items())
 
 
-def _said(name, column, args, axes):
+def _said(experiment, name, column, args, axes):
     """Returns a call of an expression, in words."""
-    at = f", {_axes(axes)}" if axes else ""
+    at = f", {_axes(experiment, axes)}" if axes else ""
     if name in ("ratio", "ratios"):
-        return f"{column}, {_axes(args[0])} over {_axes(args[1])}{at}"
+        return f"{column}, {_axes(experiment, args[0])} over {_axes(experiment, args[1])}{at}"
     return f"{'spread of ' if name == 'spread' else ''}{column}{at}"
 
 
@@ -42,7 +42,7 @@ def of_check(measured, check):
         def ask(column, *args, **axes):
             value = original(column, *args, **axes)
             if number(value) is not None or isinstance(value, list):
-                found.append((_said(name, column, args, axes), _number(value)))
+                found.append((_said(measured.experiment, name, column, args, axes), _number(value)))
             return value
         return ask
 

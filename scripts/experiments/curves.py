@@ -6,6 +6,7 @@ series.
 
 import dataclasses
 import math
+import re
 import statistics
 
 from experiments import doubts, intervals, style
@@ -86,7 +87,7 @@ class Names:
     unseen."""
 
     def __init__(self, experiment, points):
-        plot = experiment.plot
+        self.experiment, plot = experiment, experiment.plot
         kind = plot.get("kind", "lines")
         self.x = plot.get("x", "")
         self.panels = as_list(plot.get("panels"))
@@ -100,8 +101,9 @@ class Names:
                 self.series.append(axis)
 
     def of(self, point):
-        return (", ".join(label(axis, point[axis]) for axis in self.panels if axis in point),
-                ", ".join(label(axis, point[axis]) for axis in self.series if axis in point))
+        return tuple(", ".join(label(axis, self.experiment.name_of(axis, point[axis]))
+                               for axis in axes if axis in point)
+                     for axes in (self.panels, self.series))
 
 
 def label(axis, value):
@@ -117,6 +119,27 @@ def numeric_x(experiment, points):
     if x not in experiment.axis_names():
         return True
     return all(number(point[x]) is not None for point in points if x in point)
+
+
+THOUSANDS = re.compile(r"\b1000 (?=\w)")  # in a label; the ticks have their own k and M
+
+
+def y_labels(plot):
+    """Returns the label of y, or the list of them, as readers see it: ticks have the unit's thousands."""
+    given = plot.get("y_label")
+    if given is None and plot.get("kind") == "cdf":
+        return "share of the transactions"
+    if isinstance(given, list):
+        return [THOUSANDS.sub("", one) for one in given]
+    return THOUSANDS.sub("", given) if given else given
+
+
+def _unit_of(plot, column):
+    """Returns what a column's values are multiplied with, so that they are of its label's unit."""
+    given, columns = as_list(plot.get("y_label")), as_list(plot.get("y"))
+    place = columns.index(column) if column in columns else 0
+    said = given[place if len(given) > 1 else 0] if given else ""
+    return 1000 if THOUSANDS.search(said) else 1
 
 
 def columns_of(plot):
@@ -139,7 +162,8 @@ def marks(experiment, measured):
         facts = facts_of(measured, point)
         for column in dict.fromkeys(wanted):
             try:
-                values = [value for value in measured.column(column, point).values()
+                unit = _unit_of(experiment.plot, column)
+                values = [unit * value for value in measured.column(column, point).values()
                           if isinstance(value, float) and math.isfinite(value)]
                 x = _x_of(measured, names, point, numeric)
             except NotMeasured:
@@ -167,7 +191,8 @@ def _x_of(measured, names, point, numeric):
         return statistics.median(measured.column(names.x, point).values())
     if names.x not in point:
         return None  # a point of a grid without this axis: a level that the others compare with
-    return number(point[names.x]) if numeric else point[names.x]
+    return (number(point[names.x]) if numeric else
+            names.experiment.name_of(names.x, point[names.x]))
 
 
 def traces(experiment, measured, rows):
@@ -235,14 +260,16 @@ def published_points(experiment, panel=None):
         named = {field: text(given.get(field, "")) for field in axes}
         for field, of in axes.items():
             if len(of) == 1 and named[field]:
-                named[field] = label(of[0], named[field])
+                named[field] = label(of[0], experiment.name_of(of[0], named[field]))
         column = columns[0]
         if kind == "stacked":
             column, named["series"] = parts.get(named["series"], named["series"]), ""
-        x = [text(x) if kind in BY_NAME or isinstance(x, str) else float(x) for x in given["x"]]
+        x = [experiment.name_of(plot.get("x"), text(x)) if kind in BY_NAME or isinstance(x, str) else float(x) for x in given["x"]]
         if panel is None or named["panel"] == panel:
             found.append({**named, "column": column, "x": x, "y": [float(y) for y in given["y"]],
                           "from": given.get("from", "")})
+            unit = _unit_of(plot, column)
+            found[-1]["y"] = [unit * y for y in found[-1]["y"]]
     return found
 
 

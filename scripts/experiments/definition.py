@@ -11,6 +11,7 @@ import pathlib
 import tomllib
 
 from experiments.errors import Refused
+from experiments.style import SCHEMES
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
@@ -162,6 +163,7 @@ class Experiment:
         self._check_grids(self.grids, self.sizes)
         if self.simulated:
             self._check_grids(self.simulated.grids, self.simulated.sizes)
+        self.names = {(axis, way): log for axis, way, log in self._renamed()}
         self.changed, self.cause = fields.get("changed", []), fields.get("cause", "")
         for change in self.changed:
             self._refuse_if(set(change) != CHANGE_FIELDS or not all(str(of).strip()
@@ -246,6 +248,21 @@ class Experiment:
                 missing = {text(value) for value in narrowed} - known
                 self._refuse_if(missing, f"[{size.name}] narrows {axis} to {sorted(missing)}, "
                                          "which no grid has")
+
+    def _renamed(self):
+        """Yields (axis, way, scheme) of each way that has the name of another scheme than it runs."""
+        for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
+            for axes in (grid.get("axes", {}), grid.get("prepare_axes", {})):
+                for axis, values in axes.items():
+                    for way, flags in values.items() if isinstance(values, dict) else ():
+                        log = flags.get("log", way)
+                        if log != way and way in SCHEMES and log in SCHEMES and log not in values:
+                            yield axis, way, log
+
+    def name_of(self, axis, value):
+        """Returns an axis' value as readers see it: P7's way centr, the paper's CENTR, runs centr-faa, and
+        logjam's own centr is another scheme."""
+        return self.names.get((axis, value), value)
 
     def axis_names(self):
         """Returns the axes of all grids, in the order of the file."""

@@ -29,7 +29,7 @@ def plot_of(experiment):
             "x": plot.get("x", ""),
             "x_scale": plot.get("x_scale", "log" if kind == "cdf" else "linear"),
             "y_scale": plot.get("y_scale"), "x_label": plot.get("x_label", ""),
-            "y_label": plot.get("y_label"), "low_high": plot.get("low_high", [])}
+            "y_label": curves.y_labels(plot), "low_high": plot.get("low_high", [])}
 
 
 def _mark(mark):
@@ -116,7 +116,7 @@ def entry_of(entry):
             "claim": one.claim, "published": one.published, "setting": one.setting,
             "here": one.here, "why": entry.why or one.why, "cause": one.cause, "ours": ours, "there": simulated, "number": published,
             "simulated": one.simulated.here if one.simulated else "",
-            "verdict": entry.verdict, "words": entry.words, "note": entry.note,
+            "verdict": entry.verdict, "badge": entry.badge, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
             "runs": [run_of(entry, run) for run in entry.runs],
             "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,

@@ -48,24 +48,6 @@ def draw(experiment, measured, path, extras, cores=None):
         path, optimize=True)
 
 
-def cores_needed(experiment):
-    """Returns the cores without which a check of the experiment is open."""
-    return max([experiment.needs_cores, *(check.get("needs_cores", 1)
-                                          for check in experiment.checks)])
-
-
-def verdict_words(experiment, checks):
-    """Returns the verdict of checks (a Measured's) in a few words, as "open: needs 64 cores", a note on
-    those that have another one, and the key of the verdict's colour."""
-    found = [verdict for _, verdict in checks]
-    if not found and experiment.own:
-        return "", "", verdicts.PICTURE
-    verdict, note = verdicts.of_figure(found), verdicts.note(found)
-    needs = f": needs {cores_needed(experiment)} cores"
-    return verdict + (needs if verdict == verdicts.OPEN else ""), note + (
-        needs if note and verdicts.OPEN in found else ""), verdict
-
-
 class Figure:
     """The parts of a figure, drawn into each other from the top down."""
 
@@ -97,7 +79,7 @@ class Figure:
         """Returns the series of each family, if there are too many for one panel. Without a log is
         in all."""
         schemes = schemes_of(curves.series_of(self.drawn))
-        if self.kind != "lines" or len(schemes) <= MOST_LINES or None in schemes.values():
+        if self.kind != "lines" or len(set(schemes.values())) <= MOST_LINES or None in schemes.values():
             return {}
         families = {}
         for family in (*FAMILIES, OTHERS):
@@ -200,9 +182,9 @@ class Figure:
         ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
-    def _of_column(self, field, column, default):
-        """Returns a field of the plot that may be a list, one for each column."""
-        value = self.plot.get(field, default)
+    def _of_column(self, field, column, default, given=None):
+        """Returns a field of the plot (or `given`) that may be a list, one for each column."""
+        value = given or self.plot.get(field, default)
         if not isinstance(value, list):
             return value
         given = curves.as_list(self.plot.get("y"))
@@ -252,7 +234,8 @@ class Figure:
                           xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
                           color="#666666")
         if left:
-            words = self._of_column("y_label", column, column or self.columns[0])
+            words = self._of_column("y_label", column, column or self.columns[0],
+                                    curves.y_labels(self.plot))
             ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
             axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
         if last:
@@ -295,6 +278,8 @@ class Figure:
                 if self.kind in ("timeline", "dependencies") else
                 f"medians of {rounds} rounds{spread}", self.measured.origin.get("machine", ""),
                 f"logjam {self.measured.origin.get('revision', '')}"]
+        said += [f"{log} is what the paper calls {way}" for (_, way), log in
+                 self.experiment.names.items()]
         sources = dict.fromkeys(p["from"] for p in curves.published_points(self.experiment)
                                 if p["from"])
         if sources:
@@ -311,7 +296,7 @@ class Header:
     def __init__(self, figure):
         self.figure = figure
         experiment = figure.experiment
-        self.verdict, self.note, self.key = verdict_words(
+        self.verdict, self.note, self.key = verdicts.words_of_figure(
             experiment, figure.measured.checks(figure.cores))
         if self.verdict and figure.measured.simulated:
             self.verdict += ", simulated"

@@ -12,7 +12,7 @@ import functools
 import pathlib
 import statistics
 
-from experiments import definition, doubts, plots, sensitivity, staleness, validation, verdicts
+from experiments import definition, doubts, sensitivity, staleness, validation, verdicts
 from experiments.analysis import Measured
 from experiments.store import Store, key_of
 
@@ -66,7 +66,7 @@ class Run:
     @property
     def words(self):
         """The verdict, and a note on the checks that have another one."""
-        said, note, _ = plots.verdict_words(self.measured.experiment, self.checks)
+        said, note, _ = verdicts.words_of_figure(self.measured.experiment, self.checks)
         return said or "no check", note
 
     @property
@@ -163,6 +163,11 @@ class Entry:
             return verdicts.MISSING
         return verdicts.of_figure([verdict for _, verdict, _ in self.judged])
 
+    @property
+    def badge(self):
+        """The verdict whose colour the badge has."""
+        return verdicts.badge([verdict for _, verdict, _ in self.judged]) if self.runs else self.verdict
+
     def _judges(self):
         """Returns the labels of the simulated machines that judge checks, and whether all checks that
         are judged are judged there."""
@@ -181,7 +186,7 @@ class Entry:
                  if verdict == verdicts.HOLDS and "device_bound" in check]
         said = self.verdict
         if self.verdict == verdicts.OPEN:
-            said += f": needs {plots.cores_needed(self.experiment)} cores"
+            said += f": needs {verdicts.cores_needed(self.experiment)} cores"
         if bound and len(bound) == [verdict for _, verdict, _ in self.judged].count(verdicts.HOLDS):
             said += ", device-bound"
         return said + (f", {' and '.join(there)}" if alone else "")

@@ -57,7 +57,7 @@ VERDICTS = {"holds": "#00734f", "holds in part": "#4d6b00", "shape only": "#4d6b
 @dataclasses.dataclass(frozen=True)
 class Style:
     """How a series is drawn. `variant` counts the series of one scheme: 0 is a full line with full
-    markers, the others are dashed and hollow. An unsafe series' bars are hatched."""
+    markers, the others are dashed and hollow, and their markers are others. An unsafe series' bars are hatched."""
 
     colour: str
     marker: str
@@ -109,8 +109,12 @@ def styles(series):
     found, seen = {}, {}
     for name, (_, _, unsafe) in series.items():
         of_series = look.get(name, SCHEMES["none"])
-        found[name] = Style(*of_series, seen.get(of_series, 0), unsafe)
-        seen[of_series] = seen.get(of_series, 0) + 1
+        variant = seen.get(of_series, 0)
+        colour, marker = of_series
+        # Series of one colour differ in their markers, too: a distribution's lines may be short.
+        marker = MARKERS[(MARKERS.index(marker) + variant) % len(MARKERS)]
+        found[name] = Style(colour, marker, variant, unsafe)
+        seen[of_series] = variant + 1
     return found
 
 

@@ -73,7 +73,11 @@ def print_measured(experiment, found):
     checks = found.checks()
     for check, verdict in checks:
         beside = check_values.beside_published(found, check)
-        say(f"{verdict}: {check['says']}" + (f" ({beside})" if beside else ""))
+        needs = max(experiment.needs_cores, check.get("needs_cores", 1))
+        aside = f": needs {needs} cores" if verdict == verdicts.OPEN else ""
+        say(f"[{verdict}{aside}] {check['says']}" + (f" ({beside})" if beside else ""))
+    if checks:
+        say(verdicts.line_of_figure(experiment, checks))
     return not {verdicts.FAILS, verdicts.MISSING} & {verdict for _, verdict in checks}
 
 

@@ -84,3 +84,39 @@ def note(verdicts):
     said = [counted(verdicts.count(verdict), verdict) for verdict in EVERY if verdict in verdicts]
     first, rest = said[0].split(" ", 1)
     return ", ".join([f"{first} of {len(verdicts)} checks {rest}", *said[1:]])
+
+
+def badge(found):
+    """Returns the verdict whose colour stands for all of these: what holds in part, or in shape only, is
+    green only if two thirds of the checks have passed, and red with less than one third."""
+    verdict = of_figure(found)
+    if verdict not in (PART, SHAPE):
+        return verdict
+    passed = sum(one in (HOLDS, SHAPE) for one in found) / len(found)
+    return PART if passed >= 2 / 3 else UNDECIDED if passed >= 1 / 3 else FAILS
+
+
+def cores_needed(experiment):
+    """Returns the cores without which a check of the experiment is open."""
+    return max([experiment.needs_cores, *(check.get("needs_cores", 1)
+                                          for check in experiment.checks)])
+
+
+def words_of_figure(experiment, checks):
+    """Returns the verdict of checks (a Measured's) in a few words, as "open: needs 64 cores", a note on
+    those that have another one, and the verdict whose colour the badge has."""
+    found = [verdict for _, verdict in checks]
+    if not found and experiment.own:
+        return "", "", PICTURE
+    verdict, said = of_figure(found), note(found)
+    needs = f": needs {cores_needed(experiment)} cores"
+    return verdict + (needs if verdict == OPEN else ""), said + (
+        needs if said and OPEN in found else ""), badge(found)
+
+
+def line_of_figure(experiment, checks):
+    """Returns the verdict in a line of text; "" for what has no check to fail."""
+    words, said, _ = words_of_figure(experiment, checks)
+    count = len(checks)
+    all_of_them = f"all {count} checks" if count > 1 else "its one check"
+    return f"{experiment.id}: {words}: {said or all_of_them}" if checks else ""

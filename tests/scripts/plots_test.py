@@ -8,7 +8,7 @@ import synthetic
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import curves, dependencies, plot_kinds, plots, style
+from experiments import curves, definition, dependencies, plot_kinds, plots, style, verdicts
 from experiments.analysis import Measured
 
 MOST_BYTES = 60000
@@ -100,6 +100,43 @@ class Marks(unittest.TestCase):
                          for bars in axes.collections for line in bars.get_segments()]
                 self.assertIn([(20,), (50,)], drawn)
 
+    def test_the_thousands_are_said_once(self):
+        one = synthetic.experiment(synthetic.LINES.replace('y_label = "transactions/s"',
+                                                           'y_label = "throughput (1000 commits/s)"'))
+        found = curves.marks(one, synthetic.measured(one, tps="70"))
+        self.assertEqual({mark.middle for mark in found}, {70000})
+        self.assertEqual(curves.y_labels(one.plot), "throughput (commits/s)")
+        self.assertEqual(curves.published_points(one)[0]["y"][0], 300000 * 1000)
+
+    def test_every_axis_has_a_label(self):
+        for one in definition.load_all().values():
+            if one.plot.get("kind") != "dependencies":
+                self.assertTrue(curves.y_labels(one.plot) or curves.columns_of(one.plot), one.id)
+
+    def test_a_way_with_another_scheme_s_name_is_called_what_it_runs(self):
+        toml = synthetic.LINES.replace('log = ["centr", "silo", "poplar"]', """
+[grid.axes.log]
+centr = { log = "centr-faa" }
+nvmd-fsync = { log = "nvmd" }
+""")
+        one = synthetic.experiment(toml)
+        found = synthetic.measured(one)
+        self.assertEqual({mark.series for mark in curves.marks(one, found)},
+                         {"centr-faa", "nvmd-fsync"})
+        self.assertEqual(set(found.table()["log"]), {"centr-faa", "nvmd-fsync"})
+        self.assertEqual({given["series"] for given in curves.published_points(one)},
+                         {"centr-faa", "poplar"})
+        self.assertIn("centr-faa is what the paper calls centr", " ".join(
+            plots.Figure(one, found, {}, "quick", None)._said_at_the_foot()))
+
+    def test_no_figure_calls_a_scheme_by_another_one_s_name(self):
+        for one in definition.load_all().values():
+            for point in one.points("full"):
+                log = {**(point.prepare or {}), **point.flags}.get("log")
+                said = one.name_of("log", point.axes.get("log"))
+                if said in style.SCHEMES:
+                    self.assertEqual(said, log, one.id)
+
     def test_a_number_alone_is_no_name_of_a_series(self):
         one = synthetic.experiment(synthetic.LINES.replace('series = "log"', 'series = "threads"')
                                    .replace('x = "threads"', 'x = "log"'))
@@ -169,6 +206,14 @@ class Styles(unittest.TestCase):
                       ("eleda", "eleda-crawl", "eleda-bitmap"),
                       ("aether-cd", "dlog-s", "dlog-r")):
             self.assertEqual(len({style.SCHEMES[scheme][0] for scheme in paper}), len(paper))
+
+    def test_series_of_one_colour_differ_in_their_markers(self):
+        found = styles_of(**{name: ("pwal", "pipelined") for name in "abcd"},
+                          other=("centr", "pipelined"))
+        of_pwal = [found[name] for name in "abcd"]
+        self.assertEqual(len({one.colour for one in of_pwal}), 1)
+        self.assertEqual(len({one.marker for one in of_pwal}), 4)
+        self.assertEqual(of_pwal[0].marker, style.SCHEMES["pwal"][1])
 
     def test_series_of_one_scheme_differ_in_their_lines(self):
         found = styles_of(safe=("pwal", "pipelined"), unsafe=("pwal", "async"),
@@ -246,6 +291,12 @@ class Frame(unittest.TestCase):
                          ("tpcc", {"none", "poplar", "pwal", "silo"}))
         self.assertGreater(figure.image().width, 1000)
 
+    def test_many_series_of_few_schemes_are_in_one_panel(self):
+        figure = drawn_figure(synthetic.LINES.replace('series = "log"', 'series = ["log", "threads"]')
+                              .replace('x = "threads"', 'x = "commit_p50_us"'))
+        self.assertGreater(len(figure.styles), plots.MOST_LINES)
+        self.assertEqual(figure.families, {})
+
     def test_the_published_panel_is_at_the_left_of_ours(self):
         self.assertEqual(drawn_figure(synthetic.LINES).cells(),
                          [[("ycsb", None, True), ("ycsb", None, False), ("tpcc", None, False)]])
@@ -262,18 +313,18 @@ class Frame(unittest.TestCase):
 
     def test_a_check_that_needs_more_cores_is_said_to_be_open(self):
         one = synthetic.experiment(synthetic.STACKED)
-        self.assertEqual(plots.verdict_words(one, synthetic.measured(one).checks()),
+        self.assertEqual(verdicts.words_of_figure(one, synthetic.measured(one).checks()),
                          ("open: needs 16 cores", "", "open"))
 
     def test_a_judged_claim_says_which_of_its_checks_are_open(self):
         one = synthetic.experiment(synthetic.LINES)
-        self.assertEqual(plots.verdict_words(one, synthetic.measured(one).checks())[:2],
+        self.assertEqual(verdicts.words_of_figure(one, synthetic.measured(one).checks())[:2],
                          ("holds in part", "1 of 2 checks holds, 1 is open: needs 64 cores"))
 
     def test_the_verdict_is_that_of_the_rows(self):
         one = synthetic.experiment(synthetic.LINES)
         rows = [{**row, "tps": "5"} for row in synthetic.rows(one)]
-        self.assertEqual(plots.verdict_words(one, Measured(one, rows).checks())[0], "does not hold")
+        self.assertEqual(verdicts.words_of_figure(one, Measured(one, rows).checks())[0], "does not hold")
 
 
 if __name__ == "__main__":

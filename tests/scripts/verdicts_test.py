@@ -1,12 +1,14 @@
 """The verdict on a check and on a figure, and that every check of the published results can fail."""
 
+import contextlib
 import copy
+import io
 import random
 import unittest
 
 from fixtures import ROOT, experiment, row
 
-from experiments import check_values, definition, report_data, verdicts
+from experiments import check_values, definition, report_data, text_tables, verdicts
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.verdicts import (FAILS, HOLDS, MISSING, OPEN, PART, PICTURE, SHAPE, UNDECIDED)
@@ -96,6 +98,33 @@ class Figure(unittest.TestCase):
         self.assertEqual(verdicts.note([HOLDS, HOLDS]), "")
         self.assertEqual(verdicts.note([OPEN, HOLDS, FAILS, HOLDS]),
                          "2 of 4 checks hold, 1 does not hold, 1 is open")
+
+
+    def test_a_badge_is_green_only_if_two_thirds_of_the_checks_passed(self):
+        for found, wanted in (([HOLDS, HOLDS], HOLDS), ([HOLDS, HOLDS, FAILS], PART),
+                              ([HOLDS, FAILS], UNDECIDED), ([HOLDS, *[FAILS] * 3], FAILS),
+                              ([HOLDS, FAILS, *[UNDECIDED] * 2, *[OPEN] * 4], FAILS),
+                              ([SHAPE, SHAPE], PART), ([SHAPE, OPEN, OPEN, OPEN], FAILS),
+                              ([OPEN], OPEN), ([], PICTURE)):
+            with self.subTest(found=found):
+                self.assertEqual(verdicts.badge(found), wanted)
+
+    def test_the_verdict_of_a_figure_is_said_in_a_line(self):
+        one = experiment(needs_cores=4)
+        for found, wanted in (([HOLDS, FAILS], "T1: holds in part: 1 of 2 checks holds, 1 does not hold"),
+                              ([HOLDS, HOLDS], "T1: holds: all 2 checks"), ([], ""),
+                              ([OPEN], "T1: open: needs 4 cores: its one check")):
+            self.assertEqual(verdicts.line_of_figure(one, [({}, of) for of in found]), wanted)
+
+    def test_a_verdict_on_a_check_is_not_read_as_a_word_of_the_check(self):
+        one = experiment(grid=GRID, check=[{"says": "open loop: so", "holds": "True", "needs_cores": 9},
+                                           {"says": "closed loop: so", "holds": "True"}])
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            text_tables.print_measured(one, Measured(one, gains(2)))
+        self.assertEqual(said.getvalue().splitlines()[-3:], [
+            "[open: needs 9 cores] open loop: so", "[holds] closed loop: so",
+            "T1: holds in part: 1 of 2 checks holds, 1 is open: needs 9 cores"])
 
 
 class Drawn(Measured):
