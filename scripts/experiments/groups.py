@@ -15,7 +15,7 @@ RISK = 0.01  # as in compare.py
 
 
 def least_rounds(pairs):
-    """Returns how many rounds of each point it takes until any of so many pairs can differ."""
+    """Returns how many rounds of each point it takes until any of that many pairs can differ."""
     return next(rounds for rounds in itertools.count(2)
                 if 2 / math.comb(2 * rounds, rounds) <= RISK / pairs)
 
@@ -105,13 +105,13 @@ def in_words(groups, block, name_of, more="faster"):
     names = {key: name_of(key) for key in keys}
     said = [f"{listed([names[key] for key in members])} cannot be told apart"
             for members in alike(keys, groups.apart) if len(members) > 1]
-    behind = {}  # the better points -> the points that they are better than
+    slower = {}  # the better points -> the points that they are better than
     for key in keys:
         better = tuple(one for one in keys if frozenset((one, key)) in groups.apart and
                        statistics.median(values[one]) > statistics.median(values[key]))
         if better:
-            behind.setdefault(better, []).append(key)
-    for better, worse in behind.items():
+            slower.setdefault(better, []).append(key)
+    for better, worse in slower.items():
         times = [statistics.median(values[one]) / statistics.median(values[key])
                  for one in better for key in worse]
         low, high = (f"{of:.2g}" if of < 10 else f"{of:,.0f}" for of in (min(times), max(times)))
