@@ -118,7 +118,7 @@ def entry_of(entry):
             "simulated": one.simulated.here if one.simulated else "",
             "verdict": entry.verdict, "badge": entry.badge, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
-            "runs": [run_of(entry, run) for run in entry.runs],
+            "runs": [run_of(entry, run) for run in entry.ordered],
             "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,
                         "lines": [[rounded(cell) for cell in line] for line in made.lines]}
                        for made in entry.tables]}

@@ -232,7 +232,7 @@ def section(entry, folder):
     said += [*dict.fromkeys(quoted), *(f"- Changed {changed(change)}." for change in one.changed), ""]
     if not entry.runs:
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
-    for run in entry.runs:
+    for run in entry.ordered:
         said += run_lines(entry, run, folder)
     for made in entry.tables:
         said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences),

@@ -158,6 +158,11 @@ class Entry:
         return max(self.runs, key=judges.count, default=None)
 
     @property
+    def ordered(self):
+        """The runs as readers see them: the one that judges the most checks first."""
+        return sorted(self.runs, key=lambda run: run is not self.shown)
+
+    @property
     def verdict(self):
         if not self.runs:
             return verdicts.MISSING

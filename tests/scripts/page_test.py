@@ -35,6 +35,7 @@ def write_page(folder):
         if extras:
             store.write_rows(path.with_name(f"quick.{one.plot['kind']}.csv"), extras)
     lines = experiments["P5"]
+    lines.why = "a flag of its own, `--locks=early`, decides it"
     store.write_rows(folder / "p5" / "quick-xeon.csv",
                      synthetic.rows(lines, machine="simulated Xeon, 64 cores"))
     experiments["P6"] = synthetic.experiment(synthetic.LINES.replace('"P5"', '"P6"'))
@@ -78,6 +79,11 @@ class Page(InADirectory):
         for series in ("centr", "poplar", "work", "sync", "on an older one"):
             self.assertIn(series, SERIES.findall(found))
         self.assertNotIn("NaN", "".join(re.findall(r"<svg.*?</svg>", found, re.S)))
+
+    def test_a_flag_in_a_text_is_code(self):
+        found = self.document()
+        self.assertIn("a flag of its own, <code>--locks=early</code>, decides it", found)
+        self.assertNotIn("`", re.sub(r"<script.*?</script>", "", found, flags=re.S))
 
     def test_a_scheme_in_the_address_leaves_only_its_series(self):
         found = self.document("#log=poplar")
@@ -151,6 +157,17 @@ class PlainFile(InADirectory):
         text = page.page(entries, report_data.summary(entries))
         data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.S)[1]
         self.assertNotRegex(data, r":(NaN|-?Infinity)|[\[,](NaN|-?Infinity)")
+
+    def test_the_run_that_judges_the_checks_is_the_first(self):
+        one = synthetic.experiment(synthetic.LINES.replace('>= 1.8"', '>= 1.8"\nneeds_cores = 64'))
+        (self.directory / "p5").mkdir()
+        for name, machine in (("quick", "Xeon, 2 cores"),
+                              ("quick-xeon", "simulated Xeon, 64 cores, seed 1")):
+            store.write_rows(self.directory / "p5" / f"{name}.csv",
+                             synthetic.rows(one, machine=machine))
+        entry, = report_data.collect(self.directory, {one.id: one})
+        self.assertEqual([run["name"] for run in page.entry_of(entry)["runs"]],
+                         ["quick-xeon", "quick"])
 
     def test_the_server_refuses_a_port_that_cannot_be_used(self):
         with serve.server("", 0) as one:

@@ -23,7 +23,11 @@ function element(name, attributes = {}, ...children) {
 const verdictOf = (verdict, line) => element("span",
   { class: `verdict ${classes[verdict] || "missing"}` }, line || verdict);
 
-const noteOf = (text) => (text ? element("span", { class: "note" }, text) : "");
+// Text with `code` in it, as elements.
+const prose = (text) => String(text).split("`").map((part, i) => (i % 2 === 1
+  ? element("code", {}, part) : part)).filter((part) => part !== "");
+
+const noteOf = (text) => (text ? element("span", { class: "note" }, ...prose(text)) : "");
 
 // ---- what the filters leave
 
@@ -233,14 +237,14 @@ function tableOf(entry, run) {
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
       element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", columns))),
         element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))),
-    ...notes.map((said) => element("p", {}, said)));
+    ...notes.map((said) => element("p", {}, ...prose(said))));
 }
 
 function plainTable({ title, sentences, columns, lines }) {
   const row = (tag, cells) => element("tr", {}, ...cells.map((value) => element(tag,
     { class: typeof value === "number" ? "number" : null }, cellText(value))));
   return element("details", { open: lines.length <= 12 ? "" : null },
-    element("summary", {}, title), ...sentences.map((said) => element("p", {}, said)),
+    element("summary", {}, title), ...sentences.map((said) => element("p", {}, ...prose(said))),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
       element("table", {}, element("thead", {}, row("th", columns)),
         element("tbody", {}, ...lines.map((line) => row("td", line))))));
@@ -248,7 +252,7 @@ function plainTable({ title, sentences, columns, lines }) {
 
 function checksOf(run) {
   return element("ul", { class: "checks" }, ...run.checks.map((check) => element("li", {},
-    verdictOf(check.verdict), ` ${check.says}`, ...[check.quotes, check.beside,
+    verdictOf(check.verdict), " ", ...prose(check.says), ...[check.quotes, check.beside,
       check.numbers.map((pair) => pair.join(": ")).join("; ")].filter(Boolean).map((said) =>
       element("span", { class: "numbers" }, said)))));
 }
@@ -296,9 +300,9 @@ function sectionOf(entry) {
     entry.title), element("div", { class: "judged" }, noteOf(entry.note),
   verdictOf(entry.badge, entry.words))),
   entry.source ? element("div", { class: "source" }, entry.source) : "",
-  element("p", { class: "claim" }, entry.claim),
+  element("p", { class: "claim" }, ...prose(entry.claim)),
   element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
-    element("dd", {}, said)])),
+    element("dd", {}, ...prose(said))])),
   ...visibleRuns(entry).map((run) => runOf(entry, run)), ...entry.tables.map(plainTable),
   entry.runs.length ? "" : command(entry.command));
 }
@@ -309,7 +313,7 @@ function overview(entries) {
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", ")), noteOf(entry.source || "ours")),
     element("td", {}, verdictOf(entry.badge, entry.words), noteOf(entry.note)),
-    element("td", { class: "text" }, entry.claim,
+    element("td", { class: "text" }, ...prose(entry.claim),
       noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
     element("td", { class: "number", "data-label": "simulated" }, entry.there),
