@@ -21,7 +21,7 @@ import statistics
 
 from scipy import stats
 
-from experiments import definition, store, sweep
+from experiments import definition, doubts, store, sweep
 from experiments.analysis import Measured, NotMeasured
 from experiments.errors import Refused
 from experiments.text_tables import say
@@ -170,6 +170,8 @@ def print_moved(args):
     for one in moved:
         say(f"{'better' if one.better else 'WORSE':6} {one.id} {one.where}: {one.column} "
             f"{one.ratio:.3f} of before (noise: {100 * one.noise:.1f} %)")
+    for line in doubts.sentences([row for _, *both in pairs for rows in both for row in rows]):
+        say(line)
     if apart:
         say("one was measured after the other: changes of a few percent cannot be told from the "
             "machine's own (figures.py run --beside runs two binaries in turn)")

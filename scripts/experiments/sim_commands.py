@@ -3,7 +3,8 @@
 import contextlib
 import time
 
-from experiments import analysis, round_loop, runner, sensitivity, sim_runner, store, validation
+from experiments import (analysis, doubts, round_loop, runner, sensitivity, sim_runner, store,
+                         validation)
 from experiments.alone import alone
 from experiments.arguments import chosen, csv_of, draw, native_csv_of, profile_of, read
 from experiments.errors import Refused
@@ -86,6 +87,6 @@ def validate(args):
         native = read(native_csv_of(args, experiment), experiment)[0]
         cells = validation.cells(native, there)
         print_lines(validation.columns(cells), validation.lines(cells))
-        for line in validation.summary(cells):
+        for line in (*validation.summary(cells), *doubts.sentences(native.rows)):
             say(line)
     return 0

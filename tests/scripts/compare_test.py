@@ -90,7 +90,13 @@ class CompareFolders(InADirectory):
         pairs = ((drawn(draw, noise=0.1), drawn(draw, noise=0.1)) for _ in range(1000))
         alarming = next(pair for pair in pairs if moved(*pair) and not moved(*pair, count=40))
         self.assertGreater(self.changes_in(1, alarming), 0)
+        self.assertNotIn("other programs", self.said)
         self.assertEqual(self.changes_in(40, alarming), 0)
+
+    def test_disturbed_rows_are_counted(self):
+        rows = drawn(random.Random(1))
+        self.changes_in(1, (rows, [{**one, "others_pct": "50"} for one in rows]))
+        self.assertIn("30 of 60 rows ran beside other programs: no comparison\n", self.said)
 
     def changes_in(self, count, pair):
         """Returns how many changes are said of two folders with that many experiments, all with
@@ -109,4 +115,5 @@ class CompareFolders(InADirectory):
         with mock.patch.object(definition, "load_all", return_value=all_of_them), \
                 contextlib.redirect_stdout(said):
             print_moved(args)
-        return int(re.search(rf"^(\d+) changes in {count} ", said.getvalue(), re.MULTILINE)[1])
+        self.said = said.getvalue()
+        return int(re.search(rf"^(\d+) changes in {count} ", self.said, re.MULTILINE)[1])
