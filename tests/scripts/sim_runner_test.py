@@ -242,7 +242,7 @@ class OnTheCommandLine(WithAMachine):
         rows = store.Store(self.directory / "a9a" / "quick-niagara2.csv").rows
         self.assertEqual(len(rows), 2 * 5 * 7)
         self.assertTrue(rows[0]["machine"].startswith("simulated niagara2, 64 cores"))
-        self.assertIn("does not hold: with 64 threads D is slower than C", said)
+        self.assertIn("[does not hold] with 64 threads D is slower than C\n", said)
         self.assertTrue((self.directory / "a9a" / "quick-niagara2.png").exists())
         self.assertEqual(list((self.directory / "logs").iterdir()), [])
         checked = self.run_figures("check", "A9a", f"--machine={self.machine}",

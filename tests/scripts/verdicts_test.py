@@ -149,8 +149,8 @@ class EveryCheck(unittest.TestCase):
     """A check that no rows can fail says nothing."""
 
     def fails_with(self, measured, check):
-        """Returns whether a check that holds by these rows fails once a value that it asks for, or all
-        that it asks for of a column, is another one."""
+        """Returns whether a check that holds by these rows fails once a value that it asks for is another
+        one, or all that it asks for of a column, or of a column with one value of an axis."""
         asked = []
         column = measured.column
 
@@ -165,6 +165,9 @@ class EveryCheck(unittest.TestCase):
         measured.column = column
         asked = list(dict.fromkeys(asked))
         together = [[one for one in asked if one[0] == name] for name in {name for name, _ in asked}]
+        together += [[one for one in asked if one[0] == name and item in one[1]]
+                     for name, item in dict.fromkeys((name, item) for name, axes in asked
+                                                     for item in axes)]
         return any(self.with_plant(measured, check, points, factor) in (FAILS, SHAPE)
                    for points in [[one] for one in asked] + together for factor in PLANTS)
 
