@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
-#include <iterator>
 #include <utility>
 
 #include "engine/workload.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
+#include "platform/shortest.h"
 
 namespace logjam {
 namespace {
@@ -40,15 +39,6 @@ bool in_headers(std::string_view name) {
 // Returns whether the file is in this tree. Debian's gflags and glog were built with file names
 // that begin with a slash or a dot.
 bool is_own(const std::string& file) { return !file.starts_with('/') && !file.starts_with('.'); }
-
-// Returns the flag's value; gflags shows a double with digits that nobody has given.
-std::string as_given(const gflags::CommandLineFlagInfo& flag) {
-  if (flag.type != "double") return flag.current_value;
-  char shortest[32];
-  const auto [end, error] =
-      std::to_chars(shortest, std::end(shortest), std::strtod(flag.current_value.c_str(), nullptr));
-  return {shortest, end};
-}
 
 }  // namespace
 
@@ -167,13 +157,18 @@ void refuse_misplaced_flags(Commands command) {
   }
 }
 
+std::string value_of(const gflags::CommandLineFlagInfo& flag) {
+  if (flag.type != "double") return flag.current_value;
+  return platform::shortest(std::strtod(flag.current_value.c_str(), nullptr));
+}
+
 std::string changed_flags() {
   std::vector<gflags::CommandLineFlagInfo> all;
   gflags::GetAllFlags(&all);
   std::string text;
   for (const auto& flag : all) {
     if (flag.is_default || flag.name == "flagfile") continue;
-    text += (text.empty() ? "--" : " --") + flag.name + "=" + as_given(flag);
+    text += (text.empty() ? "--" : " --") + flag.name + "=" + value_of(flag);
   }
   return text;
 }

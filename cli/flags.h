@@ -46,6 +46,8 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 // Refuses each flag that was given, in a flag file or elsewhere, unless it belongs to the command.
 void refuse_misplaced_flags(Commands command);
 
+// Returns the value of the flag; of a number, its shortest text.
+std::string value_of(const gflags::CommandLineFlagInfo& flag);
 // Returns the flags that were given, as "--a=b --c=d", for an output row.
 std::string changed_flags();
 

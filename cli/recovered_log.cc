@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/flags.h"
 #include "cli/settings.h"
 #include "logging/directory_locks.h"
 #include "logging/scheme_registry.h"
@@ -38,9 +39,12 @@ void refuse_contradiction(const std::string& name, const std::string& value) {
     platform::refuse("the log was written with --" + name + "=" + value +
                      ", which this logjam does not have");
   }
-  if (!info.is_default && info.current_value != value) {
-    platform::refuse("--" + name + "=" + info.current_value +
-                     " contradicts the log, which was written with --" + name + "=" + value);
+  gflags::CommandLineFlagInfo of_log = info;
+  of_log.current_value = value;
+  if (!info.is_default && value_of(info) != value_of(of_log)) {
+    platform::refuse("--" + name + "=" + value_of(info) +
+                     " contradicts the log, which was written with --" + name + "=" +
+                     value_of(of_log));
   }
 }
 

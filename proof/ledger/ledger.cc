@@ -8,9 +8,8 @@
 // commit records what it read and overwrote (history.h). checker.h states what must hold then.
 #include <gflags/gflags.h>
 
-#include <cstdio>
-
 #include "platform/mutex.h"
+#include "platform/shortest.h"
 #include "proof/history/history_files.h"
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"
@@ -175,11 +174,7 @@ class Ledger final : public Workload {
                        std::to_string(options_.writes) + " writes a transfer, " +
                        std::to_string(options_.cells) + " cells, " +
                        std::to_string(options_.slots) + " with slots";
-    if (options_.theta != 0) {
-      char theta[32];
-      std::snprintf(theta, sizeof theta, ", zipfian %.4g", options_.theta);
-      line += theta;
-    }
+    if (options_.theta != 0) line += ", zipfian " + platform::shortest(options_.theta);
     return line + (FLAGS_history.empty() ? "" : ", history in " + FLAGS_history);
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/workload.h"
-#include "platform/text.h"
+#include "platform/shortest.h"
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
@@ -209,7 +209,7 @@ class Tpcb : public Workload {
                   accounts(),
                   theta_ == 0 ? "uniform"
                               : ("branches, their tellers and their accounts zipfian, theta " +
-                                 platform::short_number(theta_))
+                                 platform::shortest(theta_))
                                     .c_str());
     return text;
   }

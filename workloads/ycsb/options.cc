@@ -8,6 +8,7 @@
 
 #include "platform/flag_list.h"
 #include "platform/nearest_name.h"
+#include "platform/shortest.h"
 #include "platform/text.h"
 
 // A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list),
@@ -144,9 +145,7 @@ std::string row_bytes(const Options& options) {
 }
 
 std::string skew(const Options& options) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.10g", options.theta);  // 0.999999999 is not 1
-  const std::string theta = std::string(" theta ") + digits;
+  const std::string theta = " theta " + platform::shortest(options.theta);
   switch (options.distribution) {
     case Distribution::kUniform:
       return "uniform rows";
