@@ -141,7 +141,9 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   const size_t area_bytes = std::max<uint64_t>(bytes / workers, 4096) / 4096 * 4096;
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
   const std::string unfinished = unfinished_history(path);
-  const int fd = open(unfinished.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // A new file: a link of this name would lead to another one.
+  unlink(unfinished.c_str());
+  const int fd = open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
   // The blocks are allocated now, so that a full disk is an error here and not a SIGBUS later.
   if (const int failed = posix_fallocate(fd, 0, static_cast<off_t>(bytes_)); failed != 0) {

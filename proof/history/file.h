@@ -30,6 +30,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "platform/atomic.h"
@@ -49,6 +50,8 @@ constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48)
 std::string show(TransactionId id);
 
 inline constexpr uint64_t kHistoryHeaderBytes = 4096;
+// How the files of all versions begin.
+inline constexpr std::string_view kHistoryBeginning = "logjamH";
 inline constexpr size_t kMostHistoryCounters = 16;
 
 struct HistoryFileParameters {
