@@ -2,21 +2,25 @@
 
 #include <gflags/gflags.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <vector>
 
-#include "cli/row_files.h"
+#include "cli/output_claim.h"
 #include "platform/clock.h"
-#include "platform/fatal.h"
+#include "platform/output_file.h"
+#include "platform/text.h"
 
 DEFINE_string(cdf, "", "write commit latency's distribution to this file");
 
 namespace logjam {
+namespace {
 
-void refuse_cdf_file() {
-  if (!FLAGS_cdf.empty()) refuse_unwritable("cdf", FLAGS_cdf);
+constexpr char kHeader[] = "fraction,latency_us\n";
+
+}  // namespace
+
+void claim_cdf_file() {
+  if (FLAGS_cdf.empty()) return;
+  claim_replaced("--cdf", FLAGS_cdf, "a distribution of latencies", {kHeader});
 }
 
 void write_cdf(const HistogramSum& ticks) {
@@ -24,17 +28,13 @@ void write_cdf(const HistogramSum& ticks) {
   std::vector<double> fractions;
   for (int percent = 2; percent < 95; percent += 2) fractions.push_back(percent / 100.0);
   for (const double tail : {0.95, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0}) fractions.push_back(tail);
-  FILE* file = std::fopen(FLAGS_cdf.c_str(), "we");
-  if (file == nullptr) platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
-  bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
+  platform::OutputFile file(FLAGS_cdf);
+  file.write(kHeader);
   if (ticks.count() == 0) fractions.clear();  // of nothing there is no distribution
   for (const double fraction : fractions) {
     const uint64_t at = fraction == 1 ? ticks.max() : ticks.percentile(fraction);
-    written = written &&
-              std::fprintf(file, "%.3f,%.1f\n", fraction, platform::ticks_to_ns(at) * 1e-3) > 0;
-  }
-  if (std::fclose(file) != 0 || !written) {
-    platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
+    file.write(platform::with_decimals(fraction, 3) + "," +
+               platform::with_decimals(platform::ticks_to_ns(at) * 1e-3, 1) + "\n");
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace logjam {
 
-// Ends the process (kExitBadInput) unless the file can be written.
-void refuse_cdf_file();
+// Ends the process (kExitBadInput) unless the file can be replaced.
+void claim_cdf_file();
 // Writes the file anew. Ends the process if that fails.
 void write_cdf(const HistogramSum& ticks);
 

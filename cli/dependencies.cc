@@ -6,9 +6,10 @@
 #include <string>
 
 #include "cli/dependencies.h"
+#include "cli/output_claim.h"
 #include "cli/row_files.h"
-#include "engine/storage/text_file.h"
 #include "platform/fatal.h"
+#include "platform/output_file.h"
 
 DECLARE_string(dependencies);
 DECLARE_string(csv);
@@ -19,6 +20,9 @@ namespace {
 
 // Aether, Fig. 15: the older record is one of the five most recently inserted ones of its log.
 constexpr uint64_t kTight = 5;
+
+constexpr char kHeader[] =
+    "from_stream,from_sequence,from_order,to_stream,to_sequence,to_order,rows,since\n";
 
 double percent(uint64_t part, uint64_t all) {
   return 100 * per(static_cast<double>(part), static_cast<double>(all));
@@ -62,8 +66,8 @@ Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencie
 }
 
 void write_edges(const LogDependencies& found, uint64_t from) {
-  TextFile file(FLAGS_dependencies);
-  file.write("from_stream,from_sequence,from_order,to_stream,to_sequence,to_order,rows,since\n");
+  platform::OutputFile file(FLAGS_dependencies);
+  file.write(kHeader);
   const auto end = [&](uint64_t which) {
     const LoggedTransaction& txn = found.transactions[which];
     return std::to_string(txn.stream) + "," + std::to_string(txn.sequence) + "," +
@@ -87,8 +91,10 @@ void dump_dependencies(const LogFiles& files, const DumpRange& range) {
                      " holds commands, which do not say what rows they wrote: it has no "
                      "dependencies to dump");
   }
-  refuse_row_files(make_row(files, range, {}));
-  if (!FLAGS_dependencies.empty()) refuse_unwritable("dependencies", FLAGS_dependencies);
+  claim_row_files(make_row(files, range, {}));
+  if (!FLAGS_dependencies.empty()) {
+    claim_replaced("--dependencies", FLAGS_dependencies, "a list of dependencies", {kHeader});
+  }
   const LogDependencies found = find_dependencies(files, {range.from, range.count});
   if (!found.error.empty()) platform::refuse(found.error);
   if (range.from != 0 && range.from >= found.log_transactions) {
@@ -97,8 +103,8 @@ void dump_dependencies(const LogFiles& files, const DumpRange& range) {
   }
   if (!FLAGS_dependencies.empty()) write_edges(found, range.from);
   const Row row = make_row(files, range, found);
-  print_summary(row);
   append_row(row);
+  print_summary(row);
 }
 
 }  // namespace logjam

@@ -163,12 +163,13 @@ int device_command() {
   const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
   const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
   if (!(seconds > 0)) refuse("--seconds must be more than 0");
-  refuse_row_files(make_row({}, {.seconds = 1, .ticks = {}}));
+  claim_row_files(make_row({}, {.seconds = 1, .ticks = {}}));
 
   const std::string path = directories.front() + "/logjam-device.tmp";
   std::vector<Line> lines = {
       {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
   Bounds bounds;
+  std::filesystem::remove(path);  // of a command that was killed, or a link to another file
   {
     Probe probe(path);
     for (const uint64_t bytes : kBytes) {

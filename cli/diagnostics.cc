@@ -1,7 +1,9 @@
 #include "cli/diagnostics.h"
 
+#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -44,9 +46,21 @@ void explain_exception() {
   std::abort();
 }
 
+// Keeps the number of a closed stdin, stdout or stderr from the next file that is opened, a log
+// perhaps. What is held so can be neither read nor printed to.
+void hold_standard_files() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(file, F_GETFD) >= 0) continue;
+    if (open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) != file) std::abort();
+  }
+}
+
 }  // namespace
 
 void start_diagnostics(const char* program) {
+  hold_standard_files();
+  // A write to a pipe that nobody reads is then an error of the write.
+  std::signal(SIGPIPE, SIG_IGN);
   // glog converts to local time for each line. Without TZ, glibc reads the time zone's file again
   // each time, under a lock that ThreadSanitizer cannot see.
   setenv("TZ", ":/etc/localtime", 0);

@@ -180,7 +180,8 @@ int dump_command() {
     RecordBatch batch;
     uint64_t seen = 0;
     const uint64_t end = range.from + range.count;
-    while (seen < end && reader.next(&batch)) {
+    // Printing ends with its reader, such as head.
+    while (seen < end && std::ferror(stdout) == 0 && reader.next(&batch)) {
       for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
         if (seen >= range.from) print_record(*batch.records[i], batch.positions[i]);
       }

@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/explored_round.h"
 #include "cli/flags.h"
+#include "cli/output_claim.h"
 #include "cli/round_flags.h"
 #include "cli/schedule_file.h"
 #include "platform/exploration.h"
@@ -66,7 +67,7 @@ std::string flags_for_again() {
   std::string text;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
     if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
-    text += "--" + flag.name + "=" + flag.current_value + " ";
+    text += "--" + flag.name + "=" + value_of(flag) + " ";
   }
   return text;
 }
@@ -109,6 +110,8 @@ Campaign::Campaign(std::map<std::string, std::string> files) : files_(std::move(
     weakened_ = read_addresses(file);
     again_ += "weaken=" + file + " ";
   }
+  if (const std::string& file = files_.at("record"); !file.empty()) claim_schedule(file);
+  if (const std::string& file = files_.at("blocks"); !file.empty()) claim_file("blocks", file);
   char directory[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
   directory_ = directory;

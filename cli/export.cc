@@ -1,14 +1,25 @@
 #include "cli/export.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
+#include "cli/output_claim.h"
 #include "engine/storage/csv_export.h"
 #include "platform/fatal.h"
 
 namespace logjam {
 
-void refuse_export_directory(const std::string& directory) {
+void claim_exports(const std::string& directory, const std::string& history_file) {
+  if (!history_file.empty()) {
+    claim_replaced("--export_history", history_file, "an exported history", {"{:index 0,"});
+  }
   if (directory.empty()) return;
+  std::error_code none;
+  const auto parent = std::filesystem::weakly_canonical(directory, none).parent_path();
+  if (std::filesystem::exists(parent / "manifest", none)) {
+    platform::refuse("cannot export to " + directory + ", which is inside a log's directory");
+  }
   const std::string why = claim_export_directory(directory);
   if (!why.empty()) platform::refuse(why);
 }

@@ -8,8 +8,9 @@
 
 namespace logjam {
 
-// Makes the directory. Ends the process (kExitBadInput) unless tables can be exported to it.
-void refuse_export_directory(const std::string& directory);
+// Makes the directory and the file of the history. Ends the process (kExitBadInput) unless tables
+// can be exported to the directory, and a history to the file.
+void claim_exports(const std::string& directory, const std::string& history_file);
 // Ends the process (kExitBadInput) if the columns of a table are not known.
 void refuse_undescribed_tables(Database& database, const std::string& directory);
 

@@ -99,7 +99,7 @@ int list_command(const std::string& what) {
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }
   if (!FLAGS_json.empty()) {
-    refuse_json_file();
+    claim_json_file();
     append_json(list_as_json(wanted));
     return 0;
   }

@@ -53,7 +53,7 @@ std::string context_json(const HardwareContext& context) {
 }
 
 void print_json(const std::string& name, const Members& members) {
-  refuse_json_file();
+  claim_json_file();
   append_json(json_object({{name, json_object(members)}}));
 }
 

@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "cli/row_files.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
+#include "platform/output_file.h"
 
 DECLARE_bool(help);
 
@@ -54,10 +56,18 @@ Commands command_or_refuse(const std::string& name) {
   refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
+// Called with the status when the process ends, wherever it ends: gflags prints the version.
+void end_of_stdout(int status, void*) {
+  const std::string why = platform::lost_stdout();
+  if (why.empty()) return;
+  platform::fatal(why, status == 0 ? platform::kExitFailed : status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   start_diagnostics(argv[0]);
+  on_exit(end_of_stdout, nullptr);
   gflags::SetVersionString(revision());
   const bool all = complete_flags(argc, argv);
   refuse_bad_flags(std::vector<std::string>(argv + 1, argv + argc));
@@ -76,7 +86,7 @@ int main(int argc, char** argv) {
     refuse("\"" + std::string(argv[argc - 1]) + "\" is not a flag; flags begin with --");
   }
   refuse_misplaced_flags(command);
-  reserve_stdout_for_json();
+  reserve_stdout_for_rows();
   switch (command) {
     case kRun:
       return run_command();

@@ -189,8 +189,8 @@ int micro_command() {
     refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
   }
   LogOptions log = log_options(scheme);
-  refuse_row_files(make_row(log, options, {}, ""));
-  refuse_cdf_file();
+  claim_row_files(make_row(log, options, {}, ""));
+  claim_cdf_file();
   const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
   refuse_too_large(
       0, floor == Floor::kNone
@@ -208,6 +208,8 @@ int micro_command() {
                             : insert_into_floor(floor, log.config.buffer_bytes, options);
   workers.end();
   const Row row = make_row(log, options, result, unsafe);
+  append_row(row);
+  write_cdf(result.commit);
   print_summary(row);
   if (result.most_inserts > kStarved * result.least_inserts) {
     std::printf("note: a thread starved: it made %lu inserts, and another one %lu\n",
@@ -217,8 +219,6 @@ int micro_command() {
     std::printf("note: %s\n", caution.c_str());
   }
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
-  append_row(row);
-  write_cdf(result.commit);
   return 0;
 }
 

@@ -119,11 +119,11 @@ bool sync_wanted() { return !gflags::GetCommandLineFlagInfoOrDie("sync").is_defa
 int micro_sync() {
   const sync::Options options = sync_options();
   place_threads({}, false);
-  refuse_row_files(make_row(options, {}));
+  claim_row_files(make_row(options, {}));
   const sync::Result result = sync::measure(options);
   const Row row = make_row(options, result);
-  print_summary(row);
   append_row(row);
+  print_summary(row);
   if (result.lost != 0) {
     platform::fatal("two threads were in one critical section: " + std::to_string(result.lost) +
                         " of its writes were lost",

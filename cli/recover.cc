@@ -169,9 +169,9 @@ int recover_command() {
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
-  refuse_export_directory(FLAGS_export);
   refuse_too_large(options.make_workload()->spec().expected_bytes, {});
-  refuse_row_files(make_row({}, files, ""));
+  claim_row_files(make_row({}, files, ""));
+  claim_exports(FLAGS_export, FLAGS_export_history);
   print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   const LogFileHeader& run = files.header;

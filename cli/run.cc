@@ -13,6 +13,7 @@
 #include "cli/checkpoints.h"
 #include "cli/commands.h"
 #include "cli/continued.h"
+#include "cli/output_claim.h"
 #include "cli/report.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
@@ -71,10 +72,8 @@ std::pair<std::string, uint64_t> timeline_file() {
   return {FLAGS_timeline.substr(0, colon), ms};
 }
 
-// Refuses output files that cannot be written, before anything is loaded.
-void refuse_outputs(const Row& row) {
-  refuse_row_files(row);
-  refuse_cdf_file();
+// Refuses a --timeline that cannot be written.
+void claim_timeline() {
   if (FLAGS_timeline.empty()) return;
   constexpr uint64_t kMostSampleMs = 3'600'000;
   const auto [path, ms] = timeline_file();
@@ -82,7 +81,15 @@ void refuse_outputs(const Row& row) {
     platform::refuse("--timeline=" + FLAGS_timeline + ": intervals are of 1 to " +
                      std::to_string(kMostSampleMs) + " ms");
   }
-  refuse_unwritable("timeline", path);
+  TimelineFile::claim(path);
+}
+
+// Refuses output files that cannot be written, before anything is loaded.
+void claim_outputs(const Row& row) {
+  claim_row_files(row);
+  claim_cdf_file();
+  claim_timeline();
+  if (!FLAGS_history.empty()) claim_history(FLAGS_history);
 }
 
 // One `logjam run`. run_command() calls the steps in the order of their declarations: whatever can
@@ -137,7 +144,7 @@ void Steps::settle() {
   std::string given = changed_flags();
   if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");
   settings_.log.header.given = given;
-  refuse_outputs(make_row(settings_, *workload_, RunResult{}, ""));
+  claim_outputs(make_row(settings_, *workload_, RunResult{}, ""));
   refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
   excused_ = settings_.unsafe;
   const std::string unsafe = settings_.scheme->unsafe();
@@ -225,11 +232,11 @@ int Steps::report(const RunResult& result) {
     settings_.cautions.push_back(std::move(caution));
   }
   const Row row = make_row(settings_, *workload_, result, verified);
+  append_row(row);
+  write_cdf(result.commit);
   print_summary(row);
   print_types(*workload_, result);
   print_notes(settings_, *workload_, result);
-  append_row(row);
-  write_cdf(result.commit);
   if (verified == "FAILED") return platform::kExitViolation;
   if (result.out_of_memory) {
     platform::fatal(

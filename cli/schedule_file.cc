@@ -3,7 +3,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/output_claim.h"
 #include "platform/fatal.h"
+#include "platform/output_file.h"
 
 namespace logjam {
 
@@ -41,19 +43,22 @@ std::vector<uint64_t> read_addresses(const std::string& path) {
   return addresses;
 }
 
+void claim_schedule(const std::string& path) {
+  claim_replaced("record", path, "a schedule", {"turn ", "crash "});
+}
+
 void write_schedule(const std::string& path, const platform::Explored& explored) {
-  std::ofstream file(path, std::ios::trunc);
+  std::ostringstream text;
   for (const platform::Turn& turn : explored.turns) {
-    file << "turn " << turn.thread << ' ' << turn.steps << ' ' << turn.waits << ' ' << turn.next
+    text << "turn " << turn.thread << ' ' << turn.steps << ' ' << turn.waits << ' ' << turn.next
          << ' ' << turn.late << ' ' << turn.timers << '\n';
   }
   if (explored.judged != 0) {
     const platform::CrashPoint& crash = explored.crash;
-    file << "crash " << crash.thread << ' ' << crash.steps << ' ' << crash.in_a_file_call << ' '
+    text << "crash " << crash.thread << ' ' << crash.steps << ' ' << crash.in_a_file_call << ' '
          << crash.before_step << ' ' << crash.number << '\n';
   }
-  file.close();
-  if (!file) platform::fatal("the schedule " + path + " cannot be written");
+  platform::OutputFile(path).write(text.str());
 }
 
 }  // namespace logjam

@@ -17,6 +17,8 @@ void read_schedule(const std::string& path, platform::Schedule* schedule);
 // Returns the addresses of a file that names atomic operations, one a line, in hexadecimal digits.
 // Ends the process with one sentence if the file cannot be read or has anything else.
 std::vector<uint64_t> read_addresses(const std::string& path);
+// Ends the process (kExitBadInput) unless the file can be replaced by a schedule.
+void claim_schedule(const std::string& path);
 // Writes the file of a schedule. Ends the process with one sentence if it cannot.
 void write_schedule(const std::string& path, const platform::Explored& explored);
 

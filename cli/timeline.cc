@@ -1,11 +1,16 @@
 #include "cli/timeline.h"
 
+#include "cli/output_claim.h"
 #include "cli/row.h"
 #include "platform/clock.h"
 #include "platform/text.h"
 
 namespace logjam {
 namespace {
+
+constexpr char kHeader[] =
+    "time_s,seconds,phase,transactions,tps,commit_p50_us,commit_p99_us,aborts_s,log_mb_s,"
+    "durable_mb_s,lag_bytes,lag_ms\n";
 
 const char* name_of(Phase phase) {
   switch (phase) {
@@ -20,11 +25,13 @@ const char* name_of(Phase phase) {
 
 }  // namespace
 
+void TimelineFile::claim(const std::string& path) {
+  claim_replaced("--timeline", path, "a time line", {kHeader});
+}
+
 TimelineFile::TimelineFile(const std::string& path, CommitPolicy commit)
     : file_(path), knows_lag_(commit != CommitPolicy::kAsync) {
-  file_.write(
-      "time_s,seconds,phase,transactions,tps,commit_p50_us,commit_p99_us,aborts_s,log_mb_s,"
-      "durable_mb_s,lag_bytes,lag_ms\n");
+  file_.write(kHeader);
   file_.flush();
 }
 

@@ -5,18 +5,21 @@
 #include <string>
 
 #include "engine/run/run.h"
-#include "engine/storage/text_file.h"
+#include "platform/output_file.h"
 
 namespace logjam {
 
 class TimelineFile {
  public:
+  // Ends the process (kExitBadInput) unless the file can be replaced.
+  static void claim(const std::string& path);
+
   // Replaces the file.
   TimelineFile(const std::string& path, CommitPolicy commit);
   void write(const TimelineSample& sample);
 
  private:
-  TextFile file_;
+  platform::OutputFile file_;
   // Under --commit=async an acknowledged transaction may not be durable, so acknowledgements do not
   // show the log's lag.
   const bool knows_lag_;

@@ -3,14 +3,14 @@
 #include <filesystem>
 #include <system_error>
 
-#include "engine/storage/text_file.h"
+#include "platform/output_file.h"
 #include "platform/text.h"
 
 namespace logjam {
 namespace {
 
 void export_table(Table& table, const std::string& path) {
-  TextFile file(path);
+  platform::OutputFile file(path);
   const Columns& columns = table.schema().columns;
   std::string line = platform::join(columns, ",", &Column::name);
   file.write(line + "\n");

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/storage/text_file.h"
+#include "platform/output_file.h"
 
 namespace logjam::ledger {
 namespace {
@@ -168,7 +168,7 @@ class Exporter {
 
   const LedgerRows& rows_;
   const History& history_;
-  TextFile file_;
+  platform::OutputFile file_;
   std::vector<bool> there_;  // by transaction: one of its writes is in the database
   std::map<TransactionId, uint64_t> strangers_;
   uint64_t steps_ = 0;

@@ -45,6 +45,14 @@ TEST_F(Export, RefusesADirectoryThatHoldsSomething) {
   EXPECT_EQ(ended.output, "logjam: cannot export to tables, which is not empty\n2\nmine\n");
 }
 
+TEST_F(Export, RefusesADirectoryThatTheLogMayWant) {
+  const Ended ended =
+      after(kTpcb, std::string("ls log > before; ") + kRecover +
+                       "--export=log/run-2 2>&1 >/dev/null; echo $?; ls log | cmp - before");
+  EXPECT_EQ(ended.output,
+            "logjam: cannot export to log/run-2, which is inside a log's directory\n2\n");
+}
+
 // A limit of the shell plays the full disk: a write beyond it fails.
 TEST_F(Export, AFullDiskIsOneSentence) {
   const Ended ended = after(kTpcb, std::string("trap '' XFSZ; ulimit -f 8; ") + kRecover +

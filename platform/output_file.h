@@ -1,0 +1,53 @@
+// A text file that a command writes for its user. It may be any file: a terminal, a pipe, /dev/null
+// or /dev/stdout, too. A failed write ends the process with one sentence (R7).
+//
+// A file that is the stdout of the process is written through stdout: a second open file would have
+// an offset of its own, and its text and what is printed would overwrite each other. A reader of
+// stdout that is gone misses what is written, and nothing else changes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace logjam::platform {
+
+// Keeps stdout for the output files with the name "-": all else that the process prints from now on
+// goes to stderr. Called once, before anything is printed.
+void reserve_stdout();
+
+// Returns whether the open file is the stdout of the process.
+bool is_stdout(int file);
+
+// Opens a file for writing, and for reading if it keeps text; with more `flags` of open(). Creates
+// it. "-" is stdout. Returns a descriptor that the caller closes, or -1 and errno.
+int open_output(const std::string& path, int flags = 0);
+
+// Writes all of the text. Returns 0 or errno; 0 also if the reader of stdout is gone.
+[[nodiscard]] int write_text(int file, std::string_view text);
+
+// Returns why what was printed is not where stdout goes, or an empty string.
+std::string lost_stdout();
+
+// A file that is written once, from its beginning to its end. One thread uses an object.
+class OutputFile {
+ public:
+  // Creates or replaces the file.
+  explicit OutputFile(const std::string& path);
+  // Completes the file.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view text);
+  // Puts all written text into the file, where it stays if the process is killed.
+  void flush();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  const std::string path_;
+  int file_;
+  std::string waiting_;
+};
+
+}  // namespace logjam::platform
