@@ -1,9 +1,9 @@
 // The files that commands append rows to for scripts: --csv and --json. The main thread calls these
 // functions.
 //
-// Each row is appended to the file by one write, under a lock on the file (flock). Two commands that
-// end at the same time therefore leave two whole rows, and one header. A row that does not fit is
-// taken back.
+// Each row is appended to the file by one write, under a lock on the file (flock). So two commands
+// that end at the same time leave two whole rows, and one header. A row that does not fit is taken
+// back.
 #pragma once
 
 #include <string>
