@@ -216,7 +216,7 @@ TEST_F(Lives, ARunThatFollowsAcceptedDamageIsRecovered) {
   const std::string next = logjam(run({"--threads=1", "--continue", "--accept_damage"}));
   EXPECT_TRUE(has(next, "of run 2 nothing is used")) << next;
   const std::string recovered = logjam({"recover"});
-  EXPECT_FALSE(has(recovered, "damage")) << recovered;
+  EXPECT_FALSE(has(recovered, "damaged")) << recovered;
   EXPECT_TRUE(has(recovered, "recovered              591 transactions")) << recovered;
   EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2")) << "it is dropped";
   EXPECT_TRUE(std::filesystem::exists(log_ + "/run-3"));

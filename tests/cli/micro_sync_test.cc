@@ -29,7 +29,7 @@ TEST(MicroSync, RefusesOtherForms) {
   const auto has = [&](const char* given, const char* part) {
     return parse_sync(given, &options).find(part) != std::string::npos;
   };
-  EXPECT_TRUE(has("", "is not a kind; faa, cas, "));
+  EXPECT_TRUE(has("", "is not a kind; allowed are faa, cas, "));
   EXPECT_TRUE(has("mutex", "is not a kind"));
   for (const char* given : {"faa:", "faa:0", "faa:x", "faa:1048577", "faa:-1", "faa::1"}) {
     EXPECT_TRUE(has(given, "1 to 1048576 lines come after the first colon")) << given;

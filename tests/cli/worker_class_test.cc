@@ -61,8 +61,9 @@ TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
 TEST(WorkerClassFlag, AnUnknownClassIsRefused) {
   const Ended refused = shell("\"$LOGJAM\" run --device=null --worker_class=nice 2>&1");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.output,
-            "logjam: --worker_class=nice is not a class; auto, normal, batch and idle are\n");
+  EXPECT_EQ(
+      refused.output,
+      "logjam: --worker_class=nice is not a class; allowed are auto, normal, batch and idle\n");
 }
 
 TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
