@@ -56,7 +56,8 @@ Commands command_or_refuse(const std::string& name) {
   refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
-// Called with the status when the process ends, wherever it ends: gflags prints the version.
+// Ends the process with a sentence if its stdout is lost. exit() calls it with the status, wherever
+// the process ends: gflags prints the version.
 void end_of_stdout(int status, void*) {
   const std::string why = platform::lost_stdout();
   if (why.empty()) return;

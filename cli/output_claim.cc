@@ -124,7 +124,7 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
   refuse_other_kind(flag + "=" + path, claim_file(flag, path), kind, beginnings);
 }
 
-// A process that was killed while it made the file of a life has left zeros in it.
+// Claims the file of each life. A process that was killed while it made one has left zeros in it.
 void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {

@@ -55,7 +55,7 @@ using Row = std::vector<std::pair<std::string, Value>>;
 // Appends percentiles and the maximum, in columns that begin with `prefix`. They are empty if
 // nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
-// Returns the counter `name`; the empty value if the scheme has none, or if it is a mean of nothing.
+// Returns the counter `name`. The value is empty if the scheme has none, or of a mean of nothing.
 Value counter(const Counters& counters, std::string_view name, int decimals);
 // Appends a scheme's counters. The rows of all schemes have the same columns, so the counters that
 // only some schemes have go into one column, which is an object in JSON.

@@ -85,7 +85,9 @@ class Client {
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
   // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
-  // Tells the client that transaction `number` (from committing()) is acknowledged.
+  // Tells the client that transaction `number` (from committing()) is acknowledged. Every
+  // transaction that commits is told of, also one that only read or that ended with kNotFound;
+  // a rolled back one is not.
   virtual void acknowledged(uint64_t number) { (void)number; }
   // Returns true if the client can record or execute nothing more. The run then ends early, without
   // an error.
@@ -107,10 +109,8 @@ class Client {
     return false;
   }
 
-  // Histories. Only the ledger and the recorder of proof/ have these two functions.
-
-  // Announces that the last executed transaction is about to commit. Returns its number in the
-  // client's history, or 0 for none.
+  // Announces that the last executed transaction is about to commit. Returns a number by which
+  // acknowledged() names it: its place in a history, or what the client counts; 0 for none.
   virtual uint64_t committing() { return 0; }
   // Returns the object to tell when a transaction reaches its serialization point, or null. Called
   // once.

@@ -14,9 +14,10 @@ std::string host_description();
 // Returns whether this is the simulated machine.
 bool is_simulated();
 
-// Tell the machine that the measured time of a run begins, or ends. A simulated machine reports on
-// that time. The main thread calls each of them once, or neither.
+// Tells the machine that the measured time of a run begins. A simulated machine reports on that
+// time alone. The main thread calls it once, if at all.
 void begin_measured_time();
+// Tells the machine that the measured time is over.
 void end_measured_time();
 
 // Returns, in one sentence, why this machine has no disk; empty if it has one.

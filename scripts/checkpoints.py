@@ -106,7 +106,8 @@ def main():
                 run, recovery, disk = one_round(given, pathlib.Path(folder), checkpoints)
                 restart = float(recovery["load_seconds"]) + float(recovery["replay_seconds"])
                 found[checkpoints].append(
-                    (float(run["tps"]), float(run["commit_p50_us"]), float(run["commit_p99_us"]),
+                    (*(float(run[name] or "nan")  # empty: nothing was acknowledged
+                       for name in ("tps", "commit_p50_us", "commit_p99_us")),
                      max(mb for _, mb in disk), restart, float(recovery["bytes"]) / 1e6))
                 samples += [(number, checkpoints, *one) for one in disk]
                 print(f"round {number + 1}, {'with' if checkpoints else 'without'} checkpoints: "

@@ -287,8 +287,8 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// In a closed loop the transactions that count for throughput count for latency. In an open loop
-// the arrivals of the measured time do, whenever they end.
+// Returns whether a transaction that ends counts for latency. In a closed loop those that count for
+// throughput do, in an open loop the arrivals of the measured time, whenever they end.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }

@@ -16,13 +16,15 @@ namespace logjam {
 
 class MeasuredWindow {
  public:
-  // Each of these is called once, with the time in ticks.
+  // Begins the window at `now`, in ticks. Called once.
   void begin(uint64_t now) { begin_.store(now, platform::memory_order_relaxed); }
+  // Ends it. Called once.
   void end(uint64_t now) { end_.store(now, platform::memory_order_relaxed); }
 
   bool has_begun() const { return begun() != kNever; }
-  // Return kNever until the begin or the end is known.
+  // Returns when the window began, or kNever.
   uint64_t begun() const { return begin_.load(platform::memory_order_relaxed); }
+  // Returns when it ended, or kNever.
   uint64_t ended() const { return end_.load(platform::memory_order_relaxed); }
   // Returns how many of the ticks between `from` and `to` are measured time.
   uint64_t part(uint64_t from, uint64_t to) const {

@@ -1,4 +1,4 @@
-// What a command keeps: rows, whoever reads its text, and the files of others.
+// Commands keep their rows, also if nobody reads their text, and leave the files of others alone.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -192,7 +192,7 @@ TEST_F(KeptOutput, TwoOutputsHaveTwoFiles) {
             "logjam: --history=r.csv and --csv=link are one file; two outputs need two files\n"
             "logjam: --json=- and --csv=- are one file; two outputs need two files\n"
             "link\n")
-      << "a refused command leaves no file behind";
+      << "a refused command leaves no file";
 }
 
 TEST_F(KeptOutput, NoOutputHasTheNameOfALogsFile) {
