@@ -102,7 +102,8 @@ std::string ClaimedFile::read(uint64_t offset, size_t bytes) const {
 }
 
 ClaimedFile claim_file(const std::string& flag, const std::string& path) {
-  static std::vector<std::unique_ptr<platform::RefusalUndo>> created;
+  // Never destroyed: at the end of a simulation its heap is gone.
+  static auto& created = *new std::vector<std::unique_ptr<platform::RefusalUndo>>;
   const std::string output = flag + "=" + path;
   struct stat status {};
   const bool is_new = stat(path.c_str(), &status) != 0 && path != "-";

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <source_location>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,8 +18,9 @@ class Registry {
  public:
   // Registers `info`. The file of a choice holds one static Registration for each of its names.
   struct Registration {
-    explicit Registration(Info info, std::source_location at = std::source_location::current()) {
-      if constexpr (requires { info.file; }) info.file = at.file_name();
+    // `file` is that of the caller. (Clang 14 has no std::source_location.)
+    explicit Registration(Info info, [[maybe_unused]] const char* file = __builtin_FILE()) {
+      if constexpr (requires { info.file; }) info.file = file;
       entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
                        std::move(info));
     }

@@ -9,6 +9,8 @@ import tempfile
 import tomllib
 import unittest
 
+from fixtures import LONGEST_SECONDS
+
 MACHINES = pathlib.Path(__file__).resolve().parents[2] / "config" / "machines"
 ROW = re.compile(r"^\| `(\w+)` \| (text|integer|number) \|.*\| ?(.*?) ?\|$", re.MULTILINE)
 LINE = re.compile(r'(\w+) = ("[^"]*"|[^#\s]+)\s*(?:# (.*))?')
@@ -140,7 +142,8 @@ class MachineCommand(unittest.TestCase):
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("needs two cores")
         done = subprocess.run([os.environ["LOGJAM"], "machine", "--test=machine_repetitions:1"],
-                              stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+                              stdout=subprocess.PIPE, text=True, check=True,
+                              timeout=LONGEST_SECONDS)
         text = done.stdout
         self.assertEqual(faults(text), [])
         for line in text.splitlines():

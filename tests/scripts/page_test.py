@@ -11,7 +11,7 @@ import unittest
 
 import synthetic
 from PIL import Image
-from fixtures import InADirectory
+from fixtures import LONGEST_SECONDS, InADirectory
 
 from experiments import page, report_data, serve, store
 
@@ -19,7 +19,6 @@ CHROMIUM = shutil.which("chromium")
 EXPERIMENTS = {"LINES": False, "STACKED": False, "CDF": False, "DEPENDENCIES": False,
                "BARS": True, "TIMELINE": True}
 SERIES = re.compile(r'<g class="series [^"]*" data-series="([^"]*)"')
-LONGEST_SECONDS = 120
 
 
 def write_page(folder):
