@@ -66,7 +66,7 @@ bool FlagCheck::has(std::string_view name) const {
 
 // Returns the flag `meant`, of meant_by(), with `value`; in a list it takes the place of N.
 std::string with_value(std::string_view meant, const std::string& value) {
-  const std::string text = "--" + std::string(meant);
+  std::string text = "--" + std::string(meant);
   if (value.empty()) return text;
   return meant.ends_with(":N") ? text.substr(0, text.size() - 1) + value : text + "=" + value;
 }
