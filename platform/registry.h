@@ -16,9 +16,9 @@ namespace logjam::platform {
 template <class Info>
 class Registry {
  public:
-  // Registers `info`. The file of a choice holds one static Registration for each of its names.
+  // The file of a choice holds one static Registration for each of its names.
   struct Registration {
-    // `file` is that of the caller. (Clang 14 has no std::source_location.)
+    // Registers `info`, from the caller's `file`. (Clang 14 has no std::source_location.)
     explicit Registration(Info info, [[maybe_unused]] const char* file = __builtin_FILE()) {
       if constexpr (requires { info.file; }) info.file = file;
       entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
