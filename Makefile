@@ -20,6 +20,7 @@
 # CXX=clang++ builds in build-clang/. WERROR=1 makes warnings errors. CXXFLAGS (-O3 -march=native),
 # CPPFLAGS and LDFLAGS are added to what the sources need.
 
+.DEFAULT_GOAL := all
 SAN ?=
 CXX := g++
 CLANG := $(findstring clang,$(notdir $(CXX)))

@@ -69,6 +69,13 @@ class Units(InADirectory):
         self.assertEqual((self.directory / path).stat().st_mtime, 1)
 
 
+class Goals(unittest.TestCase):
+    def test_make_without_a_goal_builds_the_program(self):
+        said = subprocess.run(["make", "--dry-run", "--always-make"], cwd=ROOT, text=True,
+                              stdout=subprocess.PIPE, check=True).stdout
+        self.assertRegex(said, r" -o build/logjam ")
+
+
 class Draws(unittest.TestCase):
     names = ([f"All/SchemeTest.A/{i}" for i in range(40)] +
              [f"All/SchemeTest.B/{i}" for i in range(40)] + ["Ring.Fits", "Locks/0.One"])
