@@ -176,7 +176,7 @@ int recover_command() {
   RecoveredChain recovered = recover_chain(chain, options);
   const LogFileHeader& run = files.header;
   std::printf("workload               %s; loaded in %.1f s\n",
-              (run.scale.empty() ? run.flags.at("workload") : run.scale).c_str(),
+              (run.scale.empty() ? chain.flags.at("workload") : run.scale).c_str(),
               recovered.load_seconds);
   Database& database = *recovered.database;
   refuse_undescribed_tables(database, FLAGS_export);

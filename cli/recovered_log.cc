@@ -48,9 +48,33 @@ void refuse_contradiction(const std::string& name, const std::string& value) {
   }
 }
 
+bool has(const std::vector<std::string_view>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
-  return name == "workload" ||
-         std::ranges::find(workload.load_flags, name) != workload.load_flags.end();
+  return name == "workload" || has(workload.load_flags, name);
+}
+
+// Sets a flag as the log says. Refuses a value that the command line would not take.
+void take_flag(const std::string& name, const std::string& value) {
+  if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return;
+  platform::refuse("the log was written with --" + name + "=" + value +
+                   ", which is no value of it");
+}
+
+// Refuses a log that sets other flags than a run stores: a log from elsewhere is data, and must not
+// say what the command writes or checks.
+void refuse_other_flags(const LogFileHeader& header) {
+  const auto workload = header.flags.find("workload");
+  for (const auto& [name, value] : header.flags) {
+    if (workload != header.flags.end() && is_load_flag(workload_named(workload->second), name)) {
+      continue;
+    }
+    if (has(scheme_named(header.scheme).recovery_flags, name)) continue;
+    platform::refuse("the log sets --" + name + "=" + value +
+                     ", which neither shapes its tables nor its recovery");
+  }
 }
 
 void print_run(const RecoveredRun& run, bool one_of_several) {
@@ -82,23 +106,23 @@ LogChain open_log(const std::vector<std::string>& directories) {
     }
   }
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
+  std::erase_if(chain.flags, [&](const auto& flag) { return !is_load_flag(workload, flag.first); });
   for (const auto& [name, value] : chain.flags) {
-    if (!is_load_flag(workload, name)) continue;
     refuse_contradiction(name, value);
-    gflags::SetCommandLineOption(name.c_str(), value.c_str());
+    take_flag(name, value);
   }
   if (const std::string why = workload.check_flags(); !why.empty()) platform::refuse(why);
   return chain;
 }
 
 void refuse_contradictions(const LogFileHeader& header) {
+  refuse_other_flags(header);
   for (const auto& [name, value] : header.flags) refuse_contradiction(name, value);
 }
 
 void take_recovery_flags(const LogFileHeader& header) {
-  for (const auto& [name, value] : header.flags) {
-    gflags::SetCommandLineOption(name.c_str(), value.c_str());
-  }
+  refuse_other_flags(header);
+  for (const auto& [name, value] : header.flags) take_flag(name, value);
   const SchemeInfo& scheme = scheme_named(header.scheme);
   if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
 }

@@ -65,10 +65,12 @@ void stop_on_signals() {
 std::pair<std::string, uint64_t> timeline_file() {
   constexpr uint64_t kUsualMs = 100;
   const size_t colon = FLAGS_timeline.rfind(':');
-  uint64_t ms = 0;
-  if (colon == std::string::npos || !parse_number(FLAGS_timeline.substr(colon + 1), 10, &ms)) {
+  const std::string after = colon == std::string::npos ? "" : FLAGS_timeline.substr(colon + 1);
+  if (colon == std::string::npos || after.find_first_not_of("0123456789") != std::string::npos) {
     return {FLAGS_timeline, kUsualMs};
   }
+  uint64_t ms = 0;
+  if (!parse_number(after, 10, &ms)) ms = 0;  // refused, as 0 is
   return {FLAGS_timeline.substr(0, colon), ms};
 }
 
@@ -214,12 +216,14 @@ RunResult Steps::measure() {
     options.on_sample = [&](const TimelineSample& sample) { timeline->write(sample); };
     options.sample_ms = ms;
   }
+  options.watch = [this] { log_->fail_if_moved(); };
   stop_on_signals();
   log_->start();
   RunResult result = run(*workload_, *database_, *settings_.protocol, log_->scheme(), options);
   workers_->end();
   log_->drain();
   log_->stop();
+  log_->fail_if_moved();
   return result;
 }
 

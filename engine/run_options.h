@@ -58,6 +58,9 @@ struct RunOptions {
   const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
   bool progress = false;                                // one line per second on stderr
   const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
+  // Called every 20 ms before the drain, by the thread that waits for the end. It may end the
+  // process. Null: never.
+  std::function<void()> watch = nullptr;
   // Called every `sample_ms`, and when a phase ends; one call at a time. Null: never.
   std::function<void(const TimelineSample&)> on_sample = nullptr;
   uint64_t sample_ms = 100;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "logging/format/segments.h"
@@ -20,23 +19,21 @@ struct Opened {
   int file;
 };
 
-int open_directory(const std::string& path) {
-  return platform::files().open(path, O_RDONLY | O_DIRECTORY);
-}
-
 }  // namespace
 
 DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, DirectoryUse use) {
   platform::Files& files = platform::files();
   std::vector<Opened> opened;
   for (const std::string& path : directories) {
-    Opened one{{}, &path, open_directory(path)};
-    const int error = one.file < 0 ? -one.file : files.identity(one.file, &one.identity);
+    const platform::HeldDirectory& held = held_.emplace_back(path);
+    Opened one{{}, &path, held.file()};
+    int error = held.error();
+    if (error == 0) error = files.identity(one.file, &one.identity);
     if (error != 0) {
-      platform::refuse("cannot open the log directory " + path + ": " + strerror(error));
+      platform::refuse("cannot open the log directory " + path + ": " +
+                       platform::error_text(error));
     }
     opened.push_back(one);
-    files_.push_back(one.file);
   }
   std::ranges::stable_sort(opened, {}, &Opened::identity);
   for (size_t i = 0; i + 1 < opened.size(); ++i) {
@@ -48,15 +45,12 @@ DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, Dire
     const int error = files.lock(one.file, use == DirectoryUse::kWrite, false);
     if (error == 0) continue;
     if (error != EWOULDBLOCK) {
-      platform::refuse("cannot lock the log directory " + *one.path + ": " + strerror(error));
+      platform::refuse("cannot lock the log directory " + *one.path + ": " +
+                       platform::error_text(error));
     }
     platform::refuse("the log directory " + *one.path + " is in use by another process, " +
                      (use == DirectoryUse::kWrite ? "a run or a recovery" : "a run"));
   }
-}
-
-DirectoryLocks::~DirectoryLocks() {
-  for (const int file : files_) platform::files().close(file);
 }
 
 void wait_for_late_writes(const std::string& log_file) {
@@ -64,7 +58,7 @@ void wait_for_late_writes(const std::string& log_file) {
   std::vector<std::string> paths = {log_file};
   std::vector<SegmentFile> segments;
   if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fatal("cannot list the segments of " + log_file + ": " + strerror(error));
+    platform::fatal("cannot list the segments of " + log_file + ": " + platform::error_text(error));
   }
   for (const SegmentFile& segment : segments) {
     paths.push_back(segment_path(log_file, segment.index));
@@ -73,7 +67,7 @@ void wait_for_late_writes(const std::string& log_file) {
     const int file = files.open(path, O_RDONLY);
     if (file == -ENOENT) continue;  // the recovery says what is missing
     const int error = file < 0 ? -file : files.lock(file, false, true);
-    if (error != 0) platform::fatal("cannot lock " + path + ": " + strerror(error));
+    if (error != 0) platform::fatal("cannot lock " + path + ": " + platform::error_text(error));
     files.close(file);
   }
 }

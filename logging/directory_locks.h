@@ -1,4 +1,6 @@
 // The locks on log directories, which keep one command from writing where another writes or reads.
+// A locked directory is held (platform/files.h): whatever is renamed meanwhile, the command stays
+// in the directory that it has locked.
 //
 // Protocol. A run holds its directories alone from before it looks into them until it ends. A
 // recovery shares them with other recoveries. The lock is flock() on the directory itself, so it
@@ -12,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/files.h"
+
 namespace logjam {
 
 enum class DirectoryUse : uint8_t { kWrite, kRead };
@@ -21,12 +25,9 @@ class DirectoryLocks {
   // Locks the directories, which exist. Refuses if one cannot be opened, is named twice, or is in
   // use. The destructor releases the locks. One thread makes and destroys the object.
   DirectoryLocks(const std::vector<std::string>& directories, DirectoryUse use);
-  ~DirectoryLocks();
-  DirectoryLocks(const DirectoryLocks&) = delete;
-  DirectoryLocks& operator=(const DirectoryLocks&) = delete;
 
  private:
-  std::vector<int> files_;
+  std::vector<platform::HeldDirectory> held_;
 };
 
 // Waits until no write of a killed process can land in the log file or its segment files any more.

@@ -93,6 +93,12 @@ class Log {
   // it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
+  // Ends the process with one sentence if a directory of the log is not any more where it was.
+  // Any thread may call it.
+  void fail_if_moved() const {
+    if (directories_ != nullptr) directories_->fail_if_moved();
+  }
+
   // Starts the flusher threads; on `discard` there are none.
   void start();
   // Waits until everything published is durable. Called when no worker publishes any more.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 
 #include "logging/format/log_reader.h"
@@ -29,9 +28,20 @@ int resize(const std::string& path, uint64_t bytes) {
 uint64_t length_of(const std::string& path) {
   platform::FileStatus status;
   if (const int error = platform::files().status(path, &status); error != 0) {
-    platform::fatal("cannot look at " + path + ": " + strerror(error));
+    platform::fatal("cannot look at " + path + ": " + platform::error_text(error));
   }
   return status.bytes;
+}
+
+// Refuses what a run must not write into, or cannot remove.
+void refuse_odd_file(const std::string& path) {
+  platform::FileStatus status;
+  if (const int error = platform::files().status(path, &status); error != 0) {
+    platform::refuse("cannot look at " + path + ": " + platform::error_text(error));
+  }
+  if (status.kind == platform::FileKind::kNone) return;
+  const int odd = status.kind != platform::FileKind::kFile ? EBADFD : status.names > 1 ? EMLINK : 0;
+  if (odd != 0) platform::refuse("cannot use " + path + ": " + platform::error_text(odd));
 }
 
 bool exists(const std::string& path) {
@@ -42,7 +52,7 @@ bool exists(const std::string& path) {
 std::vector<SegmentFile> segments_of(const std::string& log_file) {
   std::vector<SegmentFile> segments;
   if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fatal("cannot list the segments of " + log_file + ": " + strerror(error));
+    platform::fatal("cannot list the segments of " + log_file + ": " + platform::error_text(error));
   }
   return segments;
 }
@@ -57,12 +67,33 @@ LogDirectories::LogDirectories(const std::vector<std::string>& directories,
   } else {
     begin_log(overwrite);
   }
+  hold(directories_);
+  if (directories_of_run_ != directories_) hold(directories_of_run_);
+}
+
+void LogDirectories::hold(const std::vector<std::string>& directories) {
+  for (const std::string& directory : directories) {
+    if (const int error = held_.emplace_back(directory).error(); error != 0) {
+      platform::refuse("cannot open the log directory " + directory + ": " +
+                       platform::error_text(error));
+    }
+  }
+}
+
+void LogDirectories::fail_if_moved() const {
+  for (const platform::HeldDirectory& one : held_) {
+    if (one.still_there()) continue;
+    platform::fatal("the log directory " + one.path() +
+                    " is not any more where it was; nothing is acknowledged after this, and what "
+                    "was acknowledged is in the directory that was there");
+  }
 }
 
 void LogDirectories::begin_log(bool overwrite) {
   for (const std::string& directory : directories_) {
     if (const int error = platform::make_directories(directory, &created_); error != 0) {
-      platform::refuse("cannot create the log directory " + directory + ": " + strerror(error));
+      platform::refuse("cannot create the log directory " + directory + ": " +
+                       platform::error_text(error));
     }
   }
   locks_ = std::make_unique<DirectoryLocks>(directories_, DirectoryUse::kWrite);
@@ -117,7 +148,8 @@ void LogDirectories::refuse_log(const FoundManifest& found) const {
     int error = log_files_in(directory, &files);
     if (error == 0) error = segment_files_in(directory, &segments);
     if (error != 0) {
-      platform::refuse("cannot list the log directory " + directory + ": " + strerror(error));
+      platform::refuse("cannot list the log directory " + directory + ": " +
+                       platform::error_text(error));
     }
     for (const auto& [stream, path] : files) {
       if (!log_file_is_blank(path)) paths.push_back(path);
@@ -144,10 +176,11 @@ void LogDirectories::continue_log(const ContinuedLog& continued) {
   while (!std::ranges::all_of(directories_of_run_, free)) {
     directories_of_run_ = run_directories(directories_, ++ordinal_);
   }
+  if (ordinal_ > kMostOrdinal) platform::refuse("the log has no number for another run");
   for (const std::string& directory : directories_of_run_) {
     created_.push_back(directory);
     if (const int error = make_directory_of(directory, log()); error != 0) {
-      platform::refuse("cannot create " + directory + ": " + strerror(error));
+      platform::refuse("cannot create " + directory + ": " + platform::error_text(error));
     }
   }
 }
@@ -159,6 +192,7 @@ void LogDirectories::will_open(const std::vector<std::string>& files, uint64_t s
   segments_ = segments;
   std::map<std::string, uint64_t> lengths;
   for (const std::string& path : paths_of_files()) {
+    refuse_odd_file(path);
     if (exists(path)) lengths[path] = length_of(path);
   }
   lengths_ = std::move(lengths);
@@ -208,7 +242,7 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
   });
   if (error != 0) {
     platform::refuse("cannot write the manifest of the log in " + directories_[0] + ": " +
-                     strerror(error));
+                     platform::error_text(error));
   }
   after_step();
   undo_.forget();
@@ -239,7 +273,8 @@ void LogDirectories::fit_segments(const std::function<void()>& after_step) const
   const auto shorten = [this](const std::string& path, uint64_t bytes) {
     if (bytes <= segment_bytes_) return;
     if (const int error = resize(path, segment_bytes_); error != 0) {
-      platform::fatal("cannot shorten the earlier log's file " + path + ": " + strerror(error));
+      platform::fatal("cannot shorten the earlier log's file " + path + ": " +
+                      platform::error_text(error));
     }
   };
   for (const std::string& file : files_) {
@@ -252,7 +287,8 @@ void LogDirectories::fit_segments(const std::function<void()>& after_step) const
         shorten(path, segment.bytes);
         ++kept;
       } else if (const int error = platform::files().remove(path); error != 0) {
-        platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(error));
+        platform::fatal("cannot remove the earlier log's file " + path + ": " +
+                        platform::error_text(error));
       }
       after_step();
     }

@@ -30,6 +30,7 @@
 #include "logging/directory_locks.h"
 #include "logging/format/manifest_file.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
 
@@ -61,6 +62,11 @@ class LogDirectories {
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
 
+  // Ends the process with one sentence if a directory of the log, or of the run, is not any more
+  // where it was: a later command would not find there what this run acknowledges. Any thread may
+  // call it.
+  void fail_if_moved() const;
+
   // Says which files the caller is about to open: paths in the directories of the run, with
   // segments of `segment_bytes`, or none if that is 0. `segments` are preallocated of each.
   void will_open(const std::vector<std::string>& files, uint64_t segment_bytes, uint64_t segments);
@@ -74,6 +80,7 @@ class LogDirectories {
 
  private:
   void begin_log(bool overwrite);
+  void hold(const std::vector<std::string>& directories);
   void refuse_log(const FoundManifest& found) const;
   void continue_log(const ContinuedLog& continued);
   void fit_segments(const std::function<void()>& after_step) const;
@@ -95,6 +102,8 @@ class LogDirectories {
   std::optional<std::map<std::string, uint64_t>> lengths_;
   platform::RefusalUndo undo_;
   std::unique_ptr<DirectoryLocks> locks_;
+  // Those of the log, whose locks the caller may have, and those of the run.
+  std::vector<platform::HeldDirectory> held_;
 };
 
 }  // namespace logjam

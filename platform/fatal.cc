@@ -2,11 +2,12 @@
 
 #include <glog/logging.h>
 
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 #include <vector>
+
+#include "platform/text.h"
 
 namespace logjam::platform {
 namespace {
@@ -19,19 +20,6 @@ struct Undo {
 std::vector<Undo>& undos_of_refusal() {
   static std::vector<Undo> undos;
   return undos;
-}
-
-// Returns the text with codes in place of control characters: a user may have given them, and a
-// terminal would obey them.
-std::string without_control_characters(const std::string& text) {
-  std::string shown;
-  for (const char c : text) {
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
-    shown +=
-        std::iscntrl(static_cast<unsigned char>(c)) != 0 ? std::string(hex) : std::string(1, c);
-  }
-  return shown;
 }
 
 }  // namespace

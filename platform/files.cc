@@ -11,6 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
 
 namespace logjam::platform {
 namespace {
@@ -28,15 +32,152 @@ int64_t call_again(Call call) {
 // Returns 0 or the errno of a system call that returned `result`.
 int error_of(int result) { return result == 0 ? 0 : errno; }
 
+std::string without_slashes_at_end(std::string_view path) {
+  return std::string(path.substr(0, path.find_last_not_of('/') + 1));
+}
+
+// The held directories. `mutex_` guards them: opening a file is rare, and no call waits in it.
+class HeldDirectories {
+ public:
+  void add(const std::string& path, int file) {
+    const std::unique_lock guard(mutex_);
+    held_.push_back({without_slashes_at_end(path), file});
+  }
+  void remove(int file) {
+    const std::unique_lock guard(mutex_);
+    std::erase_if(held_, [file](const Held& one) { return one.file == file; });
+  }
+  // Returns the name with which the directory is held.
+  std::string name_of(int file) {
+    const std::shared_lock guard(mutex_);
+    const auto found = std::ranges::find(held_, file, &Held::file);
+    return found == held_.end() ? "" : found->path + "/";
+  }
+  // Sets `rest` to what follows in `path` after the longest name of a held directory, and `copy` to
+  // a descriptor of that directory, or -1 if no directory is held that has `path`. `itself`:
+  // whether a directory has its own name.
+  int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
+    *copy = -1;
+    const std::shared_lock guard(mutex_);
+    const Held* best = nullptr;
+    for (const Held& one : held_) {
+      const bool inside = path.starts_with(one.path) &&
+                          (path.size() == one.path.size() ? itself : path[one.path.size()] == '/');
+      if (inside && (best == nullptr || best->path.size() < one.path.size())) best = &one;
+    }
+    if (best == nullptr) return 0;
+    *rest = std::string_view(path).substr(best->path.size());
+    *copy = fcntl(best->file, F_DUPFD_CLOEXEC, 0);  // another thread may close it
+    return *copy < 0 ? errno : 0;
+  }
+
+ private:
+  struct Held {
+    std::string path;
+    int file;
+  };
+  std::shared_mutex mutex_;
+  std::vector<Held> held_;
+};
+
+// Where a path leads: to `name` in the open directory `directory`, for the calls of the kernel that
+// end in -at.
+class Place {
+ public:
+  // `as_name`: for a call that changes names. The name of a held directory is in its parent.
+  Place(HeldDirectories& held, const std::string& path, bool as_name = false) : name_(path) {
+    std::string_view rest;
+    int copy = -1;
+    error_ = held.find(path, !as_name, &rest, &copy);
+    if (error_ != 0 || copy < 0) return;
+    held_ = true;
+    directory_ = copy;
+    name_ = ".";
+    // Goes into one directory after the other, because O_NOFOLLOW is about a path's last part.
+    while (error_ == 0) {
+      rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+      const std::string_view part = rest.substr(0, rest.find('/'));
+      rest.remove_prefix(part.size());
+      if (part == "..") error_ = EXDEV;
+      if (part.empty() || error_ != 0) return;
+      if (name_ != ".") enter();
+      name_ = part;
+    }
+  }
+  ~Place() {
+    if (held_) ::close(directory_);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  // Returns why there is no such place, or 0.
+  int error() const { return error_; }
+  int directory() const { return directory_; }
+  const char* name() const { return name_.c_str(); }
+  bool held() const { return held_; }
+  // Returns the flags with which open() follows no link in a held directory.
+  int open_flags() const { return O_CLOEXEC | (held_ ? O_NOFOLLOW : 0); }
+  int status(struct stat* found) const {
+    return error_of(fstatat(directory_, name(), found, held_ ? AT_SYMLINK_NOFOLLOW : 0));
+  }
+
+ private:
+  // Makes `name_` the directory.
+  void enter() {
+    const int next = openat(directory_, name(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    error_ = next < 0 ? errno : 0;
+    if (next < 0) return;
+    ::close(directory_);
+    directory_ = next;
+  }
+
+  int directory_ = AT_FDCWD;
+  std::string name_;
+  bool held_ = false;
+  int error_ = 0;
+};
+
 class SystemFiles final : public Files {
  public:
   int open(const std::string& path, int flags, int mode) override {
-    return static_cast<int>(
-        call_again([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
+    const Place place(held_, path);
+    if (place.error() != 0) return -place.error();
+    // With O_NONBLOCK a FIFO does not wait for its other end. A write through io_uring would fail
+    // with it, so it does not stay.
+    const int all = flags | place.open_flags() | O_NONBLOCK | O_NOCTTY;
+    const int file = static_cast<int>(
+        call_again([&] { return openat(place.directory(), place.name(), all, mode); }));
+    if (file < 0) return file;
+    struct stat found;
+    int error = error_of(fstat(file, &found));
+    if (error == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) error = EBADFD;
+    if (error == 0 && place.held() && (flags & O_ACCMODE) != O_RDONLY && found.st_nlink > 1) {
+      error = EMLINK;
+    }
+    if (error == 0) error = error_of(fcntl(file, F_SETFL, flags & ~O_NONBLOCK));
+    if (error == 0) return file;
+    ::close(file);
+    return -error;
+  }
+
+  int hold(const std::string& directory) override {
+    const int file = open(directory, O_RDONLY | O_DIRECTORY, 0);
+    if (file >= 0) held_.add(directory, file);
+    return file;
+  }
+
+  bool still_there(int held) override {
+    const std::string name = held_.name_of(held);
+    struct stat now, then;
+    return stat(name.c_str(), &now) == 0 && fstat(held, &then) == 0 && now.st_dev == then.st_dev &&
+           now.st_ino == then.st_ino;
   }
 
   // Calls close() once: one that a signal interrupts has closed the file on Linux.
-  void close(int file) override { ::close(file); }
+  void close(int file) override {
+    held_.remove(file);
+    ::close(file);
+  }
 
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override {
     return call_again(
@@ -98,20 +239,33 @@ class SystemFiles final : public Files {
 
   int status(const std::string& path, FileStatus* status) override {
     *status = {};
+    const Place place(held_, path);
     struct stat found;
-    if (stat(path.c_str(), &found) != 0) return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
-    if (S_ISREG(found.st_mode)) {
-      *status = {FileKind::kFile, static_cast<uint64_t>(found.st_size)};
-    } else {
-      status->kind = S_ISDIR(found.st_mode) ? FileKind::kDirectory : FileKind::kOther;
+    const int error = place.error() != 0 ? place.error() : place.status(&found);
+    if (error != 0) return error == ENOENT || error == ENOTDIR ? 0 : error;
+    status->kind = S_ISREG(found.st_mode)   ? FileKind::kFile
+                   : S_ISDIR(found.st_mode) ? FileKind::kDirectory
+                                            : FileKind::kOther;
+    if (status->kind == FileKind::kFile) {
+      status->bytes = static_cast<uint64_t>(found.st_size);
+      status->names = found.st_nlink;
     }
     return 0;
   }
 
   int list(const std::string& directory, std::vector<std::string>* names) override {
     names->clear();
-    DIR* const open_directory = opendir(directory.c_str());
-    if (open_directory == nullptr) return errno;
+    const Place place(held_, directory);
+    if (place.error() != 0) return place.error();
+    const int file =
+        openat(place.directory(), place.name(), O_RDONLY | O_DIRECTORY | place.open_flags());
+    if (file < 0) return errno;
+    DIR* const open_directory = fdopendir(file);
+    if (open_directory == nullptr) {
+      const int error = errno;
+      ::close(file);
+      return error;
+    }
     for (;;) {
       errno = 0;  // readdir() leaves it alone at the end
       const dirent* const entry = readdir(open_directory);
@@ -127,22 +281,43 @@ class SystemFiles final : public Files {
   }
 
   int rename(const std::string& from, const std::string& to) override {
-    return error_of(::rename(from.c_str(), to.c_str()));
+    const Place old_place(held_, from, true), new_place(held_, to, true);
+    if (old_place.error() != 0) return old_place.error();
+    if (new_place.error() != 0) return new_place.error();
+    return error_of(
+        renameat(old_place.directory(), old_place.name(), new_place.directory(), new_place.name()));
   }
 
-  int remove(const std::string& path) override { return error_of(unlink(path.c_str())); }
+  int remove(const std::string& path) override {
+    return at(path,
+              [](const Place& place) { return unlinkat(place.directory(), place.name(), 0); });
+  }
 
   int make_directory(const std::string& path) override {
-    return error_of(mkdir(path.c_str(), 0755));
+    return at(path,
+              [](const Place& place) { return mkdirat(place.directory(), place.name(), 0755); });
   }
 
-  int remove_directory(const std::string& path) override { return error_of(rmdir(path.c_str())); }
+  int remove_directory(const std::string& path) override {
+    return at(path, [](const Place& place) {
+      return unlinkat(place.directory(), place.name(), AT_REMOVEDIR);
+    });
+  }
 
  private:
   template <class Call>
   static int negated(Call call) {
     return static_cast<int>(-call_again(call));
   }
+
+  // Makes a call of the kernel that changes the name `path`. Returns 0 or errno.
+  template <class Call>
+  int at(const std::string& path, Call call) {
+    const Place place(held_, path, true);
+    return place.error() != 0 ? place.error() : error_of(call(place));
+  }
+
+  HeldDirectories held_;
 };
 
 // Returns an object that is never destroyed: a thread may close a file while the process ends.
@@ -158,14 +333,10 @@ Files*& files_in_place() {
 
 // Returns the directory that has the name `path`.
 std::string parent_of(const std::string& path) {
-  const auto without_slashes = [](std::string text) {
-    text.resize(text.find_last_not_of('/') + 1);
-    return text;
-  };
-  const std::string name = without_slashes(path);
+  const std::string name = without_slashes_at_end(path);
   const size_t slash = name.rfind('/');
   if (slash == name.npos) return path.starts_with('/') ? "/" : ".";
-  const std::string parent = without_slashes(name.substr(0, slash));
+  const std::string parent = without_slashes_at_end(name.substr(0, slash));
   return parent.empty() ? "/" : parent;
 }
 
@@ -175,6 +346,21 @@ Files& files() { return *files_in_place(); }
 
 ReplaceFiles::ReplaceFiles(Files& by) : before_(files()) { files_in_place() = &by; }
 ReplaceFiles::~ReplaceFiles() { files_in_place() = &before_; }
+
+HeldDirectory::HeldDirectory(std::string path)
+    : path_(std::move(path)), file_(files().hold(path_)) {}
+HeldDirectory::HeldDirectory(HeldDirectory&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -EBADF)) {}
+HeldDirectory::~HeldDirectory() {
+  if (file_ >= 0) files().close(file_);
+}
+
+std::string error_text(int error) {
+  if (error == ELOOP) return "it is a symbolic link, which may lead out of the directory";
+  if (error == EMLINK) return "it has another name (a hard link), whose bytes would change, too";
+  if (error == EBADFD) return "it is neither a regular file nor a directory";
+  return strerror(error);
+}
 
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes) {
   text->clear();
@@ -231,9 +417,15 @@ int sync_directory(const std::string& path) {
 
 int sync_parent(const std::string& path) { return sync_directory(parent_of(path)); }
 
+int create_file(const std::string& path, int flags) {
+  const int error = files().remove(path);
+  if (error != 0 && error != ENOENT) return -error;
+  return files().open(path, flags | O_CREAT | O_EXCL);
+}
+
 int replace_file(const std::string& path, std::string_view text) {
   const std::string new_path = path + ".new";
-  const int file = files().open(new_path, O_WRONLY | O_CREAT | O_TRUNC);
+  const int file = create_file(new_path);
   if (file < 0) return -file;
   int error = write_all(file, 0, std::as_bytes(std::span(text)));
   if (error == 0) error = files().sync(file);

@@ -7,7 +7,12 @@
 // otherwise. Signals do not make a call fail: it is made again. Nothing is durable before the sync
 // that makes it so: a file's bytes and length need `sync` of the file; a name that a call creates,
 // changes or removes needs `sync` of the directory that has it.
+//
+// Others may write into a log's directories. They can destroy the log, but no call on a path in a
+// directory that is held (`hold`) leaves that directory, or waits.
 #pragma once
+
+#include <fcntl.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +29,7 @@ enum class FileKind : uint8_t { kNone, kFile, kDirectory, kOther };
 struct FileStatus {
   FileKind kind = FileKind::kNone;
   uint64_t bytes = 0;  // a file's length
+  uint64_t names = 1;  // how many names (hard links) the file has
 };
 
 // A file system. Any thread may call any function at any time.
@@ -33,8 +39,16 @@ class Files {
 
   // Opens the file at `path` with the flags of open(2), and creates it with `mode` if they have
   // O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. A process that this one
-  // starts does not inherit the open file. Returns the open file, which is at least 0, or -errno.
+  // starts does not inherit the open file. Returns the open file, which is at least 0, or -errno;
+  // -EBADFD, and at once, if it is neither a regular file nor a directory.
   virtual int open(const std::string& path, int flags, int mode = 0644) = 0;
+  // Opens a directory and holds it until it is closed. While it is held, all functions look up
+  // `directory`, and each path that begins with its name and a slash, from this open directory,
+  // wherever it has been moved. There they follow no symbolic link (open: -ELOOP), and open no file
+  // for writing that has another name, too (-EMLINK). Returns as `open` does.
+  virtual int hold(const std::string& directory) = 0;
+  // Returns whether the name with which the directory was held still leads to it.
+  virtual bool still_there(int held) = 0;
   // Closes what `open` returned. No other call may be using it.
   virtual void close(int file) = 0;
 
@@ -70,8 +84,9 @@ class Files {
   // Sets `identity` to the device and the inode of an open file or directory.
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
 
-  // Sets `status` to what lies at `path`, or at the end of the symbolic links there. It is no error
-  // if nothing does (then it is kNone), but it is if that cannot be found out: EACCES, EIO, ...
+  // Sets `status` to what lies at `path`, or at the end of the symbolic links there; a link in a
+  // held directory is kOther. It is no error if nothing does (then it is kNone), but it is if that
+  // cannot be found out: EACCES, EIO, ...
   virtual int status(const std::string& path, FileStatus* status) = 0;
   // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
   // come in the middle, `names` is empty.
@@ -101,7 +116,29 @@ class ReplaceFiles {
   Files& before_;
 };
 
+// A held directory (Files::hold). One thread makes and destroys it; any may call its functions.
+class HeldDirectory {
+ public:
+  explicit HeldDirectory(std::string path);
+  ~HeldDirectory();
+  HeldDirectory(HeldDirectory&& other) noexcept;
+  HeldDirectory& operator=(HeldDirectory&&) = delete;
+
+  // Returns the errno with which it cannot be held, or 0.
+  int error() const { return file_ < 0 ? -file_ : 0; }
+  int file() const { return file_; }
+  const std::string& path() const { return path_; }
+  bool still_there() const { return files().still_there(file_); }
+
+ private:
+  std::string path_;
+  int file_;
+};
+
 // The functions below use files(). Any thread may call them.
+
+// Returns what an errno of Files says of the file, as strerror() does.
+std::string error_text(int error);
 
 // Sets `text` to what the file at `path` has. ENOENT if there is no file; EFBIG if it is longer
 // than `most_bytes`. After an error `text` is empty.
@@ -119,6 +156,9 @@ int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool 
 int sync_directory(const std::string& path);
 // Makes the name `path` durable, or its removal: syncs the directory that has it.
 int sync_parent(const std::string& path);
+// Makes a new file at `path` for writing: removes a file, or a link, that has the name. Returns the
+// open file or -errno.
+int create_file(const std::string& path, int flags = O_WRONLY);
 // Replaces the file at `path`, or creates it, in one step: after a crash it has what it had before
 // or `text`. When it returns 0, that is durable. It writes `path`.new, syncs it and renames it.
 // After an error either may be there, unless nothing was renamed: then `path` is as it was.

@@ -1,6 +1,7 @@
 // Texts of lists and of numbers, for sentences, rows and files.
 #pragma once
 
+#include <cctype>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -20,6 +21,19 @@ std::string join(const Items& items, std::string_view separator, TextOf text_of 
   std::string list;
   for (const auto& item : items) append_part(&list, separator, std::invoke(text_of, item));
   return list;
+}
+
+// Returns the text with codes in place of control characters: others may have written them, and a
+// terminal would obey them.
+inline std::string without_control_characters(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    char hex[8];
+    std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
+    shown +=
+        std::iscntrl(static_cast<unsigned char>(c)) != 0 ? std::string(hex) : std::string(1, c);
+  }
+  return shown;
 }
 
 // Returns `value` with `decimals` digits after the point.

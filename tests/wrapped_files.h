@@ -19,6 +19,8 @@ class WrappedFiles : public platform::Files {
   int open(const std::string& path, int flags, int mode = 0644) override {
     return inner_.open(path, flags, mode);
   }
+  int hold(const std::string& directory) override { return inner_.hold(directory); }
+  bool still_there(int held) override { return inner_.still_there(held); }
   void close(int file) override { inner_.close(file); }
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override {
     return inner_.read(file, offset, into);

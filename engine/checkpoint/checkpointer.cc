@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -92,7 +91,7 @@ Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong
     const std::string path = checkpoint_directory(directory, checkpoint.number);
     const int error = make_directory_of(path, checkpoint.id);
     if (error == 0) continue;
-    *wrong = "cannot create " + path + ": " + strerror(error);
+    *wrong = "cannot create " + path + ": " + platform::error_text(error);
     break;
   }
   return checkpoint;
@@ -130,7 +129,8 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
     const std::string path =
         checkpoint_directory(directories[writer], checkpoint->number) + "/rows";
     if (const int error = platform::sync_parent(path); error != 0) {
-      written[writer].wrong = "cannot sync the directory of " + path + ": " + strerror(error);
+      written[writer].wrong =
+          "cannot sync the directory of " + path + ": " + platform::error_text(error);
     }
   };
   std::vector<platform::thread> threads;

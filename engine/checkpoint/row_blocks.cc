@@ -59,7 +59,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit) {
   const OpenFile in(file.path);
   const auto unreadable = [&](int error) {
-    return std::string(kCannotRead) + file.path + ": " + strerror(error);
+    return std::string(kCannotRead) + file.path + ": " + platform::error_text(error);
   };
   if (in.error() != 0) return unreadable(in.error());
   std::vector<uint64_t> words(std::min(kReadBytes, file.bytes) / sizeof(uint64_t) + 1);

@@ -60,9 +60,8 @@ RowWriter::~RowWriter() {
 // Opens the file for direct writes if possible: in the page cache, the rows would push out the log,
 // and the kernel would choose when to write them back.
 bool RowWriter::open_file() {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-  out_ = files().open(options_.path, kFlags | O_DIRECT);
-  if (out_ == -EINVAL) out_ = files().open(options_.path, kFlags);
+  out_ = platform::create_file(options_.path, O_WRONLY | O_DIRECT);
+  if (out_ == -EINVAL) out_ = platform::create_file(options_.path);
   if (out_ < 0) fail("create", -out_);
   return out_ >= 0;
 }
@@ -159,7 +158,7 @@ void RowWriter::flush(bool all) {
 }
 
 void RowWriter::fail(const char* what, int error) {
-  error_ = std::string("cannot ") + what + " " + options_.path + ": " + strerror(error);
+  error_ = std::string("cannot ") + what + " " + options_.path + ": " + platform::error_text(error);
 }
 
 }  // namespace logjam

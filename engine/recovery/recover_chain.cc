@@ -4,7 +4,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "engine/recovery/commands/replay_commands.h"
@@ -222,7 +221,7 @@ void settle(const RecoveredChain& recovered, Manifest* manifest) {
     const auto& [files, result] = recovered.runs.back();
     if (const int error = sync_run(files); error != 0) {
       platform::fatal(std::string("cannot sync the log that is to be continued: ") +
-                      strerror(error));
+                      platform::error_text(error));
     }
     ManifestRun& run = *manifest->run(files.header.ordinal);
     run.ends.clear();

@@ -264,6 +264,7 @@ Run::Slept Run::sleep(double seconds) {
                      platform::available_bytes);
   Slept early = Slept::kStopped;
   const bool to_the_end = sleep_through(seconds, [&](uint64_t now) {
+    if (options_.watch) options_.watch();
     if (stop_requested.load(platform::memory_order_relaxed) || all_exhausted()) return true;
     if (memory.hardly_any_left(now)) {
       early = Slept::kOutOfMemory;

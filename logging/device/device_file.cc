@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "logging/device/write_file.h"
 #include "platform/fatal.h"
@@ -47,7 +46,8 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
   if (file_ == -EINVAL && (open_flags & O_DIRECT) != 0) {
     platform::refuse(path_ + " is on a file system without direct I/O; use --device=sync there");
   }
-  if (file_ < 0) platform::refuse("cannot open the log file " + path_ + ": " + strerror(-file_));
+  if (file_ < 0)
+    platform::refuse("cannot open the log file " + path_ + ": " + platform::error_text(-file_));
   hold(file_, path_);
   if (grows_) preallocate(options.preallocate_bytes);
   if (const int error = platform::sync_parent(path_); error != 0) {
@@ -88,7 +88,8 @@ void DeviceFile::preallocate(uint64_t bytes) {
   }
   if (error == 0) return;
   platform::refuse("cannot preallocate " + std::to_string(bytes / kMiB) + " MiB for the log file " +
-                   (segments_.bytes != 0 ? maker_.path() : path_) + ": " + strerror(error));
+                   (segments_.bytes != 0 ? maker_.path() : path_) + ": " +
+                   platform::error_text(error));
 }
 
 void DeviceFile::raise_ready(uint64_t ready) {
@@ -234,7 +235,7 @@ void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes, Sync s
 
 void DeviceFile::fail(const char* action, const std::string& path, int error) {
   platform::fatal(std::string("cannot ") + action + " the log file " + path + ": " +
-                  strerror(error) + "; nothing is acknowledged after this");
+                  platform::error_text(error) + "; nothing is acknowledged after this");
 }
 
 }  // namespace logjam

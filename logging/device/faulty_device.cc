@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "logging/device/device_registry.h"
 #include "logging/format/segments.h"
@@ -35,13 +34,15 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
       file_fd_(inner_->traits().keeps ? open(path_.c_str(), O_RDWR | O_CLOEXEC) : -1),
       random_(options.seed) {
   if (memory_fd_ < 0 || (inner_->traits().keeps && file_fd_ < 0)) {
-    platform::refuse("cannot set up the faulty device over " + path_ + ": " + strerror(errno));
+    platform::refuse("cannot set up the faulty device over " + path_ + ": " +
+                     platform::error_text(errno));
   }
   if (inner_->memory() == nullptr) return;
   void* cache = mmap(nullptr, kCacheBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (cache == MAP_FAILED) {
-    platform::refuse("cannot set up the faulty device over " + path_ + ": " + strerror(errno));
+    platform::refuse("cannot set up the faulty device over " + path_ + ": " +
+                     platform::error_text(errno));
   }
   cache_ = static_cast<std::byte*>(cache);
 }
@@ -56,7 +57,7 @@ FaultyDevice::~FaultyDevice() {
 
 void FaultyDevice::fail_if_told() {
   if (const int error = fail_.exchange(0); error != 0) {
-    platform::fatal("cannot write the log file " + path_ + ": " + strerror(error) +
+    platform::fatal("cannot write the log file " + path_ + ": " + platform::error_text(error) +
                     "; nothing is acknowledged after this");
   }
 }
@@ -68,7 +69,8 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
   if (cut_.load()) return;
   refuse_overlap(offset, bytes.size());
   if (const int error = platform::write_all(memory_fd_, offset, bytes); error != 0) {
-    platform::fatal(std::string("the faulty device cannot remember a write: ") + strerror(error));
+    platform::fatal(std::string("the faulty device cannot remember a write: ") +
+                    platform::error_text(error));
   }
   unsynced_.push_back({offset, bytes.size(), sync, slot});
   write_back_sectors();
@@ -209,7 +211,7 @@ void FaultyDevice::write_back_line(uint64_t line) {
   // The line is read by a system call, because other workers may be filling their parts of it.
   const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
   if (const int error = platform::write_all(file_fd_, line * kLineBytes, bytes); error != 0) {
-    platform::fatal("cannot write the log file " + path_ + ": " + strerror(error));
+    platform::fatal("cannot write the log file " + path_ + ": " + platform::error_text(error));
   }
 }
 
@@ -221,7 +223,8 @@ std::span<const std::byte> FaultyDevice::unsynced(const Write& write) {
         mmap(nullptr, staging_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
   if (pread(memory_fd_, staging_, write.bytes, static_cast<off_t>(write.offset)) < 0) {
-    platform::fatal(std::string("the faulty device lost its memory: ") + strerror(errno));
+    platform::fatal(std::string("the faulty device lost its memory: ") +
+                    platform::error_text(errno));
   }
   return {staging_, write.bytes};
 }

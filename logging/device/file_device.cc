@@ -22,13 +22,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/limits.h"
 
 namespace logjam {
@@ -75,8 +75,8 @@ FileDevice::FileDevice(const DeviceOptions& options)
       error != 0) {
     // Some kernels count its rings as locked memory.
     const std::string limit = error == -ENOMEM ? "; " + platform::locked_memory_limit() : "";
-    platform::refuse(std::string("io_uring cannot be used here (") + strerror(-error) + limit +
-                     "); use --device=sync");
+    platform::refuse(std::string("io_uring cannot be used here (") + platform::error_text(-error) +
+                     limit + "); use --device=sync");
   }
 }
 

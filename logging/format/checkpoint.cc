@@ -1,10 +1,10 @@
 #include "logging/format/checkpoint.h"
 
-#include <cstring>
 #include <numeric>
 #include <sstream>
 #include <string_view>
 
+#include "logging/format/log_file.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/text.h"
@@ -12,7 +12,7 @@
 namespace logjam {
 namespace {
 
-constexpr std::string_view kFlagPrefix = "flag.";
+constexpr std::string_view kFlagPrefix = "flag.", kRowsPrefix = "rows-";
 
 std::string numbers(std::initializer_list<uint64_t> values) {
   return platform::join(values, " ", [](uint64_t value) { return std::to_string(value); });
@@ -76,6 +76,18 @@ std::string Checkpoint::read(const KeyValues& lines) {
     }
   }
   if (!good) return "a number in it cannot be read";
+  for (const StreamStart& start : read.rsn) good &= start.position <= kMostPosition;
+  good &= read.number <= kMostPosition && read.ordinal <= kMostOrdinal &&
+          read.files.size() <= kMostLogFiles;
+  for (const CheckpointFile& file : read.files) {
+    // Sums over all files fit in 64 bits.
+    constexpr uint64_t kMost = uint64_t{1} << 43;
+    good &= file.bytes <= kMost && file.rows <= kMost && file.tombstones <= kMost;
+    if (!file.name.starts_with(kRowsPrefix) || file.name.find('/') != file.name.npos) {
+      return "it has a file with the name \"" + file.name + "\"";
+    }
+  }
+  if (!good) return "a number in it is too large";
   *this = std::move(read);
   return "";
 }
@@ -104,7 +116,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& directories,
     for (const std::string& directory : directories) {
       path = checkpoint_directory(directory, checkpoint.number) + "/" + file.name;
       if (const int failed = platform::files().status(path, &status); failed != 0) {
-        platform::fatal("cannot look at " + path + ": " + strerror(failed));
+        platform::fatal("cannot look at " + path + ": " + platform::error_text(failed));
       }
       if (status.kind == platform::FileKind::kFile) break;
     }

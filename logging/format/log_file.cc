@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "logging/format/segments.h"
 #include "logging/format/stored_sdl.h"
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
@@ -134,6 +135,11 @@ std::string LogFileHeader::read(const KeyValues& lines) {
   if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
     return "its header counts its stripes wrongly";
   }
+  if (uint64_t{read.streams} * read.stripes > kMostLogFiles ||
+      read.stripe_bytes > kMostLogFileBytes || read.segment_bytes > kMostLogFileBytes ||
+      read.ordinal > kMostOrdinal) {
+    return "a number in its header is too large";
+  }
   *this = std::move(read);
   return "";
 }
@@ -143,12 +149,12 @@ std::string read_log_file_header(const std::string& path, LogFileHeader* header,
   if (error == nullptr) error = &ignored;
   const int file = files().open(path, O_RDONLY);
   *error = std::max(0, -file);
-  if (file < 0) return "cannot open the log file " + path + ": " + strerror(*error);
+  if (file < 0) return "cannot open the log file " + path + ": " + platform::error_text(*error);
   std::vector<std::byte> block(kLogHeaderBytes);
   const int64_t n = platform::read_all(file, 0, block);
   files().close(file);
   *error = static_cast<int>(std::max<int64_t>(0, -n));
-  if (n < 0) return "cannot read the log file " + path + ": " + strerror(*error);
+  if (n < 0) return "cannot read the log file " + path + ": " + platform::error_text(*error);
   // The whole block is written before any record, so a shorter file has lost its end.
   const bool whole = static_cast<size_t>(n) == block.size();
   const std::string why = whole ? header->decode(block) : "it is shorter than its header";
@@ -183,6 +189,16 @@ int log_files_in(const std::string& directory,
   }
   std::ranges::sort(*files);
   return 0;
+}
+
+std::string log_file_of(uint64_t log, const std::string& directory) {
+  std::vector<std::pair<uint32_t, std::string>> files;
+  if (log_files_in(directory, &files) != 0) return "";
+  for (const auto& [stream, path] : files) {
+    LogFileHeader header;
+    if (read_log_file_header(path, &header).empty() && header.log == log) return path;
+  }
+  return "";
 }
 
 bool log_file_is_blank(const std::string& path) {

@@ -25,7 +25,12 @@
 namespace logjam {
 
 inline constexpr uint64_t kLogHeaderBytes = 4096;
+// A header with larger numbers is refused. Whatever a command computes from a header or a manifest
+// then fits in 64 bits, and in memory.
 inline constexpr uint32_t kMaxStripes = 1024;
+inline constexpr uint64_t kMostLogFiles = uint64_t{1} << 20;
+inline constexpr uint32_t kMostOrdinal = uint32_t{1} << 30;
+inline constexpr uint64_t kMostPosition = uint64_t{1} << 60;  // in a stream
 inline constexpr uint64_t kStripeBytes = uint64_t{512} << 10;
 
 struct LogFileHeader {
@@ -76,6 +81,8 @@ std::string log_file_path(const std::string& directory, uint32_t stream);
 // does not exist has none. Returns 0 or errno, with which `files` is undefined.
 [[nodiscard]] int log_files_in(const std::string& directory,
                                std::vector<std::pair<uint32_t, std::string>>* files);
+// Returns the path of a log file in `directory` that has a header of `log`, or an empty string.
+std::string log_file_of(uint64_t log, const std::string& directory);
 // Returns the paths of the files of a run in its directories: those of stream 0 in stripe order,
 // then those of stream 1, and so on. File number F lies in directory F modulo their number.
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,

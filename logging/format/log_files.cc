@@ -1,7 +1,6 @@
 #include "logging/format/log_files.h"
 
 #include <cerrno>
-#include <cstring>
 
 #include "logging/format/manifest_file.h"
 #include "platform/fatal.h"
@@ -25,14 +24,16 @@ LogFiles files_of_run(const std::vector<std::string>& directories, const Manifes
 }
 
 std::string check_files(const LogFiles& files, bool* missing) {
+  constexpr uint64_t kMostNamed = 4;
   std::string wrong;
+  uint64_t faults = 0;
   if (missing != nullptr) *missing = false;
   for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
     for (uint32_t stripe = 0; stripe < files.paths[stream].size(); ++stripe) {
       const std::string& path = files.paths[stream][stripe];
       platform::FileStatus status;
       if (const int error = platform::files().status(path, &status); error != 0) {
-        platform::fatal("cannot look at the log file " + path + ": " + strerror(error));
+        platform::fatal("cannot look at the log file " + path + ": " + platform::error_text(error));
       }
       LogFileHeader header;
       int error = 0;
@@ -40,15 +41,21 @@ std::string check_files(const LogFiles& files, bool* missing) {
       if (!there && missing != nullptr) *missing = true;
       std::string why = there ? read_log_file_header(path, &header, &error) : path + " is missing";
       if (error != 0) platform::fatal(why);
-      if (why.empty() && header.run != files.header.run) {
-        why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(files.header.run);
+      LogFileHeader expected = files.header;
+      expected.stream = stream;
+      expected.stripe = stripe;
+      if (why.empty() && header.run != expected.run) {
+        why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(expected.run);
       } else if (why.empty() && (header.stream != stream || header.stripe != stripe)) {
         why = path + " says it is stripe " + std::to_string(header.stripe) + " of stream " +
               std::to_string(header.stream);
+      } else if (why.empty() && header.lines() != expected.lines()) {
+        why = path + " has another header than the manifest says";
       }
-      if (!why.empty()) platform::append_part(&wrong, "; ", why);
+      if (!why.empty() && ++faults <= kMostNamed) platform::append_part(&wrong, "; ", why);
     }
   }
+  if (faults > kMostNamed) wrong += "; and " + std::to_string(faults - kMostNamed) + " more";
   return wrong;
 }
 

@@ -396,13 +396,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   if (unused.records != 0) {
     tail_.durable_record_end = std::min(tail_.durable_record_end, unused.first);
   }
-  // Lost bytes ended the stream if they overlap its next record.
-  for (uint32_t device = 0; device < state_->files.size(); ++device) {
-    const SegmentedFile& file = *state_->files[device];
-    if (file.why_lost().empty()) continue;
-    const uint64_t from = state_->stripes.position(device, file.lost_from());
-    const uint64_t to = state_->stripes.position(device, file.lost_to());
-    if (from < tail_.durable_record_end && end < to) tail_.lost = file.why_lost();
+  for (const auto& file : state_->files) {
+    if (!file->why_lost().empty()) tail_.lost = file->why_lost();
   }
 }
 

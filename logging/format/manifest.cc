@@ -79,7 +79,49 @@ bool read_removable(const std::string& text, Removable* one) {
   std::string kind;
   in >> kind >> one->number >> std::hex >> one->id;
   one->kind = kind == "run" ? Removable::Kind::kRun : Removable::Kind::kCheckpoint;
-  return !in.fail() && (kind == "run" || kind == "checkpoint");
+  const bool run = kind == "run";
+  return !in.fail() && (run || kind == "checkpoint") &&
+         one->number <= (run ? kMostOrdinal : kMostPosition);
+}
+
+// Returns in which way a manifest contradicts itself, or has a number that is too large to reckon
+// with; or an empty string.
+std::string contradiction(const Manifest& manifest) {
+  if (manifest.directories > kMostLogFiles || manifest.last_ordinal > kMostOrdinal ||
+      manifest.generation > kMostPosition || manifest.last_checkpoint > kMostPosition) {
+    return "a number in it is too large";
+  }
+  uint32_t ordinal = 0;
+  for (const ManifestRun& run : manifest.runs) {
+    for (const auto* positions : {&run.ends, &run.released}) {
+      if (std::ranges::any_of(*positions, [](uint64_t at) { return at > kMostPosition; })) {
+        return "a position of run " + std::to_string(run.ordinal()) + " is too large";
+      }
+    }
+    if (run.ordinal() <= ordinal || run.ordinal() > manifest.last_ordinal) {
+      return "it counts its runs wrongly";
+    }
+    ordinal = run.ordinal();
+    if (std::ranges::count(manifest.removable, run.header.run, &Removable::id) != 0) {
+      return "it has run " + std::to_string(ordinal) + ", and calls it removable";
+    }
+  }
+  uint64_t number = 0;
+  for (const Checkpoint& checkpoint : manifest.checkpoints) {
+    if (checkpoint.number <= number || checkpoint.number > manifest.last_checkpoint) {
+      return "it counts its checkpoints wrongly";
+    }
+    number = checkpoint.number;
+    if (std::ranges::count(manifest.removable, checkpoint.id, &Removable::id) != 0) {
+      return "it has " + checkpoint.name() + ", and calls it removable";
+    }
+    const ManifestRun* run = manifest.run(checkpoint.ordinal);
+    if (run != nullptr && !checkpoint.at_end && checkpoint.complete &&
+        checkpoint.rsn.size() != run->header.streams) {
+      return checkpoint.name() + " counts the streams of its run wrongly";
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -156,8 +198,9 @@ std::string Manifest::decode(const std::string& text) {
     }
   }
   if (!good) return "a number in it cannot be read";
-  *this = std::move(read);
-  return "";
+  why = contradiction(read);
+  if (why.empty()) *this = std::move(read);
+  return why;
 }
 
 const ManifestRun* Manifest::run(uint32_t ordinal) const {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -32,7 +31,7 @@ bool read_or_fail(const std::string& path, std::string* text) {
   const int error = platform::read_file(path, text, kMostBytes);
   if (error == 0) return true;
   if (error == ENOENT) return false;
-  platform::fatal("cannot read " + path + ": " + strerror(error));
+  platform::fatal("cannot read " + path + ": " + platform::error_text(error));
 }
 
 std::string member_text(uint64_t log, uint32_t place, uint32_t directories) {
@@ -135,6 +134,28 @@ void drop_older(const std::vector<std::string>& directories, const std::vector<C
   });
 }
 
+// Returns the path of a file of a run that the log has had, and of which `manifest` does not know;
+// or an empty string. Such a manifest was put back from a copy.
+std::string unknown_run(const std::vector<std::string>& directories, const Manifest& manifest) {
+  constexpr std::string_view kRun = "run-";
+  for (const std::string& directory : directories) {
+    std::vector<std::string> names;
+    if (const int error = platform::names_in(directory, &names); error != 0) {
+      platform::fatal("cannot list " + directory + ": " + platform::error_text(error));
+    }
+    for (const std::string& name : names) {
+      uint32_t ordinal = 0;
+      if (!name.starts_with(kRun) || !parse_number(name.substr(kRun.size()), 10, &ordinal) ||
+          ordinal <= manifest.last_ordinal) {
+        continue;
+      }
+      const std::string file = log_file_of(manifest.log, directory + "/" + name);
+      if (!file.empty()) return file;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
@@ -177,6 +198,17 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
   }
   found.manifest = manifests[0].manifest;
   found.error = put_in_order(directories, manifests[0].directory, &found);
+  if (!found.error.empty()) return found;
+  const std::string later = unknown_run(directories, found.manifest);
+  if (later.empty()) return found;
+  const std::string older =
+      "the log's manifest is older than the log: it lacks the run of " + later;
+  if (use_copy) {
+    platform::append_part(&found.damage, "; ", older);
+  } else {
+    found.error = older + "; --accept_damage uses what the manifest has";
+    found.lost = true;
+  }
   return found;
 }
 
@@ -197,7 +229,7 @@ void LogManifest::change(const std::function<void(Manifest&)>& change) {
   for (const std::string& path :
        {manifest_path(directories_.front()), copy_path(directories_.back())}) {
     if (const int error = platform::replace_file(path, text); error != 0) {
-      platform::fatal("cannot write " + path + ": " + strerror(error));
+      platform::fatal("cannot write " + path + ": " + platform::error_text(error));
     }
   }
   manifest_ = std::move(next);
@@ -215,8 +247,7 @@ int LogManifest::prepare(const std::function<void(Manifest&)>& change) {
   }
   const std::string text = prepared_.encode();
   platform::Files& files = platform::files();
-  const int file =
-      files.open(fresh_path(manifest_path(directories_.front())), O_WRONLY | O_CREAT | O_TRUNC);
+  const int file = platform::create_file(fresh_path(manifest_path(directories_.front())));
   if (file < 0) return -file;
   int error = platform::write_all(file, 0, std::as_bytes(std::span(text)));
   if (error == 0) error = files.sync(file);
@@ -228,10 +259,10 @@ void LogManifest::commit() {
   const std::string path = manifest_path(directories_.front());
   int error = platform::files().rename(fresh_path(path), path);
   if (error == 0) error = platform::sync_parent(path);
-  if (error != 0) platform::fatal("cannot replace " + path + ": " + strerror(error));
+  if (error != 0) platform::fatal("cannot replace " + path + ": " + platform::error_text(error));
   const std::string copy = copy_path(directories_.back());
   error = platform::replace_file(copy, prepared_.encode());
-  if (error != 0) platform::fatal("cannot write " + copy + ": " + strerror(error));
+  if (error != 0) platform::fatal("cannot write " + copy + ": " + platform::error_text(error));
   const platform::lock_guard<platform::mutex> hold(mutex_);
   manifest_ = std::move(prepared_);
 }
@@ -251,7 +282,7 @@ void remove_replaced(const LogManifest& log) {
   const auto remove = [](const std::string& path) {
     const int error = platform::files().remove(path);
     if (error == 0 || error == ENOENT) return;
-    platform::fatal("cannot remove " + path + ": " + strerror(error));
+    platform::fatal("cannot remove " + path + ": " + platform::error_text(error));
   };
   // Removes the file if it is the manifest of a log that was replaced.
   const auto remove_manifest = [&](const std::string& path) {
@@ -265,7 +296,7 @@ void remove_replaced(const LogManifest& log) {
     remove_manifest(copy_path(directory));
     for (const uint64_t other : manifest.replaced) remove(member_path(directory, other));
     if (const int error = platform::sync_directory(directory); error != 0) {
-      platform::fatal("cannot sync " + directory + ": " + strerror(error));
+      platform::fatal("cannot sync " + directory + ": " + platform::error_text(error));
     }
   }
 }

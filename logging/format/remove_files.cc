@@ -1,7 +1,6 @@
 #include "logging/format/remove_files.h"
 
 #include <cerrno>
-#include <cstring>
 
 #include "logging/format/segments.h"
 #include "logging/format/stripes.h"
@@ -101,11 +100,11 @@ class Removal {
     if (error == 0) return after_step_();
     if (error == ENOENT) return;
     leave(error == ENOTEMPTY ? path + " has files that are not of this log, and is left alone"
-                             : "cannot remove " + path + ": " + strerror(error));
+                             : "cannot remove " + path + ": " + platform::error_text(error));
   }
 
   void cannot(const char* what, const std::string& path, int error) {
-    leave(std::string("cannot ") + what + " " + path + ": " + strerror(error));
+    leave(std::string("cannot ") + what + " " + path + ": " + platform::error_text(error));
     whole_ = false;
   }
   void leave(const std::string& note) { removed_.notes.push_back(note); }
@@ -172,6 +171,8 @@ bool remove_abandoned_run(const std::string& path, uint64_t log) {
     // The process was killed right after it had created the directory.
     if (names == std::vector<std::string>{"id.new"}) platform::files().remove(path + "/id.new");
   } else {
+    // Headers are written when the manifest has the run: a manifest that lacks it is an older one.
+    if (!log_file_of(log, path).empty()) return false;
     for (const std::string& name : names) {
       if (name.starts_with("stream-")) platform::files().remove(path + "/" + name);
     }

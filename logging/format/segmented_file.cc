@@ -23,7 +23,8 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
     failed = "list the segments of";
   }
   if (error != 0) {
-    error_ = std::string("cannot ") + failed + " the log file " + path + ": " + strerror(error);
+    error_ = std::string("cannot ") + failed + " the log file " + path + ": " +
+             platform::error_text(error);
   }
   if (error != 0 || segments_.bytes == 0) return;
   bytes_ = std::min(bytes_, segments_.bytes);
@@ -34,10 +35,14 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
   }
   for (const SegmentFile& file : found) {
     if (file.index < first) continue;
+    if (file.index >= kMostLogFileBytes / segments_.bytes) {
+      if (why_lost_.empty()) {
+        why_lost_ = segment_path(path, file.index) + " exists, but no log is that long";
+      }
+      break;
+    }
     const uint64_t whole = (last_ + 1) * segments_.bytes;  // bytes_ if nothing before is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
-      lost_from_ = bytes_;
-      lost_to_ = file.index * segments_.bytes;
       why_lost_ = bytes_ == whole ? segment_path(path, last_ + 1) + " is missing"
                                   : segment_path(path, last_) + " is too short";
       why_lost_ += ", and " + segment_path(path, file.index) + " exists";
@@ -58,7 +63,7 @@ bool SegmentedFile::open_segment(uint64_t index) {
   const std::string path = segment_path(path_, index);
   file_ = files().open(path, O_RDONLY);
   if (file_ < 0 && file_ != -ENOENT) {
-    platform::fatal("cannot open the log file " + path + ": " + strerror(-file_));
+    platform::fatal("cannot open the log file " + path + ": " + platform::error_text(-file_));
   }
   return file_ >= 0;
 }
@@ -84,7 +89,7 @@ uint64_t SegmentedFile::read_segment(std::byte* to, uint64_t from, uint64_t coun
   // An error is not the end of the log: valid and acknowledged records may follow.
   if (n < 0) {
     platform::fatal("cannot read the log file " + segment_path(path_, open_index_) + ": " +
-                    strerror(static_cast<int>(-n)));
+                    platform::error_text(static_cast<int>(-n)));
   }
   return static_cast<uint64_t>(n);
 }

@@ -26,12 +26,8 @@ class SegmentedFile {
   // Returns the offset after the last byte that any of the files has.
   uint64_t bytes() const { return bytes_; }
   // Returns which file is missing or too short although a later one exists, or an empty string if
-  // none is. No crash explains such a loss.
+  // none is. No crash explains such a loss, and records after the lost bytes may be lost with them.
   const std::string& why_lost() const { return why_lost_; }
-  // Returns the offset of the first byte that is lost with that file, and the offset after the
-  // last.
-  uint64_t lost_from() const { return lost_from_; }
-  uint64_t lost_to() const { return lost_to_; }
 
   // Reads up to `count` bytes from offset `from` on, and returns how many it has read: fewer than
   // `count` only at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the
@@ -48,7 +44,7 @@ class SegmentedFile {
   const std::string path_;
   const Segments segments_;
   std::string error_, why_lost_;
-  uint64_t bytes_ = 0, lost_from_ = 0, lost_to_ = 0;
+  uint64_t bytes_ = 0;
   uint64_t last_ = 0;  // the index of the last segment that exists
   uint64_t open_index_ = 0;
   int file_;  // the open file of segment open_index_, or negative

@@ -16,6 +16,10 @@
 
 namespace logjam {
 
+// No file of a log is longer, with all its segments. The sum of two such lengths, and a stream of
+// kMaxStripes such files, still fit in 64 bits.
+inline constexpr uint64_t kMostLogFileBytes = uint64_t{1} << 50;
+
 struct Segments {
   uint64_t bytes = 0;  // the length of each segment; 0: the log file is one file of any length
 

@@ -2,36 +2,12 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cctype>
+
+#include "platform/text.h"
+
 namespace logjam {
-namespace {
-
-// Escapes `value`, which may hold any bytes that a flag may hold: a line break in it must not look
-// like the start of the next key.
-std::string escape(std::string_view value) {
-  std::string out;
-  for (char c : value) {
-    if (c == '\n' || c == '%') {
-      out += c == '\n' ? "%n" : "%%";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-std::string unescape(std::string_view value) {
-  std::string out;
-  for (size_t i = 0; i < value.size(); ++i) {
-    if (value[i] == '%' && i + 1 < value.size()) {
-      out += value[++i] == 'n' ? '\n' : value[i];
-    } else {
-      out += value[i];
-    }
-  }
-  return out;
-}
-
-}  // namespace
 
 std::string hex(uint64_t value) {
   char digits[16];
@@ -43,7 +19,7 @@ std::string encode_text_block(std::string_view first_line, const KeyValues& line
   std::string text(first_line);
   text += '\n';
   for (const auto& [key, value] : lines) {
-    text.append(key).append("=").append(escape(value)).append("\n");
+    text.append(key).append("=").append(platform::without_control_characters(value)).append("\n");
   }
   return text + "end " + hex(XXH3_64bits(text.data(), text.size())) + "\n";
 }
@@ -67,9 +43,12 @@ std::string decode_text_block(std::string_view text, std::string_view first_line
     const size_t stop = body.find('\n', at);
     const std::string_view line = body.substr(at, stop - at);
     at = stop + 1;
+    if (std::ranges::any_of(line, [](unsigned char c) { return std::iscntrl(c) != 0; })) {
+      return it + " has a control character";
+    }
     const size_t equals = line.find('=');
     if (equals == line.npos) return it + " has a line without \"=\"";
-    lines->emplace_back(line.substr(0, equals), unescape(line.substr(equals + 1)));
+    lines->emplace_back(line.substr(0, equals), line.substr(equals + 1));
   }
   return "";
 }

@@ -6,7 +6,8 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// In values `%` is written `%%` and a line break `%n`. Any thread may call any function.
+// A control character in a value, such as a line break, is written as its code, and stays one: no
+// value that decides something has any. Any thread may call any function.
 #pragma once
 
 #include <charconv>

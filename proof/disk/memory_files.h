@@ -62,6 +62,11 @@ class MemoryFiles final : public platform::Files {
   explicit MemoryFiles(const CrashState& content);
 
   int open(const std::string& path, int flags, int mode = 0644) override;
+  int hold(const std::string& directory) override {
+    return open(directory, O_RDONLY | O_DIRECTORY);
+  }
+  // Returns true: nothing else renames a directory.
+  bool still_there(int) override { return true; }
   void close(int file) override;
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override;
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override;

@@ -99,7 +99,7 @@ class CheckpointTest : public testing::Test {
     use({directory_.path_of("a"), directory_.path_of("b")});
     options_.files = 3;
     options_.about.ordinal = 2;
-    options_.about.flags = {{"workload", "a\nb"}};
+    options_.about.flags = {{"workload", "a%b"}};
     create_tables(database_);
     fill(database_, arena_);
   }

@@ -87,6 +87,7 @@ class CheckpointerTest : public testing::Test {
   static Manifest one_run() {
     Manifest manifest;
     manifest.log = 5;
+    manifest.last_ordinal = 1;
     ManifestRun& run = manifest.runs.emplace_back();
     run.header.streams = 2;
     run.begun = true;

@@ -197,6 +197,7 @@ class UnreadableLog : public testing::Test {
     Manifest manifest;
     manifest.log = 5;
     manifest.directories = 2;
+    manifest.last_ordinal = 1;
     ManifestRun& run = manifest.runs.emplace_back();
     run.header = header_;
     run.begun = true;

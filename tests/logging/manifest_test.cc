@@ -57,7 +57,7 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   ASSERT_EQ(read.runs.size(), 2u);
   EXPECT_EQ(read.run(3)->ends, (std::vector<uint64_t>{64, 0}));
   EXPECT_EQ(read.run(3)->accepted, "stream 1 ends; too early");
-  EXPECT_EQ(read.run(3)->header.flags.at("workload"), "a\nb");
+  EXPECT_EQ(read.run(3)->header.flags.at("workload"), "a\\x0ab");
   EXPECT_FALSE(read.run(4)->begun);
   EXPECT_EQ(read.checkpoints.at(0).rsn.at(1).durable, 6u);
   EXPECT_EQ(read.lives.at(1).run, 0xfeedu);

@@ -115,10 +115,10 @@ TEST(Segments, TheLogUsesASegmentOnlyWhenItsBytesAndItsNameAreDurable) {
 
 TEST(SegmentsDeathTest, ASegmentThatCannotBeMadeEndsTheProcessOnlyWhenTheLogReachesIt) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const bool full : {true, false}) {
+  for (const bool device_node : {true, false}) {
     const LogDirectory directory;
     const std::string third = segment_path(directory.file(), 2);
-    if (full) {
+    if (device_node) {
       std::filesystem::create_symlink("/dev/full", third);
     } else {
       std::filesystem::create_directory(third);
@@ -127,7 +127,7 @@ TEST(SegmentsDeathTest, ASegmentThatCannotBeMadeEndsTheProcessOnlyWhenTheLogReac
         {
           const platform::MirroredMemory memory(kSegment);
           const auto device = open_device(
-              full ? "sync" : "file",
+              device_node ? "sync" : "file",
               {.path = directory.file(), .preallocate_bytes = kSegment, .segment_bytes = kSegment});
           device->write_through(0, {memory.data(), kSegment});
           device->write_through(kSegment, {memory.data(), kSegment});
@@ -137,7 +137,7 @@ TEST(SegmentsDeathTest, ASegmentThatCannotBeMadeEndsTheProcessOnlyWhenTheLogReac
         testing::ExitedWithCode(3),
         std::string(
             "two segments are written(.|\n)*cannot grow the log file .*stream-0.log.db.2: ") +
-            (full ? "No space left" : "Is a directory"));
+            (device_node ? "it is neither a regular file nor a directory" : "Is a directory"));
   }
 }
 
@@ -186,13 +186,17 @@ TEST_F(ReadSegments, AShortSegmentIsDamageIfTheNextOneExists) {
   EXPECT_NE(damage().find("because " + segment(3) + " is too short, and " + segment(4) + " exists"),
             std::string::npos)
       << damage();
-  // There is nothing to report if only bytes that the log has not reached are lost.
-  const LogDirectory other;
-  write_records(options_of(other, "sync"), 20);
+}
+
+TEST(Segments, AHoleAfterTheEndOfTheLogIsDamageToo) {
+  const LogDirectory directory;
+  write_records(options_of(directory, "sync"), 20);
   const uint64_t unused = (kLogHeaderBytes + 22 * kRecordBytes) / kSegment + 1;
-  std::filesystem::remove(segment_path(other.file(), unused));
-  std::ofstream(segment_path(other.file(), unused + 1)) << std::string(kSegment, '\0');
-  expect_records(other.file(), 20);
+  std::filesystem::remove(segment_path(directory.file(), unused));
+  std::ofstream(segment_path(directory.file(), unused + 1)) << std::string(kSegment, '\0');
+  const ReadLog log = read_log(directory.file());
+  EXPECT_EQ(log.records.size(), 20u);
+  EXPECT_NE(find_damage({log.tail}), "");
 }
 
 TEST(Segments, ALogBeforeSegmentsIsRead) {

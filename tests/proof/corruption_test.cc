@@ -200,7 +200,9 @@ class DamagedRun {
       }
     }
     if (first == nullptr) {
-      if (!result.damage.empty() && !ends_in_lost_bytes(one)) {
+      // No crash makes a segment too short if a later one exists.
+      const bool hole = one.how == kCut && one.end < content.size();
+      if (!result.damage.empty() && !hole && !ends_in_lost_bytes(one)) {
         return "no record is hit, and damage is reported";
       }
       return lost(result) == 0 ? "" : "no record is hit, and acknowledged transactions are lost";
