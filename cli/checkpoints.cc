@@ -28,7 +28,13 @@ CheckpointOptions options_for(const std::vector<std::string>& directories,
   CheckpointOptions options;
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
-  options.bytes_per_second = number("mb_s") * 1e6;
+  // A slower checkpoint would not end.
+  constexpr double kLeastMbPerSecond = 0.01;
+  const double mb_s = number("mb_s");
+  if (mb_s > 0 && mb_s < kLeastMbPerSecond) {
+    platform::refuse("--checkpoint=" + FLAGS_checkpoint + ": mb_s needs 0, or 0.01 or more");
+  }
+  options.bytes_per_second = mb_s * 1e6;
   // Recovery loads each file on one thread.
   const auto cores = static_cast<uint32_t>(platform::core_count());
   const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));

@@ -182,12 +182,13 @@ void FlagCheck::line(const std::string& text) {
 void FlagCheck::file(const std::string& path) {
   const std::string flag = "--flagfile=" + path;
   if (depth_ == kMostFlagFiles) refuse(flag + " is nested too deeply");
-  std::ifstream in(path);
-  if (!in) refuse("cannot read " + flag + ": " + strerror(errno));
   std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) {
+  const auto status = std::filesystem::status(path, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     refuse(flag + " is not a regular file; it is read twice, to check it and to use it");
   }
+  std::ifstream in(path);
+  if (!in) refuse("cannot read " + flag + ": " + strerror(errno));
   const std::string outer = place_;
   ++depth_;
   size_t number = 0;

@@ -54,8 +54,11 @@ RunOptions run_options() {
   if (!(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds)) {
     refuse("--warmup must be from 0 to 1e9");
   }
-  constexpr double kMostPerSecond = 1e9;
-  if (!(FLAGS_rate >= 0 && FLAGS_rate <= kMostPerSecond)) refuse("--rate must be from 0 to 1e9");
+  // At the least rate, the time to a worker's next transaction still fits in 64 bits.
+  constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
+  if (FLAGS_rate != 0 && !(FLAGS_rate >= kLeastPerSecond && FLAGS_rate <= kMostPerSecond)) {
+    refuse("--rate must be 0, or from 0.001 to 1e9");
+  }
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
   if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {

@@ -164,7 +164,10 @@ struct SimParameters {
 bool parse(std::string_view given, SimParameters* sim) {
   if (!take_number(&given, &sim->latency_us)) return false;
   if (given.empty()) return true;
-  return take_number(&given, &sim->mb_per_second) && given.empty() && sim->mb_per_second > 0;
+  // A slower device would need minutes for a write of 64 KiB.
+  constexpr double kLeastMbPerSecond = 0.01;
+  return take_number(&given, &sim->mb_per_second) && given.empty() &&
+         sim->mb_per_second >= kLeastMbPerSecond;
 }
 
 const DeviceRegistration sim({

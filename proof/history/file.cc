@@ -243,7 +243,8 @@ HistoryFile open_history_file(const std::string& path) {
     history.entries.clear();
     return history;
   };
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // With O_NONBLOCK a FIFO does not wait for its writer.
+  const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(strerror(errno));
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
