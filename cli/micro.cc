@@ -133,7 +133,8 @@ Value groups_per_insert(const Counters& counters) {
 }
 
 Row make_row(const LogOptions& log, const log_insert::Options& options,
-             const log_insert::Result& result, const std::string& unsafe) {
+             const log_insert::Result& result, const std::string& unsafe,
+             const std::vector<std::string>& cautions) {
   const auto inserts = static_cast<double>(result.inserts);
   Row row = {
       {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
@@ -143,7 +144,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text()},
-      {"cautions", platform::join(cautions_about_machine(log), "; ")},
+      {"cautions", platform::join(cautions, "; ")},
       {"record_bytes", options.sizes.spec},
       {"outlier_bytes", options.sizes.outlier_bytes},
       {"local", options.local},
@@ -189,7 +190,7 @@ int micro_command() {
     refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
   }
   LogOptions log = log_options(scheme);
-  claim_row_files(make_row(log, options, {}, ""));
+  claim_row_files(make_row(log, options, {}, "", {}));
   claim_cdf_file();
   const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
   refuse_too_large(
@@ -207,7 +208,11 @@ int micro_command() {
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);
   workers.end();
-  const Row row = make_row(log, options, result, unsafe);
+  std::vector<std::string> cautions = cautions_about_machine(log);
+  if (options.logs_per_commit != 0 && result.commits == 0) {
+    cautions.emplace_back("no commit ended in the measured time, so their latencies are empty");
+  }
+  const Row row = make_row(log, options, result, unsafe, cautions);
   append_row(row);
   write_cdf(result.commit);
   print_summary(row);
@@ -215,7 +220,7 @@ int micro_command() {
     std::printf("note: a thread starved: it made %lu inserts, and another one %lu\n",
                 result.least_inserts, result.most_inserts);
   }
-  for (const std::string& caution : cautions_about_machine(log)) {
+  for (const std::string& caution : cautions) {
     std::printf("note: %s\n", caution.c_str());
   }
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
