@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 
+from experiments import files
 from experiments.errors import Refused
 
 
@@ -11,7 +12,7 @@ def _is_still(file, path):
     """Returns whether the open file is the one of this name: the process that held it before
     removes it."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+        return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
     except FileNotFoundError:
         return False
 
@@ -26,7 +27,9 @@ def alone(path, option="another path"):
     try:
         os.makedirs(folder, exist_ok=True)
         while True:
-            file = open(lock, "w", encoding="utf-8")
+            file = open(files.opened(lock, os.O_RDWR | os.O_CREAT), "w", encoding="utf-8")
+            if os.fstat(file.fileno()).st_size:
+                raise Refused(f"{lock} is there and is no lock, which is empty: give {option}")
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still(file, lock):
                 break
@@ -41,4 +44,5 @@ def alone(path, option="another path"):
         try:
             yield file.fileno()
         finally:
-            os.unlink(lock)
+            if _is_still(file, lock):
+                os.unlink(lock)

@@ -1,0 +1,111 @@
+"""Reads and replaces files that others may have put there: no link is followed, nothing but a
+regular file is opened, and nothing endless is read.
+
+At the place of a file a link, a directory, a device or a FIFO is refused, and stays. The
+directories above a file may be links. A file is replaced by a new one that is written beside it,
+synced and renamed: a reader sees all of it, or the file before it, and another name of that file (a
+hard link) keeps the old content.
+"""
+
+import contextlib
+import os
+import pathlib
+import secrets
+import stat
+
+from experiments.errors import Refused
+
+MOST_BYTES = 256 << 20  # of a file that is read
+KINDS = ((stat.S_ISLNK, "link"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "FIFO"),
+         (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"), (stat.S_ISSOCK, "socket"))
+
+
+def _refuse_kind(path, mode):
+    for is_kind, kind in KINDS:
+        if is_kind(mode):
+            raise Refused(f"{path} is a {kind}, where a plain file belongs")
+
+
+def is_there(path):
+    """Returns whether there is a regular file of this name. Raises Refused if it is of another
+    kind."""
+    try:
+        _refuse_kind(path, os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def refuse_link(folder):
+    """Raises Refused if this directory, which a script uses unasked, is a link to another one."""
+    if os.path.islink(folder):
+        raise Refused(f"{folder} is a link, where a directory belongs")
+
+
+def opened(path, flags=os.O_RDONLY, links=False):
+    """Returns the descriptor of a regular file. Raises Refused if it is of another kind, before it
+    is opened: opening a device may move it, and opening a FIFO waits. `links`: a reader's own file,
+    which a link may name."""
+    path = os.path.realpath(path) if links else path
+    is_there(path)
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        _refuse_kind(path, os.fstat(descriptor).st_mode)  # it may be another one by now
+    except Refused:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def appending(path):
+    """Returns the text file of this name, at whose end writes go; it is made if it is not there."""
+    return open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8",
+                newline="")
+
+
+def read_bytes(path, links=False):
+    """Returns the content of a regular file. Raises Refused if it is too long to be one of ours."""
+    with open(opened(path, links=links), "rb") as file:
+        longest = os.fstat(file.fileno()).st_size > MOST_BYTES
+        content = b"" if longest else file.read(MOST_BYTES + 1)  # a file of /proc has no size
+    if longest or len(content) > MOST_BYTES:
+        raise Refused(f"{path} is longer than {MOST_BYTES >> 20} MiB")
+    return content
+
+
+def read_text(path, links=False):
+    """Returns the text of a regular file, with the ends of lines as they are."""
+    try:
+        return read_bytes(path, links).decode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is no text: {error}") from error
+
+
+def write(path, content):
+    """Replaces the file by this content, a text or bytes, or leaves it as it is."""
+    path = pathlib.Path(path)
+    try:
+        content = content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError as error:
+        raise Refused(f"{path} would get a text that is no UTF-8: {error}") from error
+    mode = stat.S_IMODE(os.lstat(path).st_mode) if is_there(path) else None
+    partial = path.with_name(f".{os.getpid()}-{secrets.token_hex(8)}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+                         | os.O_CLOEXEC, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(partial, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
