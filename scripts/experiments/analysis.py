@@ -6,12 +6,13 @@ are listed in docs/EXPERIMENTS.md.
 """
 
 import math
+import re
 import statistics
 
 from experiments import doubts, groups, intervals, verdicts
 from experiments.definition import text
 from experiments.errors import Refused
-from experiments.store import axes_of, machine_of, simulated
+from experiments.store import axes_of, machine_of, number_of, simulated
 from experiments.verdicts import MISSING, OPEN
 
 PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum, "len": len,
@@ -37,20 +38,19 @@ class NotMeasured(Exception):
 
 
 def _value_of(cell):
-    try:
-        return float(cell)
-    except ValueError:
-        return cell if cell != "" else None
+    number = number_of(cell)
+    return (cell or None) if number is None else number
 
 
 def _counters(row):
-    return dict(pair.split("=") for pair in (row.get("scheme_counters") or "").split())
+    pairs = (pair.partition("=") for pair in (row.get("scheme_counters") or "").split())
+    return {name: value for name, _, value in pairs}
 
 
 def cores_of(row):
     """Returns the cores of the machine that a row comes from."""
-    words = row.get("machine", "").split(", ")
-    return next((int(word.split()[0]) for word in words if word.endswith(" cores")), 1)
+    found = re.search(r"(?:^|, )([0-9]{1,6}) cores(?:,|$)", row.get("machine", ""))
+    return int(found[1]) if found else 1
 
 
 def _with_columns(experiment, row, columns):
@@ -89,7 +89,7 @@ class Measured:
                 experiment, row, columns)
             self._rows.setdefault(axes, []).append(row)
         self.rounds = max((len(rounds) for rounds in self._points.values()), default=0)
-        self.thrown_away = sum(int(row.get("thrown_away") or 0) for row in rows)
+        self.thrown_away = sum(int(number_of(row.get("thrown_away")) or 0) for row in rows)
 
     def points(self, **axes):
         """Returns the axes (dicts) of all points that have these values of the axes, in the order

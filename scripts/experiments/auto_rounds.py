@@ -55,7 +55,8 @@ def _is_positive(text):
 def values_of(rows, axes, column):
     """Returns the column's values in the rounds of the point with these axes."""
     wanted = {name: value for name, value in axes.items() if value != ""}
-    return [float(row[column]) for row in rows if store.axes_of(row) == wanted and row.get(column)]
+    found = [store.number_of(row.get(column)) for row in rows if store.axes_of(row) == wanted]
+    return [value for value in found if value is not None]
 
 
 class Rounds:

@@ -4,7 +4,6 @@ import copy
 
 from experiments import verdicts
 from experiments.analysis import NotMeasured
-from experiments.curves import number
 from experiments.errors import Refused
 from experiments.style import short
 
@@ -41,7 +40,7 @@ def of_check(measured, check):
 
         def ask(column, *args, **axes):
             value = original(column, *args, **axes)
-            if number(value) is not None or isinstance(value, list):
+            if isinstance(value, (int, float, list)):
                 found.append((_said(measured.experiment, name, column, args, axes), _number(value)))
             return value
         return ask

@@ -80,7 +80,7 @@ def _changes(old, new, column):
         except NotMeasured:
             continue
         logarithms = [math.log(value / theirs[number]) for number, value in sorted(ours.items())
-                      if theirs.get(number) and value]
+                      if value > 0 and theirs.get(number, 0) > 0]
         if len(logarithms) >= LEAST_ROUNDS:
             name = " ".join(f"{axis}={value}" for axis, value in axes.items()) or "all"
             yield _Change(name, column, logarithms)

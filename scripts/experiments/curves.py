@@ -12,7 +12,7 @@ import statistics
 from experiments import doubts, intervals, style
 from experiments.analysis import NotMeasured
 from experiments.definition import text
-from experiments.store import axes_of
+from experiments.store import axes_of, number_of
 
 # The fractions of a distribution that are drawn: those that logjam writes (cli/cdf.cc).
 FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
@@ -62,14 +62,6 @@ def as_list(value):
     return [] if value is None else list(value) if isinstance(value, list) else [value]
 
 
-def number(cell):
-    """Returns the number in a cell, or None."""
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return None
-
-
 def facts_of(measured, axes):
     """Returns the columns that the page filters by, and the one that says that a row is unsafe."""
     found = {}
@@ -108,7 +100,8 @@ class Names:
 
 def label(axis, value):
     """Returns the name of an axis' value: a number alone says nothing, nor does true."""
-    return f"{axis} {value}" if number(value) is not None or value in ("true", "false") else value
+    says_nothing = number_of(value) is not None or value in ("true", "false")
+    return f"{axis} {value}" if says_nothing else value
 
 
 def numeric_x(experiment, points):
@@ -118,7 +111,7 @@ def numeric_x(experiment, points):
         return False
     if x not in experiment.axis_names():
         return True
-    return all(number(point[x]) is not None for point in points if x in point)
+    return all(number_of(point[x]) is not None for point in points if x in point)
 
 
 THOUSANDS = re.compile(r"\b1000 (?=\w)")  # in a label; the ticks have their own k and M
@@ -191,7 +184,7 @@ def _x_of(measured, names, point, numeric):
         return statistics.median(measured.column(names.x, point).values())
     if names.x not in point:
         return None  # a point of a grid without this axis: a level that the others compare with
-    return (number(point[names.x]) if numeric else
+    return (number_of(point[names.x]) if numeric else
             names.experiment.name_of(names.x, point[names.x]))
 
 
@@ -219,7 +212,7 @@ def traces(experiment, measured, rows):
 def _distribution(rounds, column):
     """Returns at each fraction the median of the rounds' latencies, the smallest and the
     largest."""
-    of_rounds = ([(number(row.get("fraction")), number(row.get(column))) for row in rows]
+    of_rounds = ([(number_of(row.get("fraction")), number_of(row.get(column))) for row in rows]
                  for rows in rounds.values())
     sorted_rounds = [sorted(pair for pair in pairs if None not in pair) for pairs in of_rounds
                      if any(None not in pair for pair in pairs)]
@@ -232,7 +225,7 @@ def _distribution(rounds, column):
 
 
 def _series_in_time(rows, x, column):
-    found = [(number(row.get(x)), number(row.get(column))) for row in rows]
+    found = [(number_of(row.get(x)), number_of(row.get(column))) for row in rows]
     return [(a, b, None, None) for a, b in found if a is not None and b is not None]
 
 

@@ -8,10 +8,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from experiments import curves
-from experiments.store import axes_of
+from experiments.errors import Refused
+from experiments.store import axes_of, number_of
 from experiments.style import COLOURS
 
 TIGHT = 5  # Aether, 7.2: the older one is among the last five of its log
+EDGE = ("from_order", "from_stream", "to_order", "to_stream", "since")
 KINDS = {True: ("vermillion", f"on one of the last {TIGHT} transactions of another log"),
          False: ("blue", "on an older one")}
 
@@ -31,9 +33,12 @@ def panels(experiment, measured, rows):
         point = axes_of(row)
         name = ", ".join(curves.label(axis, point[axis]) for axis in axes if axis in point)
         edges = found.setdefault(name, [])
-        if row["from_stream"] != row["to_stream"]:
-            edges.append([int(row["from_order"]), int(row["from_stream"]), int(row["to_order"]),
-                          int(row["to_stream"]), int(row["since"]) < TIGHT])
+        edge = [number_of(row.get(column)) for column in EDGE]
+        if None in edge:
+            raise Refused(f"{experiment.id}: a row of dependencies has no number in one of the "
+                          f"columns {', '.join(EDGE)}")
+        if edge[1] != edge[3]:
+            edges.append([*map(int, edge[:4]), edge[4] < TIGHT])
     return found
 
 

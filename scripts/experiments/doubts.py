@@ -5,16 +5,14 @@ rate, by logjam's own word. What an unsafe one acknowledged a crash may lose.
 """
 
 from experiments.idle_watch import MOST_OF_OTHERS
+from experiments.store import number_of
 
 MOST_DISTURBED = 1 / 3  # of the rows: with more of them nothing is compared
 MOST_FULL_PCT = 10  # of the workers' time, waiting for room in the pipeline
 
 
 def _number(row, column):
-    try:
-        return float(row.get(column) or 0)
-    except ValueError:
-        return 0.0
+    return number_of(row.get(column)) or 0.0
 
 
 def disturbed(row):

@@ -23,9 +23,9 @@ from experiments import idle_watch
 from experiments.alone import alone
 from experiments.definition import CONFIG, text
 from experiments.errors import BAD_INPUT, Refused
+from experiments.store import EXTRAS
 from experiments.text_tables import thrown_away
 
-EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
 DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, file systems that are no disk
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
 
@@ -74,7 +74,7 @@ def file_system_of(path):
 def logjam_of(given=None):
     """Returns the binary: --logjam, $LOGJAM, or build/logjam."""
     path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")
-    if not os.access(path, os.X_OK):
+    if not (path.is_file() and os.access(path, os.X_OK)):
         raise Refused(f"there is no program {path}; `make` builds it, --logjam names another one")
     return str(path.resolve())
 

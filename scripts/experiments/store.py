@@ -7,32 +7,58 @@ nothing.
 """
 
 import csv
-import os
+import io
+import math
 import pathlib
 import re
 
+from experiments import files
 from experiments.errors import Refused
 
 ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
-ROUND = re.compile("[0-9]+")
+EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
+ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
 LEADING = ("round", "thrown_away", "others_pct")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Columns in which a text would be no measurement.
+NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pct)")
+
+
+def number_of(cell):
+    """Returns the number that a cell holds, or None. Its digits are ASCII, and it has an end."""
+    number = float(cell) if NUMBER.fullmatch(cell or "") else math.inf
+    return number if math.isfinite(number) else None
+
+
+def _wrong_in(row):
+    """Returns the end of a sentence about a damaged row, or ""."""
+    if None in row or None in row.values() or not ROUND.fullmatch(row["round"]):
+        return "has not as many cells as there are columns, or no round"
+    if any(re.search("[\0\r\n]", cell) for cell in row.values()):
+        return "has a NUL or the end of a line in a cell"
+    return next((f"has {name}={cell}, which is no number" for name, cell in row.items()
+                 if NUMBERS.fullmatch(name) and cell and number_of(cell) is None), "")
 
 
 def _read(path):
-    if not path.exists():
+    if not files.is_there(path):
         return []
+    text = files.read_text(path)
+    lines = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows, columns = list(lines), list(lines.fieldnames or [])
+    except csv.Error as error:
         raise Refused(f"{path} cannot be read as CSV: {error}") from error
-    if rows and not ROUND.fullmatch(rows[0].get("round") or ""):
+    if text and "round" not in columns or rows and not ROUND.fullmatch(rows[0]["round"] or ""):
         raise Refused(f"{path} is there, and holds no rows of an experiment: name another file")
+    if len(set(columns)) < len(columns):
+        raise Refused(f"{path} is damaged: two columns have the same name")
     for number, row in enumerate(rows, 1):
-        if None in row or None in row.values() or not ROUND.fullmatch(row["round"]):
-            raise Refused(f"{path} is damaged: its row {number} has not as many cells as there are "
-                          "columns, or no round")
+        if wrong := _wrong_in(row):
+            raise Refused(f"{path} is damaged: its row {number} {wrong}")
+    if text and text[-1] not in "\r\n":
+        raise Refused(f"{path} is damaged: its last line has no end, so it may be torn")
     return rows
 
 
@@ -41,14 +67,11 @@ def write_rows(path, rows):
     columns = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
-    partial = path.with_name(path.name + ".partial")
-    with open(partial, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    made = io.StringIO(newline="")
+    writer = csv.DictWriter(made, list(columns), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write(path, made.getvalue())
 
 
 def axes_of(row):
@@ -81,15 +104,38 @@ class Store:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        ending = next((end for end in (".png", *(f".{name}.csv" for name in EXTRAS))
+                       if self.path.name.endswith(end)), "")
+        if ending:
+            raise Refused(f"{path} is no name for rows, because NAME{ending} is a file beside "
+                          "NAME.csv: name another file")
         self.rows = _read(self.path)
+        self._refuse_mixtures()
         keys = [key_of(row) for row in self.rows]
         if len(keys) != len(set(keys)):
             raise Refused(f"{self.path} has two rows of the same point and round")
         self.extras = {}
-        for extra in self.path.parent.glob(f"{self.path.stem}.*.csv"):
+        for name in EXTRAS:
             # The rows are written last: a run that was killed between left these without theirs.
-            self.extras[extra.name.split(".")[-2]] = [
-                line for line in _read(extra) if key_of(line) in set(keys)]
+            lines = [line for line in _read(self.beside(name)) if key_of(line) in set(keys)]
+            if lines:
+                self.extras[name] = lines
+
+    def beside(self, name):
+        """Returns the path of the extra rows of this kind."""
+        return self.path.with_name(f"{self.path.name.removesuffix('.csv')}.{name}.csv")
+
+    def _refuse_mixtures(self):
+        """Refuses rows that are of different origins, or that do not say of which they are."""
+        for column in ("revision", "machine", "binary") if self.rows else ():
+            # The row of a product has the product's version, and no binary.
+            of_product = column == "binary" and "version" in self.rows[0]
+            if not of_product and not all(row.get(column) for row in self.rows):
+                raise Refused(f"{self.path} has rows without {column}, so they may be a mixture")
+        for column in ORIGIN:
+            found = list(dict.fromkeys(_origin(row, column) or "none" for row in self.rows))
+            if len(found) > 1:
+                raise Refused(f"{self.path} has rows of the {column} {found[0]} and of {found[1]}")
 
     def done(self):
         """Returns the keys of the rows that are here."""
@@ -129,7 +175,7 @@ class Store:
                 extras.setdefault(name, []).extend({**own, **line} for line in lines)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         for name in {name for _, _, outcome in made for name in outcome.extras}:
-            write_rows(self.path.with_name(f"{self.path.stem}.{name}.csv"), extras[name])
+            write_rows(self.beside(name), extras[name])
         if made:
             write_rows(self.path, rows)
         self.rows, self.extras = rows, extras
@@ -146,6 +192,6 @@ class Store:
 
     def remove(self):
         """Removes the rows, to begin anew."""
-        for path in [self.path, *self.path.parent.glob(f"{self.path.stem}.*.csv")]:
+        for path in (self.path, *map(self.beside, EXTRAS)):
             path.unlink(missing_ok=True)
         self.rows, self.extras = [], {}

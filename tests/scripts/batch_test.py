@@ -188,7 +188,7 @@ class Batch(Batches):
                         raise KeyboardInterrupt
                     os.rename(source, target)
 
-                with mock.patch("experiments.store.os.replace", replace):
+                with mock.patch("experiments.files.os.replace", replace):
                     with self.assertRaises(KeyboardInterrupt):
                         made.merge()
                 self.assertFalse(self.csv.exists())

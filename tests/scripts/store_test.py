@@ -56,7 +56,7 @@ class Rows(InADirectory):
     def test_a_crash_while_a_row_is_written_leaves_the_rows_before_it(self):
         rows = store.Store(self.path)
         rows.add(self.points[0], 1, outcome())
-        with mock.patch("experiments.store.os.replace", side_effect=KeyboardInterrupt):
+        with mock.patch("experiments.files.os.replace", side_effect=KeyboardInterrupt):
             with self.assertRaises(KeyboardInterrupt):
                 rows.add(self.points[1], 1, outcome())
         self.assertEqual(len(store.Store(self.path).rows), 1)
@@ -101,6 +101,92 @@ class Rows(InADirectory):
                     store.Store(self.path)
                 self.assertEqual(self.path.read_text(), content)
 
+    def rewritten(self, change):
+        """Returns why a Store refuses what `change` returns of the text of three rows."""
+        self.path.unlink(missing_ok=True)
+        rows = store.Store(self.path)
+        for point in self.points[:3]:
+            rows.add(point, 1, outcome())
+        content = change(self.path.read_text())
+        self.path.write_text(content, newline="")
+        with self.assertRaises(Refused) as refused:
+            store.Store(self.path)
+        self.assertEqual(self.path.read_text(), content)
+        return str(refused.exception)
+
+    def test_a_cell_that_is_no_measurement_is_refused(self):
+        for wrong in ("abc", "nan", "inf", "1e999", "\u0661\u0662", "1_0", " 1", "0x1", "1.0\0",
+                      '"1.0\n"', "\u00b2", "--1"):
+            with self.subTest(wrong=wrong):
+                self.assertIn("row 1 has ", self.rewritten(
+                    lambda text: text.replace(",1.0,", f",{wrong},", 1)))
+        for number in ("1", "-1.5", ".5", "1e+06", "2E-3", ""):
+            with self.subTest(number=number), self.assertRaisesRegex(AssertionError, "not raised"):
+                self.rewritten(lambda text: text.replace(",1.0,", f",{number},", 1))
+
+    def test_a_round_that_is_no_number_is_refused(self):
+        for wrong in ("x", "\u00b2", "\u0663", "", "-1", "1.5", "9" * 5000):
+            with self.subTest(wrong=wrong[:9]):
+                self.assertIn("damaged: its row 3", self.rewritten(
+                    lambda text: f"\n{wrong},".join(text.rsplit("\n1,", 1))))
+
+    def test_a_torn_end_is_no_row(self):
+        for cut in (1, 2, 5, 40, 60):
+            with self.subTest(cut=cut):
+                self.assertIn("damaged", self.rewritten(lambda text: text[:-cut]))
+
+    def test_rows_that_do_not_say_where_they_are_from_are_refused(self):
+        for column in ("revision", "machine", "binary"):
+            with self.subTest(column=column):
+                self.assertIn(f"without {column}", self.rewritten(
+                    lambda text: text.replace(f",{column}", ",x", 1)))
+
+    def test_rows_of_two_origins_and_columns_of_one_name_are_refused(self):
+        for old, new, said in ((",abc,", ",abd,", "revision abc and of abd"),
+                               (",def,", ",deg,", "binary def and of deg"),
+                               ("Linux 6", "Linux 7", "machine a CPU"),
+                               (",abc,", ",,", "without revision")):
+            with self.subTest(said=said):
+                self.assertIn(said, self.rewritten(lambda text: new.join(text.rsplit(old, 1))))
+        self.assertIn("two columns have the same name", self.rewritten(
+            lambda text: text.replace(",tps,", ",revision,", 1)))
+
+    def test_a_file_of_one_line_that_is_no_heading_is_refused(self):
+        self.path.parent.mkdir(exist_ok=True)
+        for content in ("hello\n", "hello", "\n", "a,b"):
+            with self.subTest(content=content):
+                self.path.write_text(content)
+                with self.assertRaisesRegex(Refused, "holds no rows of an experiment"):
+                    store.Store(self.path)
+
+    def test_the_name_of_a_file_beside_the_rows_is_no_name_for_rows(self):
+        for name in ("x.cdf.csv", "x.timeline.csv", "x.dependencies.csv", "x.png"):
+            with self.subTest(name=name), self.assertRaisesRegex(Refused, "is no name for rows"):
+                store.Store(self.path.with_name(name))
+        for name, beside in (("x.csv", "x.cdf.csv"), ("x.txt", "x.txt.cdf.csv")):
+            self.assertEqual(store.Store(self.path.with_name(name)).beside("cdf").name, beside)
+
+    def test_files_beside_the_rows_that_are_no_extra_rows_stay(self):
+        rows = store.Store(self.path.with_name("q*.csv"))
+        rows.add(self.points[0], 1, outcome())
+        others = [self.path.with_name(name) for name in ("q*.notes.csv", "quick.cdf.csv")]
+        for path in others:
+            path.write_text("precious")
+        store.Store(rows.path).remove()
+        self.assertEqual(sorted(self.path.parent.iterdir()), sorted(others))
+
+    def test_a_planted_file_of_extra_rows_or_unfinished_rows_leads_nowhere(self):
+        victim = self.directory / "victim"
+        victim.write_text("precious")
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        self.path.with_name("quick.csv.partial").symlink_to(victim)
+        rows.add(self.points[1], 1, outcome())
+        rows.beside("cdf").symlink_to(victim)
+        with self.assertRaisesRegex(Refused, "quick.cdf.csv is a link"):
+            rows.add(self.points[2], 1, Outcome(outcome().row, {"cdf": [{"fraction": "1"}]}))
+        self.assertEqual(victim.read_text(), "precious")
+
     def test_a_doubled_row_is_refused(self):
         rows = store.Store(self.path)
         rows.add(self.points[0], 1, outcome())
@@ -133,7 +219,7 @@ class Rows(InADirectory):
                 raise KeyboardInterrupt
             rename(source, target)
 
-        with mock.patch("experiments.store.os.replace", replace):
+        with mock.patch("experiments.files.os.replace", replace):
             with self.assertRaises(KeyboardInterrupt):
                 rows.add(self.points[0], 1, made)
         store.Store(self.path).add(self.points[0], 1, made)
