@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from experiments.errors import run_main
+from experiments.errors import number, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -119,7 +119,7 @@ def end(process):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--hours", type=float, default=8)
+    parser.add_argument("--hours", type=number, default=8)
     parser.add_argument("--only", choices=PARTS, help="one part")
     given = parser.parse_args()
     until = time.monotonic() + given.hours * 3600

@@ -17,19 +17,19 @@ import tempfile
 import threading
 import time
 
-from experiments.errors import run_main
+from experiments.errors import number, run_main, whole
 from experiments.runner import drop_from_page_cache, logjam_of
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rate", type=int, default=10000, help="transactions a second")
-    parser.add_argument("--warehouses", type=int, default=4)
+    parser.add_argument("--seconds", type=number, default=60)
+    parser.add_argument("--rounds", type=whole, default=3)
+    parser.add_argument("--rate", type=whole, default=10000, help="transactions a second")
+    parser.add_argument("--warehouses", type=whole, default=4)
     parser.add_argument("--log", default="poplar")
-    parser.add_argument("--checkpoint_s", type=float, default=30)
-    parser.add_argument("--checkpoint_mb_s", type=float, default=200)
+    parser.add_argument("--checkpoint_s", type=number, default=30)
+    parser.add_argument("--checkpoint_mb_s", type=number, default=200)
     parser.add_argument("--wal_dir", default=tempfile.gettempdir())
     parser.add_argument("--disk", help="write the use of the disk to this file")
     parser.add_argument("--flags", default="", help="more flags of the run")

@@ -24,6 +24,7 @@ import rounds  # noqa: E402
 
 from experiments import definition, doubts, groups, store  # noqa: E402
 from experiments.analysis import Measured  # noqa: E402
+from experiments.errors import number  # noqa: E402
 
 EXPERIMENTS = ("demo-commit", "demo-schemes")
 
@@ -109,7 +110,7 @@ def main():
     parser.add_argument("--logjam", default="build/logjam", help="the binary")
     parser.add_argument("--out", default="build/demo", help="where CSVs and figures go")
     parser.add_argument("--all", action="store_true", help="every scheme, as long as it takes")
-    parser.add_argument("--budget", type=float, default=60,
+    parser.add_argument("--budget", type=number, default=60,
                         help="seconds for each experiment, if its first round needs no more")
     options = parser.parse_args()
     out = pathlib.Path(options.out)

@@ -18,7 +18,7 @@ import time
 import pandas
 
 from experiments.definition import Point
-from experiments.errors import run_main
+from experiments.errors import number, run_main, whole
 from experiments.runner import Runner, drop_from_page_cache, logjam_of
 
 
@@ -68,9 +68,9 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logjam")
     parser.add_argument("--wal_dir", default="build/wal", help="a directory of the disk")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--transactions", type=int, default=2_000_000, help="in a recovered log")
+    parser.add_argument("--rounds", type=whole, default=5)
+    parser.add_argument("--seconds", type=number, default=2)
+    parser.add_argument("--transactions", type=whole, default=2_000_000, help="in a recovered log")
     args = parser.parse_args()
     os.makedirs(args.wal_dir, exist_ok=True)
     ways = {f"write {kib} KiB, depth {depth}": (written, kib, depth, args.seconds)

@@ -24,7 +24,7 @@ from experiments import (analysis, batch, definition, round_loop, runner,  # noq
                          sim_commands, store, submit, sweep, sweep_command)
 from experiments.alone import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
-from experiments.errors import STOPPED, Refused, run_main  # noqa: E402
+from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
 from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
 
 SWEEP = """A grid of runs: all combinations of the axes' values, in rounds. Any flag can be an axis:
@@ -238,7 +238,7 @@ def add_running(made):
     made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
     made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
                                         "build/wal, if the runs are here")
-    made.add_argument("--tries", type=int, default=4,
+    made.add_argument("--tries", type=whole, default=4,
                       help="how often a disturbed run is made, at most; 1: it counts")
     made.add_argument("--beside", metavar="BINARY",
                       help="another logjam, run in turn with the first")
@@ -248,8 +248,8 @@ def add_running(made):
 
 def add_seeds(made):
     """Adds the arguments of commands that simulate."""
-    made.add_argument("--seeds", type=int, help="rounds of a simulated run, each of a seed")
-    made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
+    made.add_argument("--seeds", type=whole, help="rounds of a simulated run, each of a seed")
+    made.add_argument("--jobs", type=whole, help="simulated runs at once; else one a core here")
 
 
 def add_other_commands(command):
@@ -260,7 +260,7 @@ def add_other_commands(command):
                       help="do not draw the PNGs again")
     made = command("serve", serve_command)
     made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
-    made.add_argument("--port", type=int, default=8036, help="on 127.0.0.1; 0: a free one")
+    made.add_argument("--port", type=whole, default=8036, help="on 127.0.0.1; 0: a free one")
     made.add_argument("--no-browser", dest="browser", action="store_false",
                       help="only serve: do not open the browser")
     made = command("compare", compare_command)
@@ -278,7 +278,7 @@ def add_other_commands(command):
     add_running(made)
     made = command("task", task_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
-    made.add_argument("index", metavar="INDEX", type=int, help="of the job")
+    made.add_argument("index", metavar="INDEX", type=whole, help="of the job")
     made = command("merge", merge_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
     made.add_argument("--forget", metavar="NODE,...", help="first remove these nodes' rows")
@@ -305,10 +305,10 @@ def arguments():
     made = command("run", run_command)
     add_ids(made)
     add_running(made)
-    made.add_argument("--rounds", type=int, help="instead of the file's")
+    made.add_argument("--rounds", type=whole, help="instead of the file's")
     add_seeds(made)
-    made.add_argument("--seconds", type=float, help="instead of the file's")
-    made.add_argument("--budget", type=float,
+    made.add_argument("--seconds", type=number, help="instead of the file's")
+    made.add_argument("--budget", type=number,
                       help="seconds for each result: no round begins that would not end in time")
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
@@ -318,7 +318,7 @@ def arguments():
     add_seeds(made)
     made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
     made.add_argument("--wal_dir", default=WAL_DIR)
-    made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
+    made.add_argument("--seconds", type=number, help="virtual, instead of the file's")
     made.add_argument("--constants", type=lambda words: words.split(","), default=[],
                       metavar="A,B", help="only these; else all that the machine uses")
     made.add_argument("--screen", action="store_true",

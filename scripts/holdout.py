@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tomllib
 
-from experiments.errors import program, run_main
+from experiments.errors import number, program, run_main, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
@@ -176,8 +176,8 @@ def main():
     parser.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
     parser.add_argument("--machine", help="only the points of this profile")
     parser.add_argument("--figure", help="only the points of this figure")
-    parser.add_argument("--seconds", type=float, default=0.001, help="virtual seconds of a run")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=number, default=0.001, help="virtual seconds of a run")
+    parser.add_argument("--seed", type=whole, default=1)
     parser.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
     parser.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
     parser.add_argument("--points", help="a CSV file for all points, published and simulated")

@@ -17,7 +17,7 @@ import tempfile
 
 from experiments import definition, runner, store, text_tables
 from experiments.analysis import Measured
-from experiments.errors import Refused
+from experiments.errors import Refused, number, whole
 from products import comparison
 from products.processes import UNPRIVILEGED, Failed, as_user
 
@@ -29,7 +29,7 @@ SOCKET_BYTES = 107 - len("/products-1234567-12345678/postgres/.s.PGSQL.5432")
 
 def clients_of(text):
     """Returns the numbers in a list like 1,2,16."""
-    clients = [int(word) for word in text.split(",")]
+    clients = [whole(word) for word in text.split(",")]
     if not all(1 <= n <= MOST_CLIENTS for n in clients) or len(set(clients)) < len(clients):
         raise ValueError
     return sorted(clients)
@@ -48,8 +48,8 @@ def arguments(words):
     parser.add_argument("products", nargs="*", metavar="PRODUCT",
                         help=f"of {', '.join(comparison.NAMES)} (default: all)")
     parser.add_argument("--clients", default="1,2,16,64", help="numbers of clients")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2, help="of each run")
+    parser.add_argument("--rounds", type=whole, default=3)
+    parser.add_argument("--seconds", type=number, default=2, help="of each run")
     parser.add_argument("--dir", default=str(ROOT / "build"),
                         help="a directory of the disk to measure")
     parser.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
@@ -63,7 +63,7 @@ def arguments(words):
         raise Refused(f"there is no product {unknown[0]}; there are {', '.join(comparison.NAMES)}")
     try:
         args.clients = clients_of(args.clients)
-    except ValueError:
+    except (argparse.ArgumentTypeError, ValueError):
         raise Refused(f"--clients={args.clients} is no list of different numbers from 1 to "
                       f"{MOST_CLIENTS}") from None
     if args.rounds < 1:

@@ -4,6 +4,7 @@ import argparse
 import errno
 import os
 import pathlib
+import re
 import sys
 
 BAD_INPUT, MACHINE_FAILED, STOPPED, NOBODY_READS = 2, 3, 130, 141
@@ -14,6 +15,20 @@ NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.
 
 class Refused(Exception):
     """The message is one sentence. A script prints it and exits with status 2."""
+
+
+def whole(text):
+    """For argparse: the number that a text of ASCII digits is; int() also takes other digits."""
+    if not re.fullmatch("-?[0-9]{1,9}", text):
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
+    return int(text)
+
+
+def number(text):
+    """For argparse: the number that a text of ASCII digits is."""
+    if not re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?|nan|inf", text):
+        raise argparse.ArgumentTypeError(f"invalid float value: {text!r}")
+    return float(text)
 
 
 def program(path):
@@ -35,6 +50,8 @@ def run_main(main, name="", stopped="stopped"):
     """Ends the process by the status of main(). What is refused, a file that cannot be used, Ctrl-C
     and a reader of the output that is gone are a status, and at most a sentence."""
     name = name or pathlib.Path(sys.argv[0]).name
+    if sys.stdout:  # a file's name may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(main())
     except Refused as error:

@@ -1,10 +1,12 @@
 """Each script says how it is used, and answers a mistake with words and not with a traceback."""
 
+import argparse
 import concurrent.futures
 import errno
 import os
 import subprocess
 import sys
+import unittest
 from unittest import mock
 
 from fixtures import LONGEST_SECONDS, ROOT, InADirectory
@@ -49,6 +51,23 @@ class Scripts(InADirectory):
                 self.assertNotIn("Traceback", done.stderr)
 
 
+class Numbers(unittest.TestCase):
+    def test_a_number_of_a_command_line_has_ascii_digits(self):
+        for text in ("\u0661\u0662", "\u00b2", "1_0", " 1", "1 ", "+1", "", "x", "9" * 5000, "1.5"):
+            with self.subTest(text=text[:9]), self.assertRaises(argparse.ArgumentTypeError):
+                errors.whole(text)
+        for text in ("\u0661", "1_0.5", " 1", "", "x", "0x1p3", "1e999", "infinity"):
+            with self.subTest(text=text), self.assertRaises(argparse.ArgumentTypeError):
+                errors.number(text)
+        self.assertEqual([errors.whole(text) for text in ("0", "-1", "12")], [0, -1, 12])
+        self.assertEqual([errors.number(text) for text in ("1", ".5", "-2e-3")], [1, 0.5, -0.002])
+
+    def test_no_script_reads_its_numbers_otherwise(self):
+        for path in (ROOT / "scripts").rglob("*.py"):
+            self.assertNotRegex(path.read_text(encoding="utf-8"),
+                                r"add_argument\([^)]*type=(int|float)\b", path)
+
+
 class Endings(InADirectory):
     def ending(self, error):
         """Returns the status and the words of a script whose main() raises this error."""
@@ -67,6 +86,14 @@ class Endings(InADirectory):
                 (KeyboardInterrupt(), (130, "stopped"))):
             with self.subTest(error=error):
                 self.assertEqual(self.ending(error), ending)
+
+    def test_a_name_that_is_no_text_is_said_all_the_same(self):
+        code = ("import sys; sys.path.insert(0, 'scripts')\n"
+                "from experiments.errors import run_main\n"
+                "run_main(lambda: print('\\udcff.csv'))")
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "\\udcff.csv\n", ""))
 
     def test_a_reader_that_is_gone_is_no_traceback(self):
         code = ("import sys; sys.path.insert(0, 'scripts')\n"
