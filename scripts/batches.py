@@ -27,6 +27,7 @@ import pathlib
 import re
 import sys
 
+from experiments import files
 from experiments.errors import end_with_usage
 
 MOST_LINES = 4000  # of a unit: two cores end at the same time, and g++ stays below 1 GB
@@ -135,7 +136,7 @@ def main():
         changed = []
         known = {"hashes": hashes,
                  "units": [[one.path for one in unit] for unit in packed(list(sources.values()))]}
-        state.write_text(json.dumps(known), encoding="utf-8")
+        files.write(state, json.dumps(known))
     for number, unit in enumerate(known["units"]):
         joined = [path for path in unit if path in sources and path not in changed]
         if len(joined) == 1:
@@ -145,7 +146,7 @@ def main():
         path = directory / f"{number}.cc"
         text = "".join(sources[one].text() for one in joined)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+            files.write(path, text)
         print(path)
     print(*changed, sep="\n")
 

@@ -34,6 +34,7 @@ import struct
 import subprocess
 import sys
 
+from experiments import files
 from experiments.errors import Refused, end_with_usage
 
 MAGIC = b"LJBLOCK1"
@@ -270,6 +271,7 @@ def text_and_build_id(binary):
 
 
 def write_table(path, out):
+    files.is_there(out)
     with open(path, "rb") as file:
         binary = file.read()
     begin, length, build_id = text_and_build_id(binary)
@@ -280,8 +282,7 @@ def write_table(path, out):
         raise Refused("objdump cannot read it")
     if not any(made):
         raise Refused("no function of it is instrumented")
-    with open(out, "wb") as file:
-        file.write(MAGIC + struct.pack("<4Q", begin, length, len(binary), build_id) + made)
+    files.write(out, MAGIC + struct.pack("<4Q", begin, length, len(binary), build_id) + made)
 
 
 def main():

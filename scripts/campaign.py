@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from experiments import files
 from experiments.errors import number, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,9 +58,8 @@ class Campaign:
     def __init__(self, path):
         self.path = path
         self.done = []
-        if path.exists():
-            with open(path, encoding="utf-8", newline="") as file:
-                self.done = list(csv.DictReader(file))
+        if files.is_there(path):
+            self.done = list(csv.DictReader(files.read_text(path).splitlines()))
 
     def next_turn(self, parts):
         """Returns the part with the fewest turns, the first of these, and its seed."""
@@ -73,7 +73,8 @@ class Campaign:
         log = BUILD / "campaign" / f"{part}-{seed}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         begin = time.monotonic()
-        with open(log, "wb") as out:
+        files.write(log, "")
+        with files.appending(log) as out:
             process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=out,
                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                        env={**os.environ, "LOGJAM_TEST_SEED": str(seed)},
@@ -103,7 +104,7 @@ class Campaign:
 
     def add(self, line):
         is_new = not self.path.exists()
-        with open(self.path, "a", encoding="utf-8", newline="") as file:
+        with files.appending(self.path) as file:
             writer = csv.DictWriter(file, FIELDS)
             if is_new:
                 writer.writeheader()

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+from experiments import files
 from experiments.errors import number, run_main, whole
 from experiments.runner import drop_from_page_cache, logjam_of
 
@@ -98,6 +99,8 @@ def one_round(given, folder, checkpoints):
 
 def main():
     given = arguments()
+    if given.disk:
+        files.is_there(given.disk)  # refuses a link and the like before anything runs
     found = {True: [], False: []}
     samples = []
     with tempfile.TemporaryDirectory(dir=given.wal_dir) as folder:
@@ -118,11 +121,10 @@ def main():
         print(f"{'with' if checkpoints else 'without':12} " +
               " ".join(f"{value:10.2f}" for value in middle))
     if given.disk:
-        with open(given.disk, "w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["round", "checkpoints", "seconds", "disk_mb"])
-            rows.writerows((number, int(with_them), f"{seconds:.1f}", f"{mb:.0f}")
-                           for number, with_them, seconds, mb in samples)
+        lines = [("round", "checkpoints", "seconds", "disk_mb"),
+                 *((number, int(with_them), f"{seconds:.1f}", f"{mb:.0f}")
+                   for number, with_them, seconds, mb in samples)]
+        files.write(given.disk, "".join(f"{','.join(map(str, line))}\n" for line in lines))
 
 
 if __name__ == "__main__":

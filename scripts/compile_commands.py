@@ -9,7 +9,8 @@ import os
 import pathlib
 import sys
 
-from experiments.errors import end_with_usage
+from experiments import files
+from experiments.errors import end_with_usage, run_main
 
 FOLDERS = ["cc", "cli", "engine", "logging", "platform", "proof", "sim", "tests", "workloads"]
 
@@ -23,8 +24,8 @@ def main():
                for source in sorted(pathlib.Path(folder).rglob("*.cc"))]
     commands = [{"directory": os.getcwd(), "file": source,
                  "arguments": [compiler, *flags, "-c", source]} for source in sources]
-    pathlib.Path(path).write_text(json.dumps(commands, indent=1), encoding="utf-8")
+    files.write(path, json.dumps(commands, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

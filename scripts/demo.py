@@ -22,9 +22,9 @@ sys.path.append(str(SCRIPTS.parent / "proof"))
 
 import rounds  # noqa: E402
 
-from experiments import definition, doubts, groups, store  # noqa: E402
+from experiments import definition, doubts, files, groups, store  # noqa: E402
 from experiments.analysis import Measured  # noqa: E402
-from experiments.errors import number  # noqa: E402
+from experiments.errors import Refused, number  # noqa: E402
 
 EXPERIMENTS = ("demo-commit", "demo-schemes")
 
@@ -44,6 +44,7 @@ def figures(options, command, *words):
 def measure(options):
     """Runs both experiments, each in as many rounds as its part of the time allows."""
     for name in EXPERIMENTS:  # a picture of earlier rows would stand beside these
+        files.refuse_link(pathlib.Path(options.out, name))
         for path in pathlib.Path(options.out, name).glob("*.png"):
             path.unlink()
     figures(options, "run", "--fresh", "--tries=1", f"--logjam={options.logjam}",
@@ -121,7 +122,7 @@ def main():
         measure(options)
         kill_and_recover(options, scratch)
         conclude(options)
-    except Failed as failed:
+    except (Failed, Refused) as failed:
         sys.exit(f"demo: {failed}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

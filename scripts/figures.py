@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
 
-from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
+from experiments import (analysis, batch, definition, files, round_loop, runner,  # noqa: E402
                          sim_commands, store, submit, sweep, sweep_command)
 from experiments.alone import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
@@ -179,7 +179,7 @@ def report_command(args):
     for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
                        (folder / "report" / "index.html", page.page(entries, total))):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        files.write(path, text)
         say(f"written: {path}")
     say(report.summary_lines(total)[0])
     return 0

@@ -21,7 +21,9 @@ import subprocess
 import sys
 import tomllib
 
+from experiments import files
 from experiments.errors import number, program, run_main, whole
+from experiments.store import write_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
@@ -182,12 +184,15 @@ def main():
     parser.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
     parser.add_argument("--points", help="a CSV file for all points, published and simulated")
     arguments = parser.parse_args()
+    if arguments.points:
+        files.is_there(arguments.points)  # refuses a link and the like before anything runs
     curves_of = ROOT / "config/holdout" / arguments.curves
-    settings = tomllib.loads(curves_of.with_suffix(".toml").read_text())["machines"]
-    with open(curves_of.with_suffix(".csv"), newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file)
-                if arguments.machine in (None, row["machine"])
-                and arguments.figure in (None, row["figure"])]
+    settings, lines = (files.read_text(curves_of.with_suffix(end), links=True)
+                       for end in (".toml", ".csv"))
+    settings = tomllib.loads(settings)["machines"]
+    rows = [row for row in csv.DictReader(lines.splitlines())
+            if arguments.machine in (None, row["machine"])
+            and arguments.figure in (None, row["figure"])]
     if not rows:
         raise SystemExit("holdout.py: there are no such points")
 
@@ -205,10 +210,8 @@ def main():
         simulations[machine] = simulation_with(change)
     points = [(row, simulations[row["machine"]].value(row)) for row in rows]
     if arguments.points:
-        with open(arguments.points, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, [*rows[0], "simulated"], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({**row, "simulated": f"{simulated:.3f}"} for row, simulated in points)
+        write_rows(pathlib.Path(arguments.points),
+                   [{**row, "simulated": f"{simulated:.3f}"} for row, simulated in points])
     print("\n".join(table(curves(points))))
     return 0
 

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-from experiments import definition, runner, store, text_tables
+from experiments import definition, files, runner, store, text_tables
+from experiments.alone import alone
 from experiments.analysis import Measured
 from experiments.errors import Refused, number, whole
 from products import comparison
@@ -106,16 +107,22 @@ def stop(number, _):
 
 
 def run(args):
-    """Measures, and prints the table. Returns the exit status."""
+    """Measures, alone at the file of rows. Returns the exit status."""
     experiment = definition.find("products")
     logjam = runner.logjam_of(args.logjam)
     path = pathlib.Path(args.csv)
-    store.Store(path)  # refuses a file that holds something else
+    with alone(path, "another --csv"):
+        store.Store(path)  # refuses a file that holds something else
+        files.is_there(path.with_suffix(".png"))
+        return compare(args, experiment, logjam, path)
+
+
+def compare(args, experiment, logjam, path):
+    """Measures into `path`, and prints the table. Returns the exit status."""
     made = own_directory(args.dir)
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, stop)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with comparison.Comparison(made, args.products, args.clients, logjam, experiment) as sides:
             sides.start()
             sides.measure(args.rounds, args.seconds, path)

@@ -9,6 +9,7 @@ import hashlib
 import pathlib
 import tomllib
 
+from experiments import files
 from experiments.definition import CONFIG
 from experiments.errors import Refused
 
@@ -67,7 +68,7 @@ def find(machine, config=CONFIG):
     folder = config / "machines"
     path = pathlib.Path(machine) if machine.endswith(".toml") else folder / f"{machine}.toml"
     try:
-        content = path.read_bytes()
+        content = files.read_bytes(path, links=True)
     except OSError as error:
         there = ", ".join(sorted(each.stem for each in folder.glob("*.toml"))) or "none"
         raise Refused(f"there is no machine {machine}: config/machines/ has {there}; a file is "

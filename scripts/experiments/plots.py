@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, doubts, labels, plot_kinds, verdicts
+from experiments import curves, dependencies, doubts, files, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
@@ -44,8 +44,10 @@ def draw(experiment, measured, path, extras, cores=None):
     # A palette makes the file three times smaller. This method keeps rare colours as they are, so a
     # scheme has the same in every figure.
     colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
+    written = io.BytesIO()
     image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        path, optimize=True)
+        written, "PNG", optimize=True)
+    files.write(path, written.getvalue())
 
 
 class Figure:
