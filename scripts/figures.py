@@ -99,6 +99,7 @@ def run_command(args):
             pairs = []
             for one, results in made:
                 path = pathlib.Path(results) / experiment.id.lower() / f"{args.size}.csv"
+                files.refuse_link(path.parent)
                 held.enter_context(alone(path, "other --results"))
                 rows = store.Store(path)
                 if args.fresh:
@@ -176,6 +177,7 @@ def report_command(args):
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
     total = report_data.summary(entries)
+    files.refuse_link(folder / "report")
     for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
                        (folder / "report" / "index.html", page.page(entries, total))):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from experiments import analysis, definition, machine_profile, store
+from experiments import analysis, definition, files, machine_profile, store
 from experiments.errors import Refused
 from experiments.text_tables import say
 
@@ -31,7 +31,9 @@ def profile_of(args, experiment):
 
 
 def native_csv_of(args, experiment):
-    return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
+    folder = pathlib.Path(args.results) / experiment.id.lower()
+    files.refuse_link(folder)
+    return folder / f"{args.size}.csv"
 
 
 def csv_of(args, experiment):

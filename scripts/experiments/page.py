@@ -5,9 +5,12 @@ programs, scripts/experiments/page/*.js, draw them. Nothing is loaded, so it wor
 without a network.
 """
 
+import base64
+import hashlib
 import html
 import json
 import pathlib
+import re
 
 from experiments import check_values, curves, dependencies, report, text_tables
 from experiments.style import SCHEMES, component_colours, component_names
@@ -124,18 +127,43 @@ def entry_of(entry):
                        for made in entry.tables]}
 
 
+def _own(name):
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def programs():
+    """Returns the texts of the page's scripts."""
+    return ["\n" + _own(name) for name in PROGRAMS]
+
+
+def style():
+    """Returns the text of the page's style sheet."""
+    return "\n" + _own("page.css")
+
+
+def policy():
+    """Returns the Content-Security-Policy: these scripts and this style alone, and nothing from
+    elsewhere."""
+    def hashes(texts):
+        digests = (hashlib.sha256(of.encode()).digest() for of in texts)
+        return " ".join(f"'sha256-{base64.b64encode(of).decode()}'" for of in digests)
+    return (f"default-src 'none'; script-src {hashes(programs())}; style-src {hashes([style()])}; "
+            "img-src data:; base-uri 'none'; form-action 'none'")
+
+
+def embedded(data):
+    """Returns JSON in which no character means anything to HTML, or ends a line of a script."""
+    return re.sub("[<>&\u2028\u2029]", lambda one: f"\\u{ord(one[0]):04x}",
+                  json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
 def page(entries, total):
     """Returns the text of index.html."""
     data = {"counts": total, "schemes": SCHEMES,
             "entries": [entry_of(entry) for entry in entries]}
-    # "</script>" inside of a string would end the script.
-    embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    programs = "\n".join(f"<script>\n{(HERE / name).read_text(encoding='utf-8')}</script>"
-                         for name in PROGRAMS)
-    text = (HERE / "index.html").read_text(encoding="utf-8")
-    for place, value in (("style", (HERE / "page.css").read_text(encoding="utf-8")),
-                         ("summary", "".join(f"<p>{html.escape(line)}</p>"
-                                             for line in report.summary_lines(total))),
-                         ("data", embedded), ("programs", programs)):
-        text = text.replace("{{" + place + "}}", value)
-    return text
+    values = {"policy": policy(), "style": style(), "data": embedded(data),
+              "summary": "".join(f"<p>{html.escape(line)}</p>"
+                                 for line in report.summary_lines(total)),
+              "programs": "\n".join(f"<script>{one}</script>" for one in programs())}
+    # All places in one pass: a place's name in the data is a text like any other.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], _own("index.html"))

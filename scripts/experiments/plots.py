@@ -31,7 +31,7 @@ SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": F
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
             "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
             "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
-            "axes.axisbelow": True}
+            "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is one
 
 
 def draw(experiment, measured, path, extras, cores=None):

@@ -6,8 +6,10 @@ own.
 """
 
 import pathlib
+import re
 
-from experiments import check_values, verdicts
+from experiments import check_values, files, verdicts
+from experiments.store import number_of
 from experiments.style import short, short_machine
 from experiments.text_tables import EMPTY, changed, heads_and_lines, notes, thrown_away
 
@@ -22,6 +24,11 @@ def cell(value):
         return EMPTY
     said = value if isinstance(value, str) else short(value, 4)
     return said.replace("|", "\\|").replace("\n", " ")
+
+
+def plain(said):
+    """Returns a text of a row so that Markdown shows it as it is: no HTML, no link, no code."""
+    return re.sub(r"([\\`<>\[\]&!])", r"\\\1", said) if isinstance(said, str) else said
 
 
 def table(columns, lines):
@@ -124,7 +131,7 @@ def overview(entries, folder):
         one, run = entry.experiment, entry.shown
         ours, simulated, published = numbers_in_a_line(entry)
         linked = (f"[figure]({_relative(run.figure, folder)})"
-                  if run and run.figure.exists() else "")
+                  if run and files.is_there(run.figure) else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
                       one.number.get("what", one.title), ours, simulated, published,
                       "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
@@ -139,15 +146,20 @@ def _relative(path, folder):
 STARVED = 10  # as `logjam micro` says it
 
 
+def _code(said):
+    return "`" + said.replace("`", "") + "`"
+
+
 def about_the_logs(rows):
     """Returns sentences on how the logs of these rows differ from their papers, and on rows in which
     a thread starved: it made less than a tenth of the inserts that another one made."""
     differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
-    said = [f"`{log}` differs from its paper: {why}." for log, why in sorted(differing.items())]
-    starved = [row for row in rows if float(row.get("most_inserts") or 0) >
-               STARVED * float(row.get("least_inserts") or 0)]
+    said = [f"{_code(log)} differs from its paper: {plain(why)}."
+            for log, why in sorted(differing.items())]
+    starved = [row for row in rows if (number_of(row.get("most_inserts")) or 0) >
+               STARVED * (number_of(row.get("least_inserts")) or 0)]
     if starved:
-        logs = ", ".join(f"`{log}`" for log in sorted({row["log"] for row in starved}))
+        logs = ", ".join(_code(log) for log in sorted({row["log"] for row in starved}))
         said.append(f"In {len(starved)} of {len(rows)} rows a thread starved, of {logs}: the rate is "
                     "that of the others.")
     return said
@@ -172,21 +184,22 @@ def run_lines(entry, run, folder):
     """Returns the lines about one Run of an experiment."""
     one = entry.experiment
     words, note = run.words
-    said = [f"**{words}**{f' ({note})' if note else ''} on {run.machine or 'an unknown machine'}, "
-            f"revision {run.revision}, size {run.name}, {run.measured.rounds} rounds"
+    said = [f"**{words}**{f' ({note})' if note else ''} on "
+            f"{plain(run.machine) or 'an unknown machine'}, revision {plain(run.revision)}, "
+            f"size {run.name}, {run.measured.rounds} rounds"
             + (f"; {run.measured.thrown_away} runs thrown away" if run.measured.thrown_away else "")
             + ".", ""]
     ours, published = numbers_of(run, one)
     if ours:
         said += [f"{run.measured.wanted['what']}: **{ours}**"
                  + (f", published {published}." if published else "."), ""]
-    if run.figure.exists():
+    if files.is_there(run.figure):
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
     if run.outdated:
         said.append(f"- **Outdated**: {run.outdated} of {len(run.measured.rows)} rows were made with "
                     "other settings than the file has now.")
     if run.stale:
-        said.append(f"- **Stale**: {run.stale}.")
+        said.append(f"- **Stale**: {plain(run.stale)}.")
     said += [f"- {line}" for line in about_the_logs(run.measured.rows)]
     for check, verdict in run.checks:
         said.append(f"- {check_line(run, check, verdict)}")
@@ -194,8 +207,9 @@ def run_lines(entry, run, folder):
     if one.checks:
         said.append("")
     if one.table_columns and len(frame):
-        said.append(table(*heads_and_lines(frame)))
-    said += [f"{line}.\n" for line in notes(run.measured)]
+        columns, lines = heads_and_lines(frame)
+        said.append(table(columns, [list(map(plain, line)) for line in lines]))
+    said += [f"{plain(line)}.\n" for line in notes(run.measured)]
     said += ["Again: `" + command_of(entry, run) + "`", ""]
     return said
 
@@ -244,7 +258,7 @@ def markdown(entries, total, folder):
     """Returns the text of REPORT.md, which lies in `folder`, beside the results."""
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
-    said = [HEAD, "# The published results, made again", "", *summary_lines(total), "",
+    said = [HEAD, "# The published results, made again", "", *map(plain, summary_lines(total)), "",
             "The same with plots to look into: `scripts/figures.py serve`.", ""]
     failing = [entry for entry in published if _said_at_the_top(entry)]
     if failing:

@@ -10,14 +10,26 @@ import dataclasses
 import datetime
 import functools
 import pathlib
+import re
 import statistics
 
-from experiments import definition, doubts, sensitivity, staleness, validation, verdicts
+from experiments import definition, doubts, files, sensitivity, staleness, validation, verdicts
 from experiments.analysis import Measured
+from experiments.errors import Refused
 from experiments.store import Store, key_of
 
 THIS = "this"  # the profile of the machine at hand
+NAME = re.compile(r"[A-Za-z0-9_+-]+")  # of a file of rows; it stands in commands and in links
 LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
+
+
+def _moment(cell):
+    """Returns the moment, with its time zone, that a cell holds, or None."""
+    try:
+        moment = datetime.datetime.fromisoformat(cell or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
 
 
 @dataclasses.dataclass
@@ -91,8 +103,8 @@ class Run:
 
     def began(self):
         """Returns when the rows' runs began: datetimes, sorted."""
-        return sorted(datetime.datetime.fromisoformat(row["began"])
-                      for row in self.measured.rows if row.get("began"))
+        moments = (_moment(row.get("began")) for row in self.measured.rows)
+        return sorted(moment for moment in moments if moment)
 
     def seconds(self):
         """Returns how long the runs took, without pauses."""
@@ -238,10 +250,13 @@ class Entry:
 def runs_of(experiment, results):
     """Returns the experiment's Runs. A full size hides the quick one of the same machine."""
     folder = pathlib.Path(results) / experiment.id.lower()
+    files.refuse_link(folder)
     found = []
     for path in sorted(folder.glob("*.csv")):
         if "." in path.stem or path.stem.split("-")[0] not in definition.SIZES:
             continue  # rows of extras, or another tool's
+        if not NAME.fullmatch(path.stem):
+            raise Refused(f"{str(path)!r} has a name that no machine gives its rows")
         store = Store(path)
         if store.rows:
             found.append(Run(path.stem, path, Measured(experiment, store.rows), store.extras))
@@ -262,6 +277,7 @@ def tables_of(experiment, runs, results):
                                validation.columns(cells), validation.lines(cells)))
     begin = "sensitivity-"
     for folder in sorted(pathlib.Path(results, experiment.id.lower()).glob(begin + "*")):
+        files.refuse_link(folder)
         lines = sensitivity.lines(sensitivity.survivals(experiment, folder))
         if lines:
             found.append(Table(f"Each constant of {folder.name[len(begin):]} halved and doubled",

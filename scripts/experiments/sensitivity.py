@@ -15,7 +15,7 @@ stopped run continues.
 import dataclasses
 import pathlib
 
-from experiments import points_of_checks, round_loop, sim_runner, store
+from experiments import files, points_of_checks, round_loop, sim_runner, store
 from experiments.analysis import Measured
 from experiments.verdicts import HOLDS, OPEN
 from experiments.errors import Refused
@@ -72,7 +72,10 @@ def _changed(constant, value):
 
 
 def folder_of(results, experiment, profile_name):
-    return pathlib.Path(results) / experiment.id.lower() / f"sensitivity-{profile_name}"
+    folder = pathlib.Path(results) / experiment.id.lower() / f"sensitivity-{profile_name}"
+    files.refuse_link(folder.parent)
+    files.refuse_link(folder)
+    return folder
 
 
 def _jobs(points, seeds, variant, rows):

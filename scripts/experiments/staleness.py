@@ -7,6 +7,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
+REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 PRESETS = re.compile(r"\{config\}/(\S+)")  # in the flags that rows were given
 
 
@@ -14,6 +15,8 @@ PRESETS = re.compile(r"\{config\}/(\S+)")  # in the flags that rows were given
 def commits_since(revision, paths):
     """Returns how many commits after `revision` changed `paths` (a tuple), or None if this repository
     does not know it."""
+    if not REVISION.fullmatch(revision):
+        return None  # it could be an option of git
     try:
         done = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", f"{revision}..HEAD", "--",
                                *paths], capture_output=True, text=True, check=True)

@@ -3,17 +3,23 @@
 Chromium runs without a window. Where it is not installed these tests skip.
 """
 
+import base64
+import hashlib
+import json
 import re
 import shutil
 import subprocess
 import threading
 import unittest
+from unittest import mock
 
 import synthetic
 from PIL import Image
 from fixtures import LONGEST_SECONDS, InADirectory
 
-from experiments import page, report_data, serve, store
+from experiments import page, plots, report, report_data, serve, store
+from experiments.analysis import Measured
+from experiments.errors import Refused
 
 CHROMIUM = shutil.which("chromium")
 EXPERIMENTS = {"LINES": False, "STACKED": False, "CDF": False, "DEPENDENCIES": False,
@@ -39,6 +45,29 @@ def write_page(folder):
                      synthetic.rows(lines, machine="simulated Xeon, 64 cores"))
     experiments["P6"] = synthetic.experiment(synthetic.LINES.replace('"P5"', '"P6"'))
     entries = report_data.collect(folder, experiments)
+    return page.page(entries, report_data.summary(entries))
+
+
+# A row's text must stay one: HTML, a place in the page, ends of a script and of a line.
+HOSTILE = ("{{programs}}{{data}}<img src=x onerror=nowhere()></script><script>alert(1)</script>"
+           "<!--<script>\"'><b>bold</b>&lt;\u2028\u2029`[a](javascript:x)")
+
+
+def hostile_rows(one):
+    """Returns rows of the experiment that have that text wherever one can be."""
+    return [{**row, "machine": HOSTILE, "revision": HOSTILE, "axis_workload": HOSTILE,
+             "workload": HOSTILE, "unsteady": HOSTILE, "unsafe": HOSTILE, "given": HOSTILE,
+             "log": HOSTILE, "log_differs": HOSTILE, "began": HOSTILE, "scheme_counters": HOSTILE,
+             "most_inserts": HOSTILE, "least_inserts": HOSTILE} for row in synthetic.rows(one)
+            if row["axis_workload"] == "ycsb"]
+
+
+def page_of_hostile_rows(folder):
+    """Returns the page of rows whose texts are HTML, scripts, and names of places in the page."""
+    one = synthetic.experiment(synthetic.LINES)
+    (folder / "p5").mkdir()
+    store.write_rows(folder / "p5" / "quick.csv", hostile_rows(one))
+    entries = report_data.collect(folder, {one.id: one})
     return page.page(entries, report_data.summary(entries))
 
 
@@ -120,10 +149,30 @@ class Page(InADirectory):
             self.assertLess(paper, 0.97 * width * height)
 
     def test_an_error_in_the_page_is_seen(self):
-        self.path.write_text(self.text.replace("\nbegin();", "\nbegin();\nnowhere();"),
-                             encoding="utf-8")
+        own, again = page._own, self.directory / "again"
+        again.mkdir()
+        with mock.patch("experiments.page._own", lambda name: own(name).replace(
+                "\nbegin();", "\nbegin();\nnowhere();")):
+            self.path.write_text(write_page(again), encoding="utf-8")
         with self.assertRaisesRegex(AssertionError, "nowhere is not defined"):
             self.document()
+
+    def test_a_script_that_is_not_the_page_s_own_does_not_run(self):
+        runs = "document.documentElement.dataset.error = 1"
+        for planted in (f"<script>{runs}</script>", f'<img src="data:," onerror="{runs}">'):
+            with self.subTest(planted=planted):
+                self.path.write_text(self.text.replace("<main>", f"<main>{planted}"),
+                                     encoding="utf-8")
+                self.assertEqual(len(self.ids(self.document())), 7)
+
+    def test_texts_of_rows_are_texts_in_the_page(self):
+        again = self.directory / "again"
+        again.mkdir()
+        self.path.write_text(page_of_hostile_rows(again), encoding="utf-8")
+        found = self.document("#%")
+        self.assertEqual(self.ids(found), ["P5"])
+        self.assertNotRegex(found, "<img|<b>bold|<script>alert|onerror=['\"]")
+        self.assertIn("&lt;img src=x onerror=nowhere()&gt;", found)
 
     def test_the_server_gives_the_same_page_on_this_machine_only(self):
         with serve.server(self.text, 0) as one:
@@ -135,6 +184,80 @@ class Page(InADirectory):
 
 
 class PlainFile(InADirectory):
+    def test_hostile_texts_are_in_the_page_once_and_as_data(self):
+        text = page_of_hostile_rows(self.directory)
+        data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.S)[1]
+        self.assertNotRegex(data, "[<>&\u2028\u2029]")
+        run, = json.loads(data)["entries"][0]["runs"]
+        self.assertEqual(run["of"], HOSTILE)
+        for panel in {mark["panel"] for mark in run["marks"]}:
+            self.assertEqual(panel, HOSTILE)
+        outside = text.replace(data, "")
+        self.assertNotIn("<img", outside)
+        self.assertEqual(outside.count("function drawLines("), 1)
+        self.assertIn("&lt;img src=x", outside)  # in the summary
+
+    def test_hostile_texts_are_texts_in_the_report_and_in_figures(self):
+        page_of_hostile_rows(self.directory)
+        one = synthetic.experiment(synthetic.LINES)
+        entries = report_data.collect(self.directory, {one.id: one})
+        text = report.markdown(entries, report_data.summary(entries), self.directory)
+        text = re.sub(r"(?<!\\)`[^`\n]*`", "", text)  # code is shown as it is
+        self.assertNotRegex(text, r"(?<!\\)<(img|script|/script|b>|!--<)|(?<!\\)\]\(javascript")
+        run, = entries[0].runs
+        rows = [{**row, "axis_log": "$\\frac{$" + row["axis_log"]} for row in run.measured.rows]
+        plots.draw(one, Measured(one, rows), run.figure, {})
+        victim = self.directory / "victim"
+        run.figure.replace(victim)
+        run.figure.symlink_to(victim)
+        for use in (lambda: plots.draw(one, run.measured, run.figure, {}),
+                    lambda: report.markdown(entries, report_data.summary(entries), self.directory)):
+            with self.assertRaisesRegex(Refused, "quick.png is a link"):
+                use()
+
+    def test_the_policy_allows_the_page_s_own_scripts_and_style_alone(self):
+        text = write_page(self.directory)
+        said = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)[1]
+        allowed = dict(part.strip().split(" ", 1) for part in said.split(";"))
+        self.assertEqual(allowed["default-src"], "'none'")
+        self.assertEqual(allowed["base-uri"] + allowed["form-action"], "'none''none'")
+        for kind, pattern in (("script-src", "<script>(.*?)</script>"),
+                              ("style-src", "<style>(.*?)</style>")):
+            hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(of.encode()).digest()).decode()}'"
+                      for of in re.findall(pattern, text, re.S)]
+            self.assertEqual(allowed[kind].split(), hashes)
+        self.assertLess(text.index("Content-Security-Policy"), text.index("<style"))
+        self.assertNotRegex(re.sub(r"<script.*?</script>", "", text, flags=re.S),
+                            r"""<[^>]*\s(on\w+|style)=|javascript:""")
+
+    def test_a_file_of_rows_that_no_machine_names_so_is_refused(self):
+        one = synthetic.experiment(synthetic.LINES)
+        (self.directory / "p5").mkdir()
+        for name in ("quick-$(x).csv", "quick-<b>.csv", "quick-a b.csv", "quick-\udcff.csv"):
+            path = self.directory / "p5" / name
+            path.write_bytes(b"")
+            with self.subTest(name=name), self.assertRaisesRegex(Refused, "that no machine gives"):
+                report_data.collect(self.directory, {one.id: one})
+            path.unlink()
+
+    def test_links_in_the_results_are_not_followed(self):
+        one = synthetic.experiment(synthetic.LINES)
+        other = self.directory / "other"
+        other.mkdir()
+        store.write_rows(other / "quick.csv", synthetic.rows(one))
+        (self.directory / "results" / "p5").mkdir(parents=True)
+        for link, target in (("results/p5/quick.csv", other / "quick.csv"),
+                             ("results/p5/quick.csv", self.directory / "nowhere"),
+                             ("results/p5/sensitivity-x", other), ("linked/p5", other)):
+            path = self.directory / link
+            path.parent.mkdir(exist_ok=True)
+            path.symlink_to(target)
+            with self.subTest(link=link), self.assertRaisesRegex(Refused, "is a link"):
+                report_data.collect(self.directory / link.split("/")[0], {one.id: one})
+            path.unlink()
+        (self.directory / "link").symlink_to(self.directory / "results")  # the reader's own is
+        self.assertEqual(len(report_data.collect(self.directory / "link", {one.id: one})), 1)
+
     def test_the_page_asks_for_nothing_from_elsewhere(self):
         text = write_page(self.directory)
         self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])

@@ -356,8 +356,17 @@ function options(name, values) {
     ...sorted.map((value) => element("option", { value }, value)));
 }
 
+// The text after the #, or an empty one if it is no text.
+function hashText() {
+  try {
+    return decodeURIComponent(window.location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
 function readAddress() {
-  const said = decodeURIComponent(window.location.hash.slice(1));
+  const said = hashText();
   if (said && !said.includes("=")) return false; // a section's
   const given = new URLSearchParams(window.location.hash.slice(1));
   for (const name of Object.keys(filters)) filters[name] = given.get(name) || "";
@@ -398,7 +407,7 @@ function begin() {
   window.addEventListener("hashchange", () => readAddress() && render());
   const section = !readAddress();
   render();
-  if (section) byId(decodeURIComponent(window.location.hash.slice(1)))?.scrollIntoView();
+  if (section) byId(hashText())?.scrollIntoView();
   let width = document.documentElement.clientWidth;
   window.addEventListener("resize", () => {
     if (width === document.documentElement.clientWidth) return;

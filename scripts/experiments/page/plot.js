@@ -177,7 +177,7 @@ function hatch(root, colour) {
 
 // In a figure of one series: where x are the schemes, each has its own colour.
 function styleOfBar(style, name, alone) {
-  const scheme = alone ? data.schemes[name] : null;
+  const scheme = alone && Object.hasOwn(data.schemes, name) ? data.schemes[name] : null;
   return scheme ? { ...style, colour: scheme[0], marker: scheme[1] } : style;
 }
 
