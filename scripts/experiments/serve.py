@@ -1,27 +1,69 @@
 """Serves the page on this machine, for readers whose browser refuses to open files. It writes
-nothing."""
+nothing, and knows no file: there is nothing to list, and no link to follow.
 
+Any page that a browser shows may ask a server on 127.0.0.1, by a name of its own that leads there.
+So a request that names another host gets no answer.
+"""
+
+import contextlib
 import functools
 import http.server
+import re
+import socket
+import sys
+import threading
 import webbrowser
 
 from experiments.errors import Refused
+from experiments.page import policy
+
+HOSTS = ("localhost", "127.0.0.1", "[::1]")
+BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # neither a text nor escapes of one
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):
     """Answers with the page, and knows nothing else."""
 
-    def __init__(self, page, *of_the_server):
-        self._page = page
+    timeout = 5  # seconds without a byte
+    longest = 60  # seconds of a connection
+
+    def __init__(self, page, policy, *of_the_server):
+        self._page, self._policy = page, policy
         super().__init__(*of_the_server)
 
-    def do_HEAD(self):
+    def handle(self):
+        end = threading.Timer(self.longest, _end, [self.connection])
+        end.daemon = True
+        end.start()
+        try:
+            super().handle()
+        finally:
+            end.cancel()
+
+    def _status(self):
+        """Returns the status of the answer."""
+        hosts, port = self.headers.get_all("Host") or [], self.server.server_port
+        if len(hosts) != 1 or BAD_PATH.search(self.path):
+            return http.HTTPStatus.BAD_REQUEST
+        named = [f"{host}:{port}" for host in HOSTS] + (list(HOSTS) if port == 80 else [])
+        if hosts[0].strip().lower() not in named:
+            return http.HTTPStatus.MISDIRECTED_REQUEST
         here = self.path.partition("?")[0] == "/"
-        self.send_response(200 if here else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(self._page)) if here else "0")
+        return http.HTTPStatus.OK if here else http.HTTPStatus.NOT_FOUND
+
+    def do_HEAD(self):
+        """Sends the head of the answer, and returns whether the page follows."""
+        status = self._status()
+        self.send_response(status)
+        for name, value in (
+                ("Content-Type", "text/html; charset=utf-8"),
+                ("Content-Length", len(self._page) if status == http.HTTPStatus.OK else 0),
+                ("Content-Security-Policy", f"{self._policy}; frame-ancestors 'none'"),
+                ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+                ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store")):
+            self.send_header(name, str(value))
         self.end_headers()
-        return here
+        return status == http.HTTPStatus.OK
 
     def do_GET(self):
         if self.do_HEAD():
@@ -31,11 +73,45 @@ class OnePage(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def _end(connection):
+    """Ends a connection that a thread waits for: the thread then finds it closed."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Has few connections at once: where there is one more, the oldest of them ends."""
+
+    most = 32
+    request_queue_size = 128  # connections that wait to be taken
+
+    def __init__(self, *given):
+        self._connections, self._lock = [], threading.Lock()
+        super().__init__(*given)
+
+    def process_request(self, request, client_address):
+        with self._lock:
+            self._connections.append(request)
+            while len(self._connections) > self.most:
+                _end(self._connections.pop(0))
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        with self._lock, contextlib.suppress(ValueError):
+            self._connections.remove(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request, client_address):
+        """Says nothing of a client that is gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 def server(page, port):
     """Returns an HTTP server of this page (a text), on 127.0.0.1 only; port 0 takes a free one."""
-    handler = functools.partial(OnePage, page.encode())
+    handler = functools.partial(OnePage, page.encode(), policy())
     try:
-        return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return Server(("127.0.0.1", port), handler)
     except (OSError, OverflowError) as error:
         raise Refused(f"port {port} cannot be used: {error}; --port=0 takes a free one") from error
 
