@@ -232,7 +232,9 @@ class Runner:
 
     def _line(self, command, flags):
         # --flagfile first: flags after it on the command line override it.
-        ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
+        given = {name: f"{{dir}}/{name}.csv" if name in EXTRAS else value
+                 for name, value in flags.items()}
+        ordered = sorted(given.items(), key=lambda flag: flag[0] != "flagfile")
         return [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
 
     def refusal(self, point):
@@ -248,9 +250,6 @@ class Runner:
         flags.setdefault("wal_dir", "{dir}")
         if command in ("run", "micro"):
             flags.setdefault("overwrite", True)
-        for name in EXTRAS:
-            if name in flags:
-                flags[name] = f"{{dir}}/{name}.csv"
         written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
         for path in written:
             path.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import difflib
 import re
 import shlex
 
-from experiments import auto_rounds
+from experiments import auto_rounds, file_flags
 from experiments.definition import Experiment
 from experiments.doubts import MOST_FULL_PCT
 from experiments.errors import Refused
@@ -42,7 +42,7 @@ def flags_of(words):
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
             raise Refused(f"{word} is not a flag of logjam: after `--` come flags, --NAME=VALUE")
-        flags[name] = value if equals else None
+        flags[name.replace("-", "_")] = value if equals else None  # gflags takes both
     return flags
 
 
@@ -79,7 +79,7 @@ def rounds_of(words):
     auto = auto_rounds.parsed(rounds, given.get("budget", [None])[0])
     if auto:
         return auto_rounds.LEAST_ROUNDS, auto
-    if not re.fullmatch("[0-9]+", rounds) or int(rounds) == 0:
+    if not re.fullmatch("[0-9]{1,6}", rounds) or int(rounds) == 0:
         raise Refused(f"rounds={rounds} is not a number of rounds, nor auto:5%")
     return int(rounds), None
 
@@ -90,17 +90,12 @@ def split_axes(words):
             if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
 
 
-def _refuse_to_replace_logs(axes, of_all):
-    """Refuses directories of the reader's own, where each run would replace a log unasked."""
-    places = axes.get("wal_dir") or [of_all.get("wal_dir")]
-    if any(place and not place.startswith("{") for place in places) and "overwrite" not in of_all:
-        raise Refused(f"each run would replace the log in {places[0]}: give --wal_dir before --, where a "
-                      "sweep makes a directory of its own, or --overwrite after --, too")
-
-
 def sweep(words, flags, command="run"):
     """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
     points). `rounds=N` is not an axis but how often every point runs."""
+    for word in (*words, *flags):
+        if not word.isprintable():
+            raise Refused(f"{word!r} has a control character, or is no text")
     rounds, _ = rounds_of(words)
     axes = {name: "every" if texts == ["every"] else
             texts[0].split(",") if len(texts) == 1 else texts
@@ -111,7 +106,10 @@ def sweep(words, flags, command="run"):
     both = sorted(set(axes) & set(of_all))
     if both:
         raise Refused(f"--{both[0]} is an axis and a flag of all points")
-    _refuse_to_replace_logs(axes, of_all)
+    told = "overwrite" in of_all
+    for name, values in [*axes.items(), *((name, [value]) for name, value in of_all.items())]:
+        for value in [values] if isinstance(values, str) else values:
+            file_flags.refuse(name, value, told)
     said = " ".join([*words, *(["--", *flags] if flags else [])])
     return Experiment({
         "id": "sweep", "title": "A sweep", "claim": shlex.quote(said),
