@@ -4,6 +4,7 @@ Each function returns what a run measured: commits, commits a second, and the 50
 percentile of the time of a commit as its client sees it, in microseconds.
 """
 
+import contextlib
 import json
 import re
 import statistics
@@ -12,6 +13,15 @@ from products.processes import Failed, last_words
 
 # Of sysbench's histogram: the latency in ms, a bar, and how many events had it.
 BIN = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.M)
+
+
+@contextlib.contextmanager
+def reading(whose):
+    """Ends by Failed if a program printed something else than what is read in the block."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Failed(f"{whose} printed something that is no measurement: {error}") from error
 
 
 def measured(commits, tps, p50_us, p99_us):
@@ -25,12 +35,14 @@ def number_in(pattern, text, whose):
     found = re.search(pattern, text, re.M)
     if found is None:
         raise Failed(f"{whose} printed no {pattern.split()[0]}, but: {last_words(text)}")
-    return float(found[1])
+    with reading(whose):
+        return float(found[1])
 
 
 def pgbench(text, latencies):
     """Reads pgbench's summary, and the lines of its logs (the third word is a latency in us)."""
-    us = [int(line.split()[2]) for line in latencies]
+    with reading("pgbench"):
+        us = [int(line.split()[2]) for line in latencies]
     if len(us) < 2:
         raise Failed("pgbench committed nothing")
     cuts = statistics.quantiles(us, n=100, method="inclusive")
@@ -40,7 +52,8 @@ def pgbench(text, latencies):
 
 def sysbench(text):
     """Reads sysbench's summary, with a histogram for the median and with --percentile=99."""
-    bins = [(float(ms), int(count)) for ms, count in BIN.findall(text)]
+    with reading("sysbench"):
+        bins = [(float(ms), int(count)) for ms, count in BIN.findall(text)]
     left, median = sum(count for _, count in bins) / 2, 0.0
     for ms, count in bins:
         left -= count
@@ -63,23 +76,30 @@ def db_bench(text):
 
 def embedded(text):
     """Reads the line of an embedded client (scripts/products/embedded.cc)."""
-    got = json.loads(text.splitlines()[-1])
-    return measured(got["commits"], got["commits"] / got["seconds"], got["p50_us"], got["p99_us"])
+    with reading("the embedded client"):
+        got = json.loads(text.splitlines()[-1])
+        return measured(got["commits"], got["commits"] / got["seconds"], got["p50_us"],
+                        got["p99_us"])
 
 
 def scheme(row):
     """Reads a row of logjam run. A flush is one durable write."""
-    commits = max(1, float(row["transactions"]))
-    flushes = float(row["flushes"] or 0)
-    return {**measured(row["transactions"], row["tps"], row["commit_p50_us"],
-                       row["commit_p99_us"]),
-            "syncs_commit": flushes / commits,
-            "bytes_commit": flushes * float(row["flush_bytes_mean"] or 0) / commits}
+    if row.get("commit_p50_us") in ("", None):
+        raise Failed("logjam run acknowledged nothing, so it has no latency: give more --seconds")
+    with reading("logjam run"):
+        commits = max(1, float(row["transactions"]))
+        flushes = float(row["flushes"] or 0)
+        return {**measured(row["transactions"], row["tps"], row["commit_p50_us"],
+                           row["commit_p99_us"]),
+                "syncs_commit": flushes / commits,
+                "bytes_commit": flushes * float(row["flush_bytes_mean"] or 0) / commits}
 
 
 def device(lines):
     """Reads logjam device's rows. Returns the one of the most durable writes of 4 KiB a second, one
     after the other."""
-    rows = [json.loads(line) for line in lines]
-    return max((row for row in rows if row["write_bytes"] == 4096 and row["writes_at_once"] == 1),
-               key=lambda row: float(row["writes_s"]))
+    with reading("logjam device"):
+        rows = [json.loads(line) for line in lines]
+        return max((row for row in rows if row["write_bytes"] == 4096
+                    and row["writes_at_once"] == 1 and float(row["writes_s"]) > 0),
+                   key=lambda row: float(row["writes_s"]))

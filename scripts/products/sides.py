@@ -146,7 +146,8 @@ class Scheme(Side):
                  "wal_dir": self.folder / "log", "overwrite": "true", "json": row}
         words = [f"--{name}={value}" for name, value in flags.items()]
         output_of([*tracer, self.logjam, "run", *words], seconds)
-        got = json.loads(row.read_text(encoding="utf-8").splitlines()[-1])
+        with outputs.reading("logjam run"):
+            got = json.loads(row.read_text(encoding="utf-8").splitlines()[-1])
         row.unlink()
         return {**outputs.scheme(got), "log": got["log"]}
 

@@ -96,6 +96,26 @@ class ProductOutputs(InADirectory):
                               "tps": 50, "commit_p50_us": 1, "commit_p99_us": 2})
         self.assertEqual((got["syncs_commit"], got["bytes_commit"]), (0.25, 2048))
 
+    def test_a_scheme_that_acknowledged_nothing_has_no_latency_and_is_one_sentence(self):
+        row = {"transactions": 0, "flushes": "", "flush_bytes_mean": "", "tps": 0}
+        for empty in ("", None):
+            with self.assertRaisesRegex(Failed, "acknowledged nothing"):
+                outputs.scheme({**row, "commit_p50_us": empty, "commit_p99_us": empty})
+        for wrong in ({"tps": ""}, {"tps": "x"}, {"transactions": None}, {"commit_p99_us": ""}):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex(Failed, "is no measurement"):
+                outputs.scheme({**row, "commit_p50_us": 1, "commit_p99_us": 2, **wrong})
+
+    def test_output_of_another_form_is_one_sentence(self):
+        timeless = '{"commits": 1, "seconds": 0, "p50_us": 1, "p99_us": 1}'
+        for read, text in (*((outputs.embedded, text) for text in ("", "{}", "no", "[]", timeless)),
+                           (outputs.device, []), (outputs.device, ["{}"]),
+                           (outputs.device, ['{"write_bytes": 4096, "writes_at_once": 1, '
+                                             '"writes_s": 0}']),
+                           (lambda lines: outputs.pgbench(PGBENCH, lines), ["0 1", "0 2"]),
+                           (lambda lines: outputs.pgbench(PGBENCH, lines), ["0 1 x", "0 2 3"])):
+            with self.subTest(text=text), self.assertRaisesRegex(Failed, "is no measurement"):
+                read(text)
+
     def test_the_devices_bound_is_its_best_of_small_writes_one_after_the_other(self):
         lines = ['{"write_bytes": 4096, "writes_at_once": 1, "writes_s": 300}',
                  '{"write_bytes": 4096, "writes_at_once": 1, "writes_s": 400}',
