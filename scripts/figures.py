@@ -205,13 +205,16 @@ def sweep_here(args):
 
 def task_command(args):
     """run one job of a batch (what --submit submits)"""
-    batch.Batch(args.batch).run(args.index)
+    made = batch.Batch(args.batch)
+    made.refuse_wal_dir(args.wal_dir)
+    made.run(args.index)
     return 0
 
 
 def merge_command(args):
     """put a batch's rows into their CSV"""
     made = batch.Batch(args.batch)
+    made.refuse_csv(args.into)
     if args.forget:
         say(f"{made.forget(args.forget.split(','))} rows are forgotten")
     submit.merge(made)
@@ -281,8 +284,10 @@ def add_other_commands(command):
     made = command("task", task_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
     made.add_argument("index", metavar="INDEX", type=whole, help="of the job")
+    made.add_argument("--wal_dir", metavar="DIR", help="where its logs go, as the plan says it")
     made = command("merge", merge_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
+    made.add_argument("--into", metavar="FILE", help="the CSV, if it is not beside the batch")
     made.add_argument("--forget", metavar="NODE,...", help="first remove these nodes' rows")
 
 

@@ -10,43 +10,80 @@ runs twice, because its node was only thought dead, replaces its own file by ano
 plan, or none.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
 import pathlib
-import shutil
+import re
 import socket
 
-from experiments import store
+from experiments import file_flags, files, plan, store
 from experiments.alone import alone
-from experiments.definition import Point
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner, refuse_without_effect
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
-OF_PLAN = ("name", "csv", "binary", "wal_dir", "tries", "skip_refused", "jobs")
+# All files that a batch has, by their paths in its directory.
+OWN = re.compile(r"plan\.json|logjam|merged|slurm_jobs|hosts|(array|merge)\.sbatch|"
+                 r"array-[0-9]+\.jobs|rows/[0-9]{5,}\.json|(rows/)?\.[0-9]+-[0-9a-f]{16}\.partial|"
+                 r"logs/([0-9]{5,}|merge|slurm-[0-9]+|parallel(-[0-9]+)?)\.log")
+FOLDERS = ("rows", "logs")
 
 
 def digest(path):
     """Returns the checksum by which Runner names the binary in each row."""
-    with open(path, "rb") as file:
+    with open(files.opened(path, links=True), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _write(path, content):
     """Replaces the file by this JSON; a reader sees the whole file, or the file before it."""
-    partial = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}.partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    files.write(path, json.dumps(content, indent=1))
+
+
+def _entries(folder):
+    """Returns the paths in a batch's directory, without those of its folders themselves."""
+    found = list(folder.iterdir())
+    for name in FOLDERS:
+        if (folder / name).is_dir():
+            found += (folder / name).iterdir()
+    return [path for path in found if str(path.relative_to(folder)) not in FOLDERS]
+
+
+def _is_own(folder, path):
+    return OWN.fullmatch(str(path.relative_to(folder))) is not None
+
+
+def _refuse_links(folder):
+    """Raises Refused if a file of a batch is a link, a device or the like, which may lead
+    elsewhere."""
+    for name in FOLDERS:
+        files.refuse_link(folder / name)
+    for path in _entries(folder):
+        if _is_own(folder, path):
+            files.is_there(path)
+
+
+def _remove(folder):
+    """Removes the files that the batch made; says which are not its own, and stay."""
+    for path in _entries(folder):
+        if _is_own(folder, path):
+            path.unlink()
+    for name in FOLDERS:
+        with contextlib.suppress(OSError):
+            (folder / name).rmdir()  # it stays while something is in it
+    kept = sorted(str(path.relative_to(folder)) for path in _entries(folder))
+    if kept:
+        print(f"{folder}: kept, because no batch made them: {', '.join(kept)}", flush=True)
+
+
+def refuse_path(path):
+    """Raises Refused if a path has a character that does not come through to other machines."""
+    if not str(path).isprintable():
+        raise Refused(f"{str(path)!r} has a control character, or is no text: it cannot be given "
+                      "to other machines")
 
 
 def ranges(numbers):
@@ -65,25 +102,17 @@ class Batch:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
-        try:
-            plan = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
-            for job in plan["jobs"]:
-                Point(**job["point"]), int(job["round"])
-            for name in (*OF_PLAN, "fingerprint", "directory"):
-                plan[name]
-        except (OSError, ValueError) as error:
-            raise Refused(f"{folder} is not a batch: {error}") from error
-        except (KeyError, TypeError) as error:
-            raise Refused(f"{folder} is not a batch: plan.json is damaged: {error}") from error
-        self.plan, self.jobs = plan, plan["jobs"]
+        self.plan = plan.read(self.folder)
+        self.jobs, self._points = self.plan["jobs"], plan.points(self.plan)
         self.rows, self.logs = self.folder / "rows", self.folder / "logs"
+        _refuse_links(self.folder)
 
     def name_of(self, index):
         job = self.jobs[index]
         return f"job {index}, round {job['round']}: {self.point(index).name}"
 
     def point(self, index):
-        return Point(**self.jobs[index]["point"])
+        return self._points[index]
 
     def log(self, index):
         return self.logs / f"{index:05}.log"
@@ -98,25 +127,26 @@ class Batch:
         if self.result(index)[0]:
             print(f"{self.name_of(index)}: done before", flush=True)
             return
-        logjam, plan = str(self.folder / "logjam"), self.plan
-        if digest(logjam) != plan["binary"]:
+        logjam, said = str(self.folder / "logjam"), self.plan
+        if digest(logjam) != said["binary"]:
             raise Refused(f"{logjam} is not the binary that was submitted")
-        if not os.path.isdir(plan["directory"]):
-            raise Refused(f"there is no {plan['directory']} here, where it was submitted")
-        os.chdir(plan["directory"])  # flags may name files from there
+        file_flags.refuse_in_batch(self.point(index))
+        if not os.path.isdir(said["directory"]):
+            raise Refused(f"there is no {said['directory']} here, where it was submitted")
+        os.chdir(said["directory"])  # --wal_dir may be relative to it
         host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-        made = {"plan": plan["fingerprint"], "job": index, "host": host,
+        made = {"plan": said["fingerprint"], "job": index, "host": host,
                 "cores": len(os.sched_getaffinity(0))}
         # A directory for each node, so that no node takes another's logs for leftovers of its own.
-        wal_dir = pathlib.Path(os.path.expandvars(plan["wal_dir"]), host)
-        with Runner(logjam, str(wal_dir), plan["tries"]) as runner:
+        wal_dir = pathlib.Path(os.path.expandvars(said["wal_dir"]), host)
+        with Runner(logjam, str(wal_dir), said["tries"]) as runner:
             try:
                 outcome = runner.run(self.point(index))
-                if plan["skip_refused"]:
+                if said["skip_refused"]:
                     refuse_without_effect(self.point(index), outcome.row)
                 made.update(row=outcome.row, extras=outcome.extras)
             except PointRefused as error:
-                if not plan["skip_refused"]:
+                if not said["skip_refused"]:
                     raise
                 made["refused"] = error.reason
         _write(self._path(index), made)
@@ -127,21 +157,16 @@ class Batch:
         file)."""
         path = self._path(index)
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if found["plan"] != self.plan["fingerprint"]:
-                return None, f"{path} is a row of another plan"
-            if found["job"] != index:
-                return None, f"{path} is the row of job {found['job']}"
-            if "refused" in found:
-                return found, ""
-            Outcome(dict(found["row"]), dict(found["extras"]))
-            if not found["row"] or not found["host"] or not found["cores"]:
-                return None, f"{path} has no row"
-            return found, ""
+            found = plan.read_result(path)
         except FileNotFoundError:
             return None, ""
-        except (OSError, ValueError, KeyError, TypeError):
+        if found is None:
             return None, f"{path} is not whole"
+        if found["plan"] != self.plan["fingerprint"]:
+            return None, f"{path} is a row of another plan"
+        if found["job"] != index:
+            return None, f"{path} is the row of job {found['job']}"
+        return found, ""
 
     def missing(self):
         """Returns the indexes of the jobs that have no row."""
@@ -149,7 +174,7 @@ class Batch:
 
     def merged(self):
         """Returns whether the CSV has all rows of this batch."""
-        return (self.folder / "merged").exists()
+        return files.is_there(self.folder / "merged")
 
     def forget(self, hosts):
         """Removes the rows that these machines made; returns how many."""
@@ -163,8 +188,8 @@ class Batch:
 
     def _last_words(self, index):
         try:
-            lines = self.log(index).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            lines = files.read_bytes(self.log(index)).decode(errors="replace").splitlines()
+        except (OSError, Refused):
             lines = []
         return lines[-1] if lines else "no log: it did not begin"
 
@@ -201,6 +226,27 @@ class Batch:
                           "--forget=NODE,...` forgets the rows of the nodes that do not belong, "
                           "--submit again makes them anew elsewhere")
 
+    def refuse_csv(self, given):
+        """Raises Refused if the rows would go to another CSV than one beside the batch or in it, if
+        the command line does not name it: who wrote the plan may be another one than who asks."""
+        csv = pathlib.Path(self.plan["csv"])
+        if given and pathlib.Path(given).resolve() != csv:
+            raise Refused(f"the rows of {self.folder} go to {csv}, not to {given}")
+        if not given and csv.parent.resolve() not in (self.folder, self.folder.parent):
+            raise Refused(f"the rows of {self.folder} go to {csv}, which is elsewhere: "
+                          f"--into={csv} says that it may be written")
+
+    def refuse_wal_dir(self, given):
+        """Raises Refused if a job's logs would go elsewhere than into the batch, if the command
+        line does not name that directory."""
+        said = self.plan["wal_dir"]
+        if given and given != said:
+            raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")
+        place = pathlib.Path(self.plan["directory"], os.path.expandvars(said)).resolve()
+        if not given and not place.is_relative_to(self.folder):
+            raise Refused(f"the jobs of {self.folder} write to {said}, which is elsewhere: "
+                          f"--wal_dir={said} says that they may")
+
     def merge(self):
         """Adds all rows to the CSV; returns it, and what logjam refused: a dict of points' names
         to sentences."""
@@ -215,7 +261,7 @@ class Batch:
                    Outcome(found["row"], found["extras"])) for index, found in measured]
         done = rows.done()
         rows.add_all([each for each in wanted if rows.key(each[0], each[1]) not in done])
-        (self.folder / "merged").touch()
+        files.write(self.folder / "merged", "")
         return rows, {self.point(index).name: found["refused"]
                       for index, found in enumerate(results) if "refused" in found}
 
@@ -223,21 +269,25 @@ class Batch:
 def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused, fresh):
     """Returns the batch of these (round, point) pairs, for the Store `rows`, in `folder`: a new
     one, or the one that is there if it is of the same plan, so that its rows count."""
+    files.refuse_link(folder)
     folder = pathlib.Path(folder).resolve()
+    for path in (folder, rows.path.resolve(), os.getcwd(), wal_dir):
+        refuse_path(path)
+    for _, point in jobs:
+        file_flags.refuse_in_batch(point)
     binary = digest(logjam)
     if rows.rows and rows.rows[0].get("binary") != binary:
         raise Refused(f"{rows.path} has rows of another binary than {logjam}: --fresh begins anew")
-    plan = {"name": experiment.id, "csv": str(rows.path.resolve()), "binary": binary,
+    made = {"name": experiment.id, "csv": str(rows.path.resolve()), "binary": binary,
             "wal_dir": wal_dir, "tries": tries, "skip_refused": skip_refused,
             "jobs": [{"round": number, "point": dataclasses.asdict(point)}
                      for number, point in jobs]}
-    content = json.dumps([plan[name] for name in OF_PLAN], sort_keys=True)
-    plan["fingerprint"] = hashlib.sha256(content.encode()).hexdigest()[:16]
-    plan["directory"] = os.getcwd()
+    made["fingerprint"] = plan.fingerprint(made)
+    made["directory"] = os.getcwd()
     if folder.exists():
-        there = Batch(folder) if (folder / "plan.json").exists() else None
+        there = Batch(folder) if os.path.lexists(folder / "plan.json") else None
         over = fresh or there is None or there.merged()
-        if not over and there.plan["fingerprint"] == plan["fingerprint"]:
+        if not over and there.plan["fingerprint"] == made["fingerprint"]:
             return there
         if not over:
             rows = len(there.jobs) - len(there.missing())
@@ -245,9 +295,10 @@ def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused
                           "--fresh begins anew, --batch names another directory")
         if there is None and any(folder.iterdir()):
             raise Refused(f"{folder} is there and is not a batch: --batch names another directory")
-        shutil.rmtree(folder)
-    for each in ("rows", "logs"):
-        (folder / each).mkdir(parents=True)
-    shutil.copy2(logjam, folder / "logjam")
-    _write(folder / "plan.json", plan)
+        _remove(folder)
+    for name in FOLDERS:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    files.write(folder / "logjam", pathlib.Path(logjam).read_bytes())
+    (folder / "logjam").chmod(0o755)
+    _write(folder / "plan.json", made)
     return Batch(folder)

@@ -10,6 +10,7 @@ GNU parallel: one task at a time on each host, in the foreground; the merging is
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import sys
 import time
 
 from experiments import batch as batches
-from experiments import refusals, round_loop, store
+from experiments import files, refusals, round_loop, store
 from experiments.alone import alone
 from experiments.errors import Refused
 
@@ -38,14 +39,14 @@ ARRAY = """#!/bin/bash
 #SBATCH --open-mode=append
 job=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$1") || exit
 printf -v log '%s/%05d.log' {logs} "$job"
-exec {figures} task {batch} "$job" >>"$log" 2>&1
+exec {figures} task {batch} "$job" --wal_dir={wal_dir} >>"$log" 2>&1
 """
 MERGE = """#!/bin/bash
 # Runs when all tasks have ended, well or not; it says what is missing.
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --requeue
-exec {figures} merge {batch} >{logs}/merge.log 2>&1
+exec {figures} merge {batch} --into={csv} >{logs}/merge.log 2>&1
 """
 
 
@@ -75,6 +76,9 @@ def check_arguments(args):
                       "shared file system would measure the network")
     if args.submit == PARALLEL and not args.hosts:
         raise Refused("--submit=parallel needs --hosts: names, or a file of them")
+    if args.hosts and (not args.hosts.isprintable() or os.path.exists(args.hosts)
+                       and not os.path.isfile(args.hosts)):
+        raise Refused(f"--hosts={args.hosts!r} is neither names nor a file of them")
     if args.hosts and args.submit != PARALLEL or args.slurm_options and args.submit != SLURM:
         raise Refused("--hosts goes with --submit=parallel, --slurm-options with --submit=slurm")
     try:
@@ -89,23 +93,25 @@ def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
     already."""
     csv = pathlib.Path(csv)
     folder = pathlib.Path(args.batch) if args.batch else csv.with_suffix(".batch")
-    _refuse_if_running(folder)
-    rows = store.Store(csv)
-    if args.fresh:
-        rows.remove()
-    jobs = round_loop.jobs_left(points, rounds, rows)
-    if not jobs:
-        print(f"{experiment.id}: {csv} has all rows")
-        return True
-    made = batches.make(folder, experiment, jobs, logjam, rows, wal_dir=args.wal_dir,
-                        tries=args.tries, skip_refused=skip_refused, fresh=args.fresh)
-    missing = made.missing()
-    if args.submit == SLURM and missing:
-        _to_slurm(made, missing, shlex.split(args.slurm_options))
-        return False
-    if missing:
-        _to_hosts(made, missing, args.hosts)
-    merge(made)
+    with alone(folder, "another --batch") as lock:
+        _refuse_if_running(folder)
+        with alone(csv, "another --out or --results"):
+            rows = store.Store(csv)
+            if args.fresh:
+                rows.remove()
+            jobs = round_loop.jobs_left(points, rounds, rows)
+            if not jobs:
+                print(f"{experiment.id}: {csv} has all rows")
+                return True
+            made = batches.make(folder, experiment, jobs, logjam, rows, wal_dir=args.wal_dir,
+                                tries=args.tries, skip_refused=skip_refused, fresh=args.fresh)
+        missing = made.missing()
+        if args.submit == SLURM and missing:
+            _to_slurm(made, missing, shlex.split(args.slurm_options))
+            return False
+        if missing:
+            _to_hosts(made, missing, args.hosts, lock)
+        merge(made)
     return True
 
 
@@ -128,8 +134,17 @@ def _need(program):
 
 
 def _words(made):
-    return {"figures": shlex.quote(str(batches.FIGURES)), "batch": shlex.quote(str(made.folder)),
-            "logs": shlex.quote(str(made.logs))}
+    """Returns what stands in the scripts and in parallel's command, as words of a shell."""
+    return {name: shlex.quote(str(of)) for name, of in (
+        ("figures", batches.FIGURES), ("batch", made.folder), ("logs", made.logs),
+        ("wal_dir", made.plan["wal_dir"]), ("csv", made.plan["csv"]))}
+
+
+def _for_parallel(word):
+    """Returns a word of a shell in which parallel finds nothing to replace: it looks for {}, {.},
+    {#} and the like, which are apart once an empty pair of quotes follows the {. The word has its {
+    in single quotes."""
+    return word.replace("{", "{''")
 
 
 def _call(*line):
@@ -144,9 +159,9 @@ def _refuse_if_running(folder):
     """Refuses if tasks of the batch are queued: they would run twice, which costs the nodes'
     time."""
     ids = folder / "slurm_jobs"
-    if not ids.exists() or not shutil.which("squeue"):
+    if not files.is_there(ids) or not shutil.which("squeue"):
         return
-    wanted = ",".join(ids.read_text(encoding="utf-8").split())
+    wanted = ",".join(re.findall(r"\b[0-9]+\b", files.read_text(ids)))
     # squeue fails if it has forgotten them all.
     asked = subprocess.run(["squeue", "--noheader", "--array", "--format=%i", f"--jobs={wanted}",
                             "--states=pending,configuring,running,suspended,completing"],
@@ -168,22 +183,26 @@ def max_array():
 
 def _to_slurm(made, missing, options):
     array, merging = made.folder / "array.sbatch", made.folder / "merge.sbatch"
-    array.write_text(ARRAY.format(**_words(made)), encoding="utf-8")
-    merging.write_text(MERGE.format(**_words(made)), encoding="utf-8")
+    if "\\" in str(made.logs):
+        raise Refused(f"{made.folder} has a \\, which Slurm takes out of paths: --batch names "
+                      "another directory")
+    files.write(array, ARRAY.format(**_words(made)))
+    files.write(merging, MERGE.format(**_words(made)))
     size, ids = max_array(), []
+    logs = str(made.logs).replace("%", "%%")  # Slurm replaces %j, %a and the like
     common = ["sbatch", "--parsable", f"--job-name=logjam-{made.plan['name']}",
-              f"--output={made.logs}/slurm-%A.log", *options]
+              f"--output={logs}/slurm-%A.log", *options]
 
     def send(*line):
         ids.append(_call(*common, *line).strip().split(";")[0])  # "id" or "id;cluster"
-        with open(made.folder / "slurm_jobs", "a", encoding="utf-8") as file:
+        with files.appending(made.folder / "slurm_jobs") as file:
             file.write(ids[-1] + "\n")
 
     try:
         for begin in range(0, len(missing), size):
             part = missing[begin:begin + size]
             lines = made.folder / f"array-{time.time_ns()}.jobs"
-            lines.write_text("".join(f"{index}\n" for index in part), encoding="utf-8")
+            files.write(lines, "".join(f"{index}\n" for index in part))
             send(f"--array=0-{len(part) - 1}", str(array), str(lines))
         send(f"--dependency=afterany:{':'.join(ids)}", str(merging))
     except Refused as error:
@@ -198,19 +217,20 @@ def _to_slurm(made, missing, options):
           f"in {made.logs}/merge.log")
 
 
-def _to_hosts(made, missing, hosts):
+def _to_hosts(made, missing, hosts, lock):
+    """Runs these jobs on the hosts. GNU parallel inherits the locked file of the batch, and keeps
+    the lock if this process is killed."""
     if not os.path.isfile(hosts):
         listed = made.folder / "hosts"
-        listed.write_text("".join(f"{host}\n" for host in hosts.split(",") if host),
-                          encoding="utf-8")
+        files.write(listed, "".join(f"{host}\n" for host in hosts.split(",") if host))
         hosts = str(listed)
-    words = _words(made)
-    task = f"{words['figures']} task {words['batch']} {{}} >>{words['logs']}/{{}}.log 2>&1"
-    line = ["parallel", "--sshloginfile", hosts, "--jobs", "1", "--retries",
+    words = {name: _for_parallel(word) for name, word in _words(made).items()}
+    task = (f"{words['figures']} task {words['batch']} {{}} --wal_dir={words['wal_dir']} "
+            f">>{words['logs']}/{{}}.log 2>&1")
+    line = ["parallel", "--sshloginfile", os.path.abspath(hosts), "--jobs", "1", "--retries",
             str(RETRIES), "--joblog", str(made.logs / f"parallel-{time.time_ns()}.log"), task]
     log = made.logs / "parallel.log"
-    # GNU parallel inherits the locked file, and keeps the lock if this process is killed.
-    with alone(made.folder / "parallel") as lock, open(log, "a", encoding="utf-8") as said:
+    with files.appending(log) as said:
         running = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=said, stderr=said, text=True,
                                    pass_fds=[lock], env={"PARALLEL_SSH": SSH, **os.environ})
         try:

@@ -9,6 +9,7 @@ from unittest import mock
 from fixtures import InADirectory, experiment, outcome
 
 from experiments import batch, round_loop, store, submit
+from experiments.alone import alone
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
@@ -372,6 +373,30 @@ class ToSlurm(Batches):
             self.assertIn("2 tasks of it are in the queue", str(refused.exception))
         self.assertEqual(len(self.sent()), 2)
 
+    def test_a_batch_or_rows_in_use_are_not_submitted_meanwhile(self):
+        self.submit(rounds=1)
+        before = (self.directory / "t1" / "quick.batch" / "plan.json").read_bytes()
+        for place in (self.csv, self.csv.with_suffix(".batch")):
+            for fresh in (False, True):
+                with self.subTest(place=place), alone(place):
+                    with self.assertRaisesRegex(Refused, "is in use by another process"):
+                        self.submit(rounds=2, fresh=fresh)
+        self.assertEqual((self.csv.with_suffix(".batch") / "plan.json").read_bytes(), before)
+        self.assertEqual(len(self.sent()), 2)
+
+    def test_what_slurm_replaces_in_paths_stands_for_itself_or_is_refused(self):
+        for name, said in (("%j%a%A", "%%j%%a%%A"), ("a{}b", "a{}b")):
+            self.csv = self.directory / name / "quick.csv"
+            self.submit(rounds=1)
+            folder = self.csv.with_suffix(".batch")
+            self.assertIn(f"--output={self.directory}/{said}/quick.batch/logs/slurm-%A.log",
+                          self.sent()[-1])
+            self.assertTrue(self.sent()[-1].endswith(f"{folder}/merge.sbatch"))
+        self.csv = self.directory / "a\\b" / "quick.csv"
+        with self.assertRaisesRegex(Refused, "which Slurm takes out of paths"):
+            self.submit(rounds=1)
+        self.assertEqual(len(self.sent()), 4)
+
     def test_where_slurm_takes_no_more_the_rest_comes_later(self):
         (self.directory / "limit").write_text("1\n")
         with self.assertRaises(Refused) as refused:
@@ -400,7 +425,10 @@ class Mistakes(InADirectory):
                       [*sweep, "--submit=parallel", "--wal_dir=/tmp"],
                       [*sweep, "--submit=slurm", "--wal_dir=/tmp", "--hosts=a"],
                       ["run", "demo-schemes", "--submit=slurm", "--wal_dir=/tmp", "--plot"],
-                      ["merge", self.directory], ["task", self.directory, "1"]):
+                      [*sweep, "--submit=parallel", "--wal_dir=/tmp", "--hosts=/dev/zero"],
+                      [*sweep, "--submit=parallel", "--wal_dir=/tmp", "--hosts=a\tb,c"],
+                      ["merge", self.directory], ["task", self.directory, "1"],
+                      ["merge", "/dev/zero"], ["task", "/dev/zero", "1"]):
             with self.subTest(words=words):
                 done = self.run_figures(*words, check=False)
                 self.assertEqual(done.returncode, 2, done.stderr)

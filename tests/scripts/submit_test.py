@@ -31,7 +31,8 @@ class Submitted(InADirectory):
 
     def setUp(self):
         super().setUp()
-        self.csv, self.batch = self.directory / "x.csv", self.directory / "x.batch"
+        # Braces and %, which parallel and Slurm replace elsewhere, stand for themselves in a name.
+        self.csv, self.batch = (self.directory / f"x {{}} %j.{of}" for of in ("csv", "batch"))
         self.begun = time.monotonic()
 
     def command(self, *words):
