@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -16,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/old_flags.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/nearest_name.h"
 
 namespace logjam {
@@ -182,13 +180,13 @@ void FlagCheck::line(const std::string& text) {
 void FlagCheck::file(const std::string& path) {
   const std::string flag = "--flagfile=" + path;
   if (depth_ == kMostFlagFiles) refuse(flag + " is nested too deeply");
-  std::error_code none;
-  const auto status = std::filesystem::status(path, none);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+  std::string text_of_file;
+  const int error = platform::read_file(path, &text_of_file);
+  if (error == EBADFD || error == EISDIR) {
     refuse(flag + " is not a regular file; it is read twice, to check it and to use it");
   }
-  std::ifstream in(path);
-  if (!in) refuse("cannot read " + flag + ": " + strerror(errno));
+  if (error != 0) refuse("cannot read " + flag + ": " + platform::error_text(error));
+  std::istringstream in(text_of_file);
   const std::string outer = place_;
   ++depth_;
   size_t number = 0;

@@ -1,18 +1,32 @@
 #include "cli/schedule_file.h"
 
-#include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "cli/output_claim.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/output_file.h"
 
 namespace logjam {
 
+namespace {
+
+// Reads a file whole, of which no command makes one that is longer. Refuses what is no file.
+std::istringstream read_or_refuse(const std::string& what, const std::string& path) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  std::string text;
+  if (const int error = platform::read_file(path, &text, kMostBytes); error != 0) {
+    platform::refuse(what + " " + path + " cannot be read: " + platform::error_text(error));
+  }
+  return std::istringstream(std::move(text));
+}
+
+}  // namespace
+
 void read_schedule(const std::string& path, platform::Schedule* schedule) {
   schedule->recorded = true;
-  std::ifstream file(path);
-  if (!file) platform::refuse("the schedule " + path + " cannot be read");
+  std::istringstream file = read_or_refuse("the schedule", path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string kind;
@@ -34,7 +48,7 @@ void read_schedule(const std::string& path, platform::Schedule* schedule) {
 }
 
 std::vector<uint64_t> read_addresses(const std::string& path) {
-  std::ifstream file(path);
+  std::istringstream file = read_or_refuse("the file", path);
   std::vector<uint64_t> addresses;
   for (uint64_t address = 0; file >> std::hex >> address;) addresses.push_back(address);
   if (!file.eof() || addresses.empty()) {

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam::sim {
 namespace {
@@ -212,8 +213,16 @@ std::filesystem::path path_of(const std::string& name) {
 
 Profile read_profile(const std::string& name, const std::string& changes) {
   const std::filesystem::path path = path_of(name);
-  std::ifstream in(path);
-  if (!in) platform::refuse("--machine=" + name + ": there is no file " + path.string());
+  std::string text;
+  const int error = platform::read_file(path, &text);
+  if (error == ENOENT) {
+    platform::refuse("--machine=" + name + ": there is no file " + path.string());
+  }
+  if (error != 0) {
+    platform::refuse("--machine=" + name + ": " + path.string() +
+                     " cannot be read: " + platform::error_text(error));
+  }
+  std::istringstream in(text);
   Profile profile{};
   profile.file = path.stem();
   std::set<std::string> seen;
