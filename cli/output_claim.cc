@@ -43,12 +43,12 @@ std::filesystem::path path_of(int file) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
 }
 
-// Refuses a file whose name, after all links, is one that a log gives.
-void refuse_log_file(const std::string& output, int file) {
+// Refuses a file whose name is one that a log gives.
+void refuse_log_file(const std::string& output, const std::filesystem::path& path) {
   static const std::regex names(
       "manifest(\\.copy)?(\\.new)?|member-[0-9a-f]+(\\.new)?|stream-[0-9]+\\.log\\.db(\\.[0-9]+)?|"
       "rows-[0-9]+.*|id");
-  if (!std::regex_match(path_of(file).filename().string(), names)) return;
+  if (!std::regex_match(path.filename().string(), names)) return;
   refuse(output + " has the name of a log's file; name another file");
 }
 
@@ -75,6 +75,7 @@ void refuse_other_kind(const std::string& output, const ClaimedFile& file, std::
 // Refuses to replace what is at `path`, unless it is a history that begins as one of `beginnings`.
 void claim_life(const std::string& path, const std::vector<std::string_view>& beginnings) {
   const std::string output = "--history=" + path;
+  refuse_log_file(output, path);
   // Without O_NONBLOCK a FIFO would wait for its writer.
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return;
@@ -82,7 +83,7 @@ void claim_life(const std::string& path, const std::vector<std::string_view>& be
   if (file < 0 || fstat(file, &status) != 0)
     refuse("cannot use " + output + ": " + strerror(errno));
   const ClaimedFile claimed(file, static_cast<uint64_t>(status.st_size));
-  refuse_log_file(output, file);
+  refuse_log_file(output, path_of(file));
   if (!S_ISREG(status.st_mode)) refuse(output + " is no regular file; name another file");
   refuse_file(output, status);
   refuse_other_kind(output, claimed, "a history", beginnings);
@@ -114,7 +115,7 @@ ClaimedFile claim_file(const std::string& flag, const std::string& path) {
     created.push_back(
         std::make_unique<platform::RefusalUndo>([made = path_of(file)] { remove_if_empty(made); }));
   }
-  refuse_log_file(output, file);
+  refuse_log_file(output, path_of(file));
   refuse_file(output, status);
   if (!S_ISREG(status.st_mode) || platform::is_stdout(file)) return {-1, 0};  // stays open
   return {file, static_cast<uint64_t>(status.st_size)};

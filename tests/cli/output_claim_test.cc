@@ -197,13 +197,15 @@ TEST_F(KeptOutput, TwoOutputsHaveTwoFiles) {
 
 TEST_F(KeptOutput, NoOutputHasTheNameOfALogsFile) {
   const Ended ended = in_directory(
-      "mkdir w; ln -s w/manifest link; "
+      "mkdir w; ln -s w/manifest link; for flag in csv history; do "
       "for file in w/manifest w/stream-0.log.db.7 ./manifest.copy link; do "
-      "$RUN --csv=$file 2>&1; done; ls w");
+      "[ $flag$file = historylink ] || $RUN --$flag=$file 2>&1; done; done; ls w");
   std::string expected;
-  for (const char* file : {"w/manifest", "w/stream-0.log.db.7", "./manifest.copy", "link"}) {
+  for (const char* output :
+       {"csv=w/manifest", "csv=w/stream-0.log.db.7", "csv=./manifest.copy", "csv=link",
+        "history=w/manifest", "history=w/stream-0.log.db.7", "history=./manifest.copy"}) {
     expected +=
-        "logjam: --csv=" + std::string(file) + " has the name of a log's file; name another file\n";
+        "logjam: --" + std::string(output) + " has the name of a log's file; name another file\n";
   }
   EXPECT_EQ(ended.output, expected);
 }
