@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, schedules,
-mutants.
+"""Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
+directories, schedules, mutants.
 
 usage: scripts/campaign.py [--hours=8] [--only=NAME]
 
@@ -44,6 +44,7 @@ PARTS = {
     "workloads": "proof/workload_rounds.py --rounds=19 --seed={seed}",
     "corruptions": "proof/corruptions.py --corruptions=100000",
     "chains": "proof/corruptions.py --runs --corruptions=20000 --first_log={first}",
+    "chaos": "proof/chaos.py --cases=20000 --seed={seed}",
     "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
     "mutants": "make mutants N=20 SEED={seed}",
 }

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Plants what does not belong there into the directories of logs, and lets the commands loose.
+
+A case takes a log of some scheme and plants from a seed: links, FIFOs, sockets, directories in
+place of files and files in place of directories, odd names, files of other logs and of earlier
+lives, damaged and unreadable files, manifests with odd values and a right checksum. Then it plays
+commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump, list. In some
+cases the directory is moved or replaced while a run is under way.
+
+Whatever a command does: nothing outside the log's directories changes, it ends within 10 seconds,
+by no signal and without a stack trace, with at most one sentence of error and no control
+characters; what only reads changes nothing; what was acknowledged is there, or the loss is named;
+and a log of which no file was harmed recovers in full.
+
+What was found is printed with the commands of a shell that plant it, the fewest that still show it;
+proof/chaos.py --seed=S --case=N plays case N again (its log is made anew, so but for the timing of
+its runs it is the same). The status is then 1.
+"""
+
+import argparse
+import collections
+import contextlib
+import functools
+import multiprocessing
+import os
+import random
+import resource
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import rounds  # also finds scripts/
+from experiments.errors import program, run_main
+
+import chaos_judge
+import chaos_logs
+import chaos_manifests  # noqa: F401  # registers a plant
+import chaos_moves
+import chaos_plants
+from chaos_plants import shown
+
+CASES_A_LOG = 25
+GIB = 2**30
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, help="of all cases (default: random, printed)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--case", type=int, help="play this case alone, and print all of it")
+    parser.add_argument("--moves", type=float, default=0.01,
+                        help="the share of cases that move a directory under a run")
+    parser.add_argument("--plants", default="", help="some plants only, separated by commas")
+    parser.add_argument("--schemes", default="", help="some schemes only, separated by commas")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="begin no more cases after this time")
+    parser.add_argument("--patience", type=float, default=10,
+                        help="the seconds after which a command hangs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--logjam", type=program,
+                        default=os.path.join(rounds.ROOT, "build", "logjam"))
+    parser.add_argument("--directory", help="where the logs go (default: a temporary one)")
+    given = parser.parse_args()
+    given.logjam = os.path.abspath(given.logjam)
+    given.seed = secrets.randbelow(10**9) if given.seed is None else given.seed
+    unknown = set(filter(None, given.plants.split(","))) - chaos_plants.PLANTS.keys()
+    if unknown:
+        parser.error(f"no plant is named {', '.join(sorted(unknown))}; "
+                     f"there are {', '.join(chaos_plants.PLANTS)}")
+    return given
+
+
+def drawn(names, weights, draw):
+    return draw.choices(list(names), list(weights))[0]
+
+
+class Case:
+    """What a case plants and plays, each with the seed of its own choices."""
+
+    def __init__(self, given, number):
+        self.number = number
+        self.key = f"{given.seed} {number}"
+        draw = random.Random(self.key)
+        names = given.plants.split(",") if given.plants else list(chaos_plants.PLANTS)
+        weights = [chaos_plants.PLANTS[name][0] for name in names]
+        self.moves = draw.random() < given.moves
+        count = 0 if self.moves else draw.choice([1, 1, 1, 2, 3]) if draw.random() < 0.98 else 0
+        self.plants = [(drawn(names, weights, draw), f"{self.key} plant {at}")
+                       for at in range(count)]
+        self.commands = [(drawn(chaos_judge.COMMANDS, chaos_judge.COMMANDS.values(), draw),
+                          f"{self.key} command {at}") for at in range(draw.choice([1, 1, 2]))]
+
+    def play(self, given, log, place, plants, commands):
+        """Plays the case, or a part of it. Returns its judge."""
+        clean(place, os.path.join(given.directory, "other"))
+        log.put(place)
+        hand = chaos_plants.Hand(log, place)
+        hand.as_other = any(name == "unreadable" for name, _ in plants)
+        if hand.as_other and os.geteuid() == 0:
+            give_away(place)
+            clean.outside = None
+        for name, seed in plants:
+            with contextlib.suppress(OSError):  # an earlier plant is in the way
+                chaos_plants.PLANTS[name][1](hand, random.Random(seed))
+        judge = chaos_judge.Judge(given.logjam, hand, given.patience)
+        if self.moves:
+            chaos_moves.play(judge, random.Random(self.key))
+        else:
+            for command, seed in commands:
+                if not judge.replaced:
+                    command(judge, random.Random(seed))
+        return judge
+
+    def find(self, given, log, place):
+        """Plays the case, and returns what it found with the fewest plants and commands."""
+        judge = self.play(given, log, place, self.plants, self.commands)
+        runs = judge.runs
+        if not judge.found or self.moves:
+            return judge, judge.moved_by if self.moves else "", runs
+        kind = judge.found[0][0]
+        plants, commands = self.plants, self.commands
+        for at in reversed(range(len(plants) + len(commands))):
+            fewer = (plants[:at] + plants[at + 1:], commands) if at < len(plants) else (
+                plants, commands[:at - len(plants)] + commands[at - len(plants) + 1:])
+            if fewer[1] and kind in [one for one, _ in
+                                     self.play(given, log, place, *fewer).found]:
+                plants, commands = fewer
+        judge = self.play(given, log, place, plants, commands)
+        return judge, "+".join(name for name, _ in plants) or "no plant", runs
+
+
+def give_away(place):
+    """Makes the user of the commands the owner of a place."""
+    for top, folders, names in os.walk(place):
+        for name in [".", *folders, *names]:
+            os.chown(os.path.join(top, name), chaos_judge.NOBODY, chaos_judge.NOBODY,
+                     follow_symlinks=False)
+
+
+def remove(place):
+    """Removes a place, also where a plant has taken the right to."""
+    for top, folders, _ in os.walk(place):
+        for name in folders:
+            if not os.path.islink(os.path.join(top, name)):
+                os.chmod(os.path.join(top, name), 0o700)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def clean(place, other):
+    """Makes a place where nothing is but `outside`, as nobody has changed it."""
+    outside, kept = os.path.join(place, "outside"), os.path.join(place, "..", "kept")
+    if clean.outside and os.path.isdir(outside) and chaos_judge.tree_of(outside) == clean.outside:
+        os.rename(outside, kept)
+    remove(place)
+    os.makedirs(place)
+    os.chmod(place, 0o755)
+    if os.path.isdir(kept):
+        os.rename(kept, outside)
+    else:
+        chaos_plants.make_outside(place, other)
+        clean.outside = chaos_judge.tree_of(outside)
+
+
+clean.outside = None
+
+
+def report(case, log, judge, planted):
+    """Returns what was found, and how to see it again."""
+    lines = [f"case {case.number}, {log.scheme}, {planted}:"]
+    lines += [f"  {kind}: {text}" for kind, text in judge.found]
+    flags = " ".join(chaos_moves.RUN if case.moves else log.flags)
+    lines += [f"  F={flags!r}"]
+    if log.lives and not case.moves:
+        lines += ["  logjam " + " ".join(map(shown, words)).replace(flags, "$F")
+                  for words in log.made_by]
+    lines += [f"  {did}".replace(flags, "$F") for did in judge.hand.did]
+    for done in judge.played:
+        said = done.text().replace(flags, "$F").split("\n", 1)
+        lines += [f"  {said[0]}"]
+        lines += [f"    {ascii(line)[1:-1][:300]}" for line in said[1].splitlines() if line[:8] in (
+            "FAIL rec", "FAIL his") or line.startswith(("logjam:", "F2", "E2", "W2", "cut", "WARN",
+                                                        "recovered"))][:6]
+    return "\n".join(lines)
+
+
+def play_cases(given, numbers):
+    """Plays the cases of one log. Returns counts, and what was found."""
+    folder = tempfile.mkdtemp(dir=given.directory)
+    os.chmod(folder, 0o755)
+    counts, found = collections.Counter(), []
+    schemes = [scheme for scheme in chaos_logs.schemes_of(given.logjam)
+               if not given.schemes or scheme[0] in given.schemes.split(",")]
+    number = numbers[0]
+    try:
+        log = chaos_logs.Log(given.logjam, random.Random(f"{given.seed} log {number}"),
+                             os.path.join(folder, "log"), schemes)
+        counts["logs"] += 1
+        for number in numbers:
+            if time.monotonic() < given.until and given.case in (None, number):
+                play_case(given, Case(given, number), log, os.path.join(folder, "place"), counts,
+                          found)
+    except Exception:  # pylint: disable=broad-except  # the other cases go on
+        counts["found", "script", ""] += 1
+        found.append((number, "script", "", traceback.format_exc()))
+    if given.case is None:
+        remove(folder)
+    return counts, found
+
+
+def play_case(given, case, log, place, counts, found):
+    judge, planted, runs = case.find(given, log, place)
+    counts["cases"] += 1
+    counts["commands"] += runs
+    for name in {name for name, _ in case.plants} or {"moved" if case.moves else "nothing"}:
+        counts["plant", name] += 1
+    if judge.found:
+        kind = judge.found[0][0]
+        counts["found", kind, planted] += 1
+        found.append((case.number, kind, planted, report(case, log, judge, planted)))
+    if given.case is not None:
+        print("\n".join(judge.hand.did))
+        print(*(done.text() for done in judge.played), sep="\n")
+
+
+def groups(given):
+    """Deals the numbers of the cases out to logs, always in the same way."""
+    if given.case is not None:
+        given.first, given.cases = given.case, 1
+    end = given.first + given.cases
+    for first in range(given.first - given.first % CASES_A_LOG, end, CASES_A_LOG):
+        yield [number for number in range(first, first + CASES_A_LOG)
+               if given.first <= number < end] if given.case is None else (
+                   list(range(first, first + CASES_A_LOG)))
+
+
+def make_other(given):
+    """Makes the other log, of which files are put among those of the logs."""
+    folder = os.path.join(given.directory, "other")
+    os.makedirs(folder)
+    for words in (["--checkpoint=s:0.01"], ["--continue"]):
+        subprocess.run([given.logjam, "run", *chaos_logs.SCALE, "--log=centr", "--wal_dir=log0",
+                        "--log_prealloc_mb=0", "--history=history", *words], cwd=folder, check=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    for name in os.listdir(folder):
+        if name.startswith("history"):
+            os.truncate(os.path.join(folder, name), 4096)
+
+
+def print_sums(counts, seconds):
+    print(f"{'plant':20} {'cases':>8} {'found in':>9}")
+    for (_, name), count in sorted((item for item in counts.items() if item[0][0] == "plant"),
+                                   key=lambda item: item[0]):
+        of_it = sum(number for key, number in counts.items()
+                    if key[0] == "found" and name in key[2].split("+"))
+        print(f"{name:20} {count:8} {of_it:9}")
+    for key, count in sorted(item for item in counts.items() if item[0][0] == "found"):
+        print(f"found {key[1]:10} {key[2]:40} {count:6}")
+    print(f"{counts['cases']} cases of {counts['logs']} logs, {counts['commands']} commands, "
+          f"{sum(number for key, number in counts.items() if key[0] == 'found')} found, "
+          f"{seconds:.0f} s")
+
+
+def play_all(given):
+    counts, seen, found = collections.Counter(), set(), False
+    begun = time.monotonic()
+    given.until = begun + given.seconds
+    with multiprocessing.Pool(given.jobs) as pool:
+        for more, reports in pool.imap_unordered(functools.partial(play_cases, given),
+                                                 groups(given)):
+            counts.update(more)
+            for number, kind, planted, text in reports:
+                found = True
+                if (kind, planted) not in seen:  # one of each is printed
+                    seen.add((kind, planted))
+                    print(f"after {counts['cases']} cases: {text}\n  again: proof/chaos.py "
+                          f"--seed={given.seed} --case={number}\n", flush=True)
+    print_sums(counts, time.monotonic() - begun)
+    return 1 if found else 0
+
+
+def main():
+    given = arguments()
+    revision = subprocess.run([given.logjam, "--version"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.strip()
+    print(f"{given.cases} cases from seed {given.seed}, {revision}", flush=True)
+    # A number from a file that becomes a size is seen, and does no harm to the machine.
+    resource.setrlimit(resource.RLIMIT_DATA, (6 * GIB, 6 * GIB))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (GIB // 2, GIB // 2))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    kept = given.directory
+    given.directory = tempfile.mkdtemp(prefix="logjam-chaos-", dir=kept)
+    os.chmod(given.directory, 0o755)
+    try:
+        make_other(given)
+        return play_all(given)
+    finally:
+        if given.case is None:
+            remove(given.directory)
+        else:
+            print(f"the case is in {given.directory}")
+
+
+if __name__ == "__main__":
+    run_main(main)

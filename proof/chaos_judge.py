@@ -1,0 +1,343 @@
+"""What proof/chaos.py lets logjam do in a place that was harmed, and what it then looks at."""
+
+import dataclasses
+import os
+import re
+import signal
+import stat
+import subprocess
+import unicodedata
+
+from chaos_logs import acknowledged
+from chaos_manifests import checksum_of
+from chaos_plants import NOTHING, QUIET, outside_file, put_thing, shown
+
+NOBODY = 65534
+DIAGNOSTIC = re.compile(r"[IW]\d{8} ")
+TRACE = re.compile(r"stack trace|terminate called|\*\*\* Aborted|PC: @|AddressSanitizer|"
+                   r"runtime error")
+STATUSES = {0, 2, 3, 4}
+
+
+def entry_of(path):
+    """Returns what is at a path: type, mode, and bytes, or where a link leads."""
+    status = os.lstat(path)
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFLNK:
+        return kind, os.readlink(path)
+    if kind != stat.S_IFREG:
+        return kind, status.st_mode, status.st_rdev
+    with open(path, "rb") as file:
+        return kind, status.st_mode, status.st_size, checksum_of(file.read())
+
+
+def tree_of(top, left_out=()):
+    """Maps the paths under a directory, relative to it, to what is there."""
+    entries = {}
+    for folder, folders, names in os.walk(top):
+        if folder == top:
+            folders[:] = [name for name in folders if name not in left_out]
+        for name in folders + names:
+            path = f"{folder}/{name}"
+            entries[path[len(top) + 1:]] = entry_of(path)
+    return entries
+
+
+def differences(before, after):
+    """Says in words how two trees differ."""
+    return ([f"{shown(name)} is gone" for name in sorted(before.keys() - after.keys())]
+            + [f"{shown(name)} is new" for name in sorted(after.keys() - before.keys())]
+            + [f"{shown(name)} was changed" for name in sorted(before.keys() & after.keys())
+               if before[name] != after[name]])
+
+
+@dataclasses.dataclass
+class Done:
+    words: list
+    status: int | None  # None: it did not end
+    out: str = ""
+    err: str = ""
+    broken: list = dataclasses.field(default_factory=list)
+
+    def text(self):
+        how = "no end" if self.status is None else f"status {self.status}"
+        return f"logjam {' '.join(map(shown, self.words))}  # {how}\n{self.out}{self.err}"
+
+
+def ended(words, status, out, err):
+    """Returns how a command ended, and what of it breaks the rules for every command."""
+    texts = [text.decode(errors="surrogateescape") for text in (out, err)]
+    done = Done(words, status, *texts)
+    if status is None:
+        done.broken.append(("hang", "it did not end"))
+        return done
+    if status < 0:
+        done.broken.append(("signal", signal.Signals(-status).name))
+    elif status not in STATUSES:
+        done.broken.append(("status", f"status {status}"))
+    if TRACE.search(texts[0] + texts[1]):
+        done.broken.append(("trace", "a stack trace"))
+    errors = [line for line in texts[1].splitlines() if line and not DIAGNOSTIC.match(line)
+              and not line.startswith("note: ")]
+    if len(errors) > 1:
+        done.broken.append(("words", f"{len(errors)} lines of error"))
+    if status > 0 and not errors and "FAIL" not in texts[0]:
+        done.broken.append(("words", "not a word of error"))
+    if any(unicodedata.category(one) in ("Cc", "Cs") and one not in "\n\t"
+           for one in set(texts[0] + texts[1])):
+        done.broken.append(("terminal", "control characters or invalid UTF-8"))
+    return done
+
+
+class Judge:
+    """Runs commands in a place, and keeps what they broke."""
+
+    def __init__(self, logjam, hand, patience):
+        self.logjam, self.hand, self.log = logjam, hand, hand.log
+        self.patience = patience
+        self.place = hand.place
+        self.wal_dir = f"--wal_dir={','.join(self.log.directories)}"
+        self.found = []  # pairs of a kind and a text
+        self.played = []
+        self.runs = 0
+        self.replaced = False  # the log gave way to another one
+        self.moved_by = ""
+        self.says_lost = False  # the last recovery with the history has ended with status 4
+        self.outside = self._tree_outside()
+        hand.kept = [name for name in hand.kept if self._is_kept(name)]
+
+    def _tree_outside(self):
+        own = [*self.log.directories, "moving", "moved"]
+        return {name: entry for name, entry in tree_of(self.place, own).items()
+                if not name.startswith(("history", "new-history", *own))}
+
+    def tree_inside(self):
+        return {f"{directory}/{name}": entry for directory in self.log.directories
+                for name, entry in tree_of(os.path.join(self.place, directory)).items()}
+
+    def command(self, words, cwd="."):
+        """Runs a command, and applies the rules that hold for every command."""
+        self.runs += 1
+        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
+            self.hand.as_other and os.geteuid() == 0) else {}
+        with subprocess.Popen([self.logjam, *words], cwd=os.path.join(self.place, cwd),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, **other) as process:
+            try:
+                out, err = process.communicate(timeout=self.patience)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out, err = process.communicate()
+                status = None
+        done = ended(words, status, out, err)
+        self.played.append(done)
+        for kind, what in done.broken:
+            self.find(kind, what)
+        self.find_outside()
+        for name in self.hand.kept:
+            if not self._is_kept(name):
+                self.find("foreign", f"{shown(name)} is not what it was")
+        return done
+
+    def find_outside(self):
+        """Compares what lies outside the log's directories with what was there."""
+        now = self._tree_outside()
+        if now != self.outside:
+            self.find("outside", "; ".join(differences(self.outside, now)))
+            self.outside = now
+
+    def look_again(self):
+        """Takes what lies outside as it is now, after something more was planted."""
+        self.outside = self._tree_outside()
+
+    def _is_kept(self, name):
+        try:
+            with open(os.path.join(self.place, name), "rb") as file:
+                return file.read() == b"of somebody\n"
+        except OSError:
+            return False
+
+    def find(self, kind, what):
+        self.found.append((kind, what))
+
+    def is_whole(self, history="history", least=None):
+        """Asks a recovery with the history whether all that was acknowledged is there."""
+        done = self.command(["recover", self.wal_dir, f"--history={history}"])
+        self.says_lost = done.status == 4
+        if done.status != 0:
+            return False
+        count = acknowledged(done.out)
+        if count is None or count < (self.log.acknowledged if least is None else least):
+            self.find("unjudged", f"status 0, {count} acknowledged, not {self.log.acknowledged}")
+        return True
+
+    def read(self, words, cwd="."):
+        """Runs a command that changes nothing in the log's directories."""
+        before = self.tree_inside()
+        done = self.command(words, cwd)
+        changed = differences(before, self.tree_inside())
+        if changed:
+            self.find("changed", "; ".join(changed))
+        return done
+
+
+def merged(judge):
+    return [] if judge.log.scheme == "command" else ["--replay=merge"]
+
+
+def recover(judge, draw):
+    """Recovers without the history: a loss must be named all the same, unless it looks like a
+    crash."""
+    accept = draw.random() < 0.2
+    words = ["recover", judge.wal_dir, *(["--accept_damage"] if accept else []),
+             *draw.choice([[], [], merged(judge), ["--threads=1"]])]
+    done = judge.read(words)
+    if not judge.log.lives:
+        return
+    harm = judge.hand.harm
+    if harm == NOTHING and done.status != 0:
+        judge.find("refused", f"status {done.status} of a log that is whole")
+    if done.status == 0 and harm != QUIET and not (accept and "WARNING" in done.out + done.err):
+        if not judge.is_whole() and (judge.says_lost or not judge.hand.crafted):
+            judge.find("lost", "status 0, and something acknowledged is missing")
+
+
+def recover_by_history(judge, draw):
+    words = ["recover", judge.wal_dir, "--history=history",
+             *draw.choice([[], ["--accept_damage"], merged(judge)])]
+    if not judge.log.lives:
+        words = words[:2]
+    done = judge.read(words)
+    if judge.log.lives and judge.hand.harm == NOTHING and done.status != 0:
+        judge.find("refused", f"status {done.status} of a log that is whole")
+    if judge.log.lives and done.status == 0 and "--accept_damage" not in words:
+        if (acknowledged(done.out) or 0) < judge.log.acknowledged:
+            judge.find("unjudged", f"status 0, {acknowledged(done.out)} acknowledged")
+
+
+def output_name(judge, draw):
+    """Draws where an output goes, and puts something there. All of it is foreign, or nothing."""
+    hand = judge.hand
+    directory = draw.choice(judge.log.directories)
+    how = draw.randrange(6)
+    if how == 0 and hand.own:
+        return draw.choice(hand.own)
+    if how == 1:
+        return draw.choice(["outside/precious", "outside/zeros", "outside/other/log0/manifest"])
+    name = f"{directory}/out"
+    if how > 2 and os.path.isdir(hand.path(directory)):
+        put_thing(hand, draw, name)
+        judge.look_again()
+    return name
+
+
+def foreign_at(judge, names):
+    """Maps the outputs of a command that would replace what is not theirs to what is there. An
+    empty file may be written to."""
+    there = {name: judge.hand.path(name) for name in names if name.endswith("/out")}
+    return {name: entry_of(path) for name, path in there.items()
+            if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)
+                                          or os.path.getsize(path))}
+
+
+def check_foreign(judge, before):
+    for name, entry in before.items():
+        path = judge.hand.path(name)
+        if not os.path.lexists(path) or entry_of(path) != entry:
+            judge.find("foreign", f"an output has replaced {shown(name)}")
+
+
+def recover_with_output(judge, draw):
+    """Recovers with outputs at names where something may be."""
+    name = output_name(judge, draw)
+    flag = draw.choice(["csv", "json", "csv", "json", "export", "export_history"])
+    if flag == "export":
+        name = f"{draw.choice(judge.log.directories)}/exported"
+        for table in ("ledger", "entries", "cells", "slots"):
+            if draw.random() < 0.5 and os.path.isdir(judge.hand.path(name.partition("/")[0])):
+                judge.hand.link(f"../../{outside_file(judge.hand, draw)}", f"{name}/{table}.csv")
+        judge.look_again()
+    whole = judge.log.lives and judge.is_whole()
+    before = foreign_at(judge, [name])
+    judge.command([draw.choice(["recover", "recover", "dump"]) if flag in ("csv", "json") else
+                   "recover", judge.wal_dir, f"--{flag}={name}",
+                   *(["--history=history"] if flag == "export_history" else [])])
+    check_foreign(judge, before)
+    if whole and not judge.is_whole():
+        judge.find("harmed", f"the log was whole before --{flag}")
+
+
+def writer(judge, words):
+    """Runs a command that changes the log and keeps all that it has. Returns how it ended, and
+    whether something was lost before."""
+    whole = judge.log.lives and judge.is_whole()
+    was_lost = judge.log.lives and judge.says_lost and not judge.hand.crafted
+    done = judge.command(words)
+    if whole and not judge.is_whole():
+        judge.find("harmed", f"the log was whole before {' '.join(words[:2])}")
+    return done, was_lost
+
+
+def continue_run(judge, draw):
+    flags = [flag for flag in judge.log.flags if not flag.startswith("--wal_dir")]
+    words = ["run", *flags, judge.wal_dir, "--continue", "--history=history",
+             *(["--checkpoint=s:0.01"] if judge.log.scheme != "command" and draw.random() < 0.3
+               else [])]
+    done, was_lost = writer(judge, words)
+    if done.status == 0 and was_lost:
+        judge.find("lost", "a run has continued a log that is not whole")
+
+
+def recover_and_checkpoint(judge, draw):
+    writer(judge, ["recover", judge.wal_dir, "--checkpoint",
+                   *(["--accept_damage"] if draw.random() < 0.2 else [])])
+
+
+def trim(judge, _):
+    writer(judge, ["trim", judge.wal_dir])
+
+
+def new_run(judge, draw):
+    """Begins a log, which is refused where one is unless --overwrite replaces it."""
+    history = "new-history"
+    foreign = draw.random() < 0.25
+    if foreign:
+        history = output_name(judge, draw)
+    words = ["run", *judge.log.flags, f"--history={history}"]
+    if draw.random() < 0.6:
+        words.append("--overwrite")
+    if foreign:
+        other = draw.choice(["cdf", "timeline", "csv", "json", ""])
+        if other:
+            words.append(f"--{other}={output_name(judge, draw)}")
+    whole = judge.log.lives and "--overwrite" not in words and judge.is_whole()
+    before = foreign_at(judge, [word.partition("=")[2] for word in words])
+    done = judge.command(words)
+    check_foreign(judge, before)
+    judge.replaced = "--overwrite" in words or not whole
+    if done.status == 0:
+        if judge.log.lives and "--overwrite" not in words and judge.hand.harm == NOTHING:
+            judge.find("harmed", "a log was replaced without --overwrite")
+        elif not foreign and not judge.is_whole(history, 100):
+            judge.find("lost", "the new log has not all that was acknowledged")
+    elif whole and not judge.is_whole():
+        judge.find("harmed", "the log was whole before a run that was refused")
+
+
+def dump(judge, draw):
+    judge.read(["dump", judge.wal_dir, *draw.choice([
+        [], [], ["--range=run:1"], ["--range=run:2,from:3,count:5"],
+        ["--range=run:18446744073709551615"], ["--dependencies=/dev/null"]])])
+
+
+def list_there(judge, draw):
+    directory = judge.log.directories[0]
+    if os.access(os.path.join(judge.place, directory), os.X_OK):
+        judge.read(["list", draw.choice(["schemes", "machine", "devices", "variants"])],
+                   cwd=directory)
+
+
+COMMANDS = {recover: 8, recover_by_history: 4, recover_with_output: 3, recover_and_checkpoint: 4,
+            trim: 4, continue_run: 3, new_run: 3, dump: 4, list_there: 0.5}
+

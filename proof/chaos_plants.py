@@ -1,0 +1,414 @@
+"""What proof/chaos.py plants in the directories of a log. Each plant draws from its own generator,
+so a case can be played again without some of its plants.
+
+A plant says what it does to the log itself. NOTHING: the log's files are as they were, so it
+recovers in full. NAMED: what was acknowledged is there, or the loss is named. QUIET: bytes at the
+end of the log are gone, which may look like a crash; a history names this loss.
+"""
+
+import os
+import shlex
+import shutil
+import socket
+import stat
+
+from chaos_logs import copy_tree
+
+NOTHING, NAMED, QUIET = range(3)
+HUGE = [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**44, 2**63 // 2**20, 2**64 // 2**20, 2**63 - 1, 2**63,
+        2**64 - 1, 2**64, 10**30]
+PLANTS = {}
+
+
+def plant(weight):
+    """Registers a plant, and how often it is drawn."""
+    def register(function):
+        PLANTS[function.__name__] = (weight, function)
+        return function
+    return register
+
+
+def shown(path):
+    """Returns a path as a word of a shell, also if it has bytes that a terminal would not show."""
+    if path.isprintable():
+        return shlex.quote(path)
+    return "$'" + "".join(chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}"
+                          for byte in os.fsencode(path)) + "'"
+
+
+class Hand:
+    """Changes a place, where `outside` and the log's directories lie, and notes the commands of a
+    shell that do the same."""
+
+    def __init__(self, log, place):
+        self.log, self.place = log, place
+        self.own = log.own(place)
+        other = os.path.join(place, "outside", "other")
+        self.others = sorted(os.path.relpath(os.path.join(top, name), other)
+                             for top, _, names in os.walk(other) for name in names)
+        self.did = []
+        self.harm = NOTHING
+        self.kept = []  # paths of what belongs to nobody, and stays whatever a command does
+        self.as_other = False
+        self.crafted = False  # a manifest may say that the log is another one
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def note(self, *words):
+        self.did.append(" ".join(words))
+
+    def harms(self, path):
+        self.harm = max(self.harm, QUIET if self.log.is_quiet(path) else NAMED)
+
+    def clear(self, name):
+        """Takes away what is at a name, and makes the directories that it lies in."""
+        path = self.path(name)
+        parent = os.path.dirname(path)
+        if not os.path.isdir(parent):
+            if os.path.lexists(parent):
+                os.unlink(parent)
+                self.note("rm", shown(os.path.dirname(name)))
+            os.makedirs(parent)
+            self.note("mkdir -p", shown(os.path.dirname(name)))
+        if os.path.islink(path) or (os.path.lexists(path) and not os.path.isdir(path)):
+            os.unlink(path)
+            self.note("rm", shown(name))
+        elif os.path.isdir(path):
+            shutil.rmtree(path)
+            self.note("rm -r", shown(name))
+
+    def link(self, target, name):
+        self.clear(name)
+        os.symlink(target, self.path(name))
+        self.note("ln -s", shown(target), shown(name))
+
+    def hard_link(self, source, name):
+        self.clear(name)
+        os.link(self.path(source), self.path(name), follow_symlinks=False)
+        self.note("ln", shown(source), shown(name))
+
+    def write(self, name, data, words):
+        self.clear(name)
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        self.note(words, ">", shown(name))
+
+    def copy(self, source, name):
+        self.clear(name)
+        if os.path.isdir(source):
+            copy_tree(source, self.path(name))
+        else:
+            shutil.copyfile(source, self.path(name))
+        self.note("cp -a", shown(os.path.relpath(source, self.place)), shown(name))
+
+    def directory(self, name):
+        self.clear(name)
+        os.mkdir(self.path(name))
+        self.note("mkdir", shown(name))
+
+    def special(self, name, mode, device=0):
+        self.clear(name)
+        try:
+            os.mknod(self.path(name), mode | 0o600, device)
+        except PermissionError:  # a device node is made by root
+            mode = stat.S_IFIFO
+            os.mkfifo(self.path(name))
+        what = {stat.S_IFIFO: "p", stat.S_IFSOCK: "s", stat.S_IFCHR: "c 1 5"}[mode]
+        self.note("mknod", shown(name), what)
+
+    def listening(self, name):
+        self.clear(name)
+        with socket.socket(socket.AF_UNIX) as one:
+            here = os.open(os.path.dirname(self.path(name)), os.O_RDONLY)
+            try:
+                one.bind(f"/proc/self/fd/{here}/{os.path.basename(name)}")
+            finally:
+                os.close(here)
+        self.note("bind a socket to", shown(name))
+
+
+def make_outside(place, other):
+    """Makes what lies outside the log's directories: nothing of it may change."""
+    outside = os.path.join(place, "outside")
+    os.makedirs(os.path.join(outside, "folder"))
+    for name, data in {"precious": b"nobody may change this\n", "zeros": bytes(2**16), "empty": b"",
+                       "folder/notes": b"nor this\n"}.items():
+        with open(os.path.join(outside, name), "wb") as file:
+            file.write(data)
+    os.chmod(os.path.join(outside, "precious"), 0o640)
+    copy_tree(other, os.path.join(outside, "other"))
+
+
+def directory_of(hand, draw):
+    return draw.choice(hand.log.directories)
+
+
+def outside_file(hand, draw):
+    others = ["outside/other/" + name for name in hand.others]
+    return draw.choice(["outside/precious", "outside/zeros", "outside/empty",
+                        draw.choice(others) if others else "outside/precious"])
+
+
+def wanted_name(hand, draw):
+    """Draws a name that a command uses or makes, but that the log does not have."""
+    directory = directory_of(hand, draw)
+    last = max((int(name.rpartition("-")[2]) for name in hand.log.folders(hand.place)
+                if name.rpartition("-")[2].isdecimal()), default=1)
+    number = draw.choice([last, last + 1, last + 1, last + 2, 1, 0, 7, draw.choice(HUGE)])
+    number = draw.choice([str(number)] * 5 + [f"0{number}", f"-{number}", f"+{number}",
+                                             f" {number}", f"{number}x"])
+    index = draw.choice([0, 1, 2, 3, 7, "00", "01", "x", "", draw.choice(HUGE)])
+    name = draw.choice(["manifest.new", "manifest.new", "manifest.copy.new", "manifest", "id",
+                        f"run-{number}", f"run-{number}", f"run-{number}/id",
+                        f"run-{number}/stream-0.log.db", f"checkpoint-{number}",
+                        f"checkpoint-{number}/rows-0", f"checkpoint-{number}/id",
+                        f"stream-{draw.choice([0, 1, 2, 9, 64, 2**32, '00', '-1'])}.log.db",
+                        f"stream-{draw.choice([0, 1])}.log.db.{index}", f"member-{number}",
+                        "member-", "manifest.copy"])
+    name = f"{directory}/{name}"
+    if any(own == name or own.startswith(name + "/") for own in hand.own):
+        return f"{directory}/manifest.new"
+    parent = os.path.dirname(name)
+    if os.path.lexists(hand.path(parent)) and not os.path.isdir(hand.path(parent)):
+        return f"{directory}/manifest.new"  # an earlier plant is there
+    return name
+
+
+def is_segment(name):
+    base = os.path.basename(name).rpartition(".")
+    return base[0].endswith(".log.db") and base[2].isdecimal() and str(int(base[2])) == base[2]
+
+
+def put_thing(hand, draw, name):
+    """Puts something at a name that is no file of a log."""
+    thing = draw.choice(["link", "link", "link", "hard link", "fifo", "socket", "device",
+                         "directory", "full directory", "empty", "text", "zeros", "other", "cycle",
+                         "dangling"])
+    depth = "../" * name.count("/")
+    if thing == "link":
+        target = draw.choice([outside_file(hand, draw)] * 4
+                             + ["outside/folder", "outside/other/log0"])
+        hand.link(draw.choice([depth + target, hand.path(target)]), name)
+    elif thing == "dangling":
+        target = draw.choice(["outside/new", "outside/folder/new", "outside/no/new"])
+        hand.link(depth + target, name)
+    elif thing == "cycle":
+        hand.link(draw.choice([os.path.basename(name), ".", "..", depth + name]), name)
+    elif thing == "hard link":
+        hand.hard_link(outside_file(hand, draw), name)
+    elif thing == "fifo":
+        hand.special(name, stat.S_IFIFO)
+    elif thing == "socket":
+        if draw.random() < 0.5:
+            hand.special(name, stat.S_IFSOCK)
+        else:
+            hand.listening(name)
+    elif thing == "device":
+        hand.special(name, stat.S_IFCHR, os.makedev(1, 5))
+    elif thing == "directory":
+        hand.directory(name)
+    elif thing == "full directory":
+        hand.directory(name)
+        hand.write(f"{name}/notes", b"of somebody\n", "echo of somebody")
+    elif thing == "other" and hand.others:
+        hand.copy(hand.path("outside/other/" + draw.choice(hand.others)), name)
+    else:
+        hand.write(name, {"text": b"text\n", "zeros": bytes(2**16)}.get(thing, b""),
+                   {"text": "echo text", "zeros": "head -c 65536 /dev/zero"}.get(thing, "true"))
+
+
+@plant(10)
+def taken_name(hand, draw):
+    """Puts something where a command will make a file."""
+    name = wanted_name(hand, draw)
+    hand.clear(name)
+    put_thing(hand, draw, name)
+    if is_segment(name) or os.path.basename(name).startswith(("manifest", "member-")):
+        hand.harm = max(hand.harm, NAMED)
+
+
+@plant(4)
+def links_in_the_next(hand, draw):
+    """Puts links into the directory of the next run or checkpoint, where its files will be."""
+    directory = directory_of(hand, draw)
+    for number in range(1, 5):
+        for name, files in ((f"run-{number}", ("stream-0.log.db", "stream-1.log.db", "id")),
+                            (f"checkpoint-{number}", ("rows-0", "rows-1", "id"))):
+            if not os.path.lexists(hand.path(f"{directory}/{name}")):
+                if draw.random() < 0.2:
+                    hand.link(draw.choice(["../outside/folder", "../outside/other/log0"]),
+                              f"{directory}/{name}")
+                    continue
+                for file in files:
+                    if draw.random() < 0.7:
+                        hand.link("../../" + outside_file(hand, draw), f"{directory}/{name}/{file}")
+
+
+@plant(4)
+def odd_name(hand, draw):
+    """Puts something under a name that no terminal should see."""
+    name = draw.choice(["\x1b[2J\x1b]0;owned\x07", "\udcff\udcfe", "a\nlogjam: FAIL", "\x7f", "-rf",
+                        "--overwrite", " ", "x" * 255, "stream-0.log.db.\udcc3", "run-2\n",
+                        "checkpoint-\u0663", "manifest\r", ".manifest", "stream-\x1b[31m.log.db",
+                        "run-\u00b2", "member-\x1b[2J", "{}", "$(touch owned)", "%s%n"])
+    put_thing(hand, draw, f"{directory_of(hand, draw)}/{name}")
+
+
+@plant(5)
+def segment(hand, draw):
+    """Puts a segment into a stream that does not reach so far."""
+    streams = [name for name in hand.own if name.endswith(".log.db")]
+    if streams:
+        stream = draw.choice(streams)
+        length = max(os.path.getsize(hand.path(stream)), 4096)
+        number = draw.choice([draw.randrange(1, 9), draw.randrange(1000), *HUGE[:-2],
+                              2**64 // 2**20 // draw.choice([1, 2, 4]), 2**64 // length])
+        name = f"{stream}.{number}"
+        if name not in hand.own:
+            hand.write(name, draw.choice([b"", b"", b"", bytes(4096), b"text\n"]), "true or so")
+            hand.harm = max(hand.harm, NAMED)
+
+
+@plant(3)
+def notes(hand, draw):
+    """Puts a user's files into the log's directory, which stay there."""
+    name = f"{directory_of(hand, draw)}/" + draw.choice(
+        ["notes.txt", "run-9/notes", "checkpoint-9/notes", "rows-0", "run-x", "backup/manifest",
+         "stream-0.log.db.bak", "run-99999999999999999999/notes"])
+    if not os.path.lexists(hand.path(name.partition("/")[0] + "/" + name.split("/")[1])):
+        hand.write(name, b"of somebody\n", "echo of somebody")
+        hand.kept.append(name)
+
+
+@plant(6)
+def replaced(hand, draw):
+    """Puts something in the place of one of the log's own files or directories."""
+    if hand.own:
+        name = draw.choice(hand.own + hand.log.folders(hand.place))
+        hand.harms(name)
+        if name in hand.log.folders(hand.place):
+            for own in hand.own:
+                if own.startswith(name + "/"):
+                    hand.harms(own)
+        put_thing(hand, draw, name)
+
+
+@plant(4)
+def moved_out(hand, draw):
+    """Moves a file or a directory of the log away, and leaves a link to it, or a hard link."""
+    if hand.own:
+        name = draw.choice(hand.own + hand.log.folders(hand.place))
+        away = "outside/" + name.replace("/", "-")
+        if os.path.lexists(hand.path(away)):
+            return
+        if os.path.isfile(hand.path(name)) and draw.random() < 0.5:
+            os.link(hand.path(name), hand.path(away))
+            hand.note("ln", shown(name), shown(away))
+        else:
+            os.rename(hand.path(name), hand.path(away))
+            hand.note("mv", shown(name), shown(away))
+            hand.link("../" * name.count("/") + away, name)
+            hand.harm = max(hand.harm, NAMED)
+
+
+@plant(3)
+def linked_copy(hand, draw):
+    """Makes a copy of the log of which all files are hard links, as cp -al does."""
+    for name in hand.own:
+        os.makedirs(os.path.dirname(hand.path("outside/copy/" + name)), exist_ok=True)
+        if not os.path.lexists(hand.path("outside/copy/" + name)):
+            os.link(hand.path(name), hand.path("outside/copy/" + name))
+    hand.note("mkdir outside/copy; cp -al", *hand.log.directories, "outside/copy")
+
+
+@plant(6)
+def damaged(hand, draw):
+    """Cuts off, extends, zeroes, or changes bytes of one of the log's own files, or removes it."""
+    if not hand.own:
+        return
+    name = draw.choice(hand.own)
+    hand.harms(name)
+    path = hand.path(name)
+    if not os.path.isfile(path) or os.path.islink(path):
+        return
+    size = os.path.getsize(path)
+    how = draw.choice(["truncate", "extend", "zero", "flip", "remove", "header only"])
+    if how in ("truncate", "extend", "header only"):
+        length = {"truncate": draw.randrange(max(size, 1)), "header only": min(size, 4096),
+                  "extend": size + draw.choice([1, 4096, 2**20, 2**23])}[how]
+        os.truncate(path, length)
+        hand.note(f"truncate -s {length}", shown(name))
+    elif how == "remove":
+        os.unlink(path)
+        hand.note("rm", shown(name))
+    else:
+        with open(path, "r+b") as file:
+            # Most of a file may be zeros, so half of the damages hit its beginning.
+            at = draw.randrange(max(size, 1)) if draw.random() < 0.5 else draw.randrange(8192)
+            file.seek(at)
+            old = file.read(1 if how == "flip" else 512)
+            file.seek(at)
+            file.write(bytes(len(old)) if how == "zero" else bytes(byte ^ 16 for byte in old))
+        hand.note(f"{how} {len(old)} bytes at {at} of", shown(name))
+
+
+@plant(3)
+def swapped(hand, draw):
+    """Swaps two of the log's own files."""
+    if len(hand.own) > 1:
+        one, two = draw.sample(hand.own, 2)
+        if os.path.lexists(hand.path(one)) and os.path.lexists(hand.path(two)):
+            hand.harms(one)
+            hand.harms(two)
+            os.rename(hand.path(one), hand.path("kept"))
+            os.rename(hand.path(two), hand.path(one))
+            os.rename(hand.path("kept"), hand.path(two))
+            hand.note("swap", shown(one), shown(two))
+
+
+@plant(5)
+def earlier(hand, draw):
+    """Puts back what the log was after an earlier life: a file, the manifests, or all."""
+    if not hand.log.stages:
+        return
+    stage = draw.choice(hand.log.stages)
+    files = [os.path.relpath(os.path.join(top, name), stage)
+             for top, _, names in sorted(os.walk(stage)) for name in sorted(names)]
+    manifests = [name for name in files if os.path.basename(name).startswith("manifest")]
+    how = draw.choice(["file", "manifests", "manifests", "manifest", "all"])
+    if how == "all":
+        hand.harm = QUIET
+        for directory in hand.log.directories:
+            hand.copy(os.path.join(stage, directory), directory)
+        return
+    for name in {"file": [draw.choice(files)], "manifests": manifests,
+                 "manifest": [draw.choice(manifests)]}[how]:
+        hand.harms(name)
+        hand.copy(os.path.join(stage, name), name)
+
+
+@plant(3)
+def of_another(hand, draw):
+    """Puts a file or the manifests of another log in the place of the log's own."""
+    if hand.others and hand.own:
+        names = [draw.choice(hand.others)] if draw.random() < 0.6 else [
+            "log0/manifest", "log0/manifest.copy"]
+        for name in names:
+            own = name if name in hand.own else draw.choice(hand.own)
+            hand.harms(own)
+            hand.copy(hand.path("outside/other/" + name), own)
+
+
+@plant(2)
+def unreadable(hand, draw):
+    """Takes the right to read or change a file or a directory from the user of the commands."""
+    if not hand.own:
+        return
+    hand.as_other = True
+    name = draw.choice(hand.own + hand.log.folders(hand.place) + hand.log.directories)
+    if os.path.lexists(hand.path(name)) and not os.path.islink(hand.path(name)):
+        mode = draw.choice([0, 0o400, 0o555, 0o200])
+        hand.harm = max(hand.harm, NAMED)
+        os.chmod(hand.path(name), mode)
+        hand.note(f"chmod {mode:o}", shown(name), "# and the commands run as another user")
