@@ -190,9 +190,11 @@ def report(case, log, judge, planted):
 
 def play_cases(given, numbers):
     """Plays the cases of one log. Returns counts, and what was found."""
+    counts, found = collections.Counter(), []
+    if time.monotonic() > given.until:
+        return counts, found
     folder = tempfile.mkdtemp(dir=given.directory)
     os.chmod(folder, 0o755)
-    counts, found = collections.Counter(), []
     schemes = [scheme for scheme in chaos_logs.schemes_of(given.logjam)
                if not given.schemes or scheme[0] in given.schemes.split(",")]
     number = numbers[0]

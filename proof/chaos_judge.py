@@ -100,7 +100,7 @@ class Judge:
         self.found = []  # pairs of a kind and a text
         self.played = []
         self.runs = 0
-        self.replaced = False  # the log gave way to another one
+        self.replaced = False  # the log gave way to another one, or a loss was accepted
         self.moved_by = ""
         self.says_lost = False  # the last recovery with the history has ended with status 4
         self.outside = self._tree_outside()
@@ -290,8 +290,10 @@ def continue_run(judge, draw):
 
 
 def recover_and_checkpoint(judge, draw):
+    accept = draw.random() < 0.2
     writer(judge, ["recover", judge.wal_dir, "--checkpoint",
-                   *(["--accept_damage"] if draw.random() < 0.2 else [])])
+                   *(["--accept_damage"] if accept else [])])
+    judge.replaced = judge.replaced or accept  # what is lost from now on was accepted
 
 
 def trim(judge, _):

@@ -75,7 +75,7 @@ class Log:
             killed = draw.random() < 0.2
             if killed:
                 words.append(f"--test=ledger_die_after:{draw.randrange(1, 60)}")
-            elif segmented and draw.random() < 0.1:  # until the log has several segments
+            elif segmented and draw.random() < 0.3:  # until the log has several segments
                 words += ["--transactions=6000", "--history_mb=4"]
             self._run(logjam, words, (0, -9) if killed else (0,))
             if life < self.lives or self.sealed:

@@ -13,8 +13,8 @@ LIBRARY.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 NUMBERS = [0, 1, 2, 3, 7, 1023, 4096, 2**20 + 4096, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 4096,
            2**64 - 1, 2**64, -1]
 # What the headers of the log's files say, too, so a manifest with another value is found out.
-OF_HEADER = {"scheme", "log_records", "streams", "stripes", "stripe_bytes", "segment_bytes", "run",
-             "log", "ordinal", "device"}
+SHAPE = {"streams", "stripes", "stripe_bytes", "segment_bytes"}
+OF_HEADER = {*SHAPE, "scheme", "log_records", "run", "log", "ordinal", "device"}
 FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=outside/new",
          "flag.flagfile=outside/precious", "flag.verify=false", "flag.accept_damage=true",
          "flag.export_history=outside/precious", "flag.wal_dir=outside/other/log0",
@@ -30,9 +30,9 @@ def checksum_of(text):
 
 def crafted_line(hand, draw, lines):
     """Changes a line of a manifest or a header, or adds one. Returns the change in words."""
-    of_header = [at for at, line in enumerate(lines)
-                 if line.partition("=")[0].removeprefix("run.") in OF_HEADER]
-    at = draw.choice(of_header) if draw.random() < 0.4 else draw.randrange(1, len(lines))
+    shaping = [at for at, line in enumerate(lines)
+               if line.partition("=")[0].removeprefix("run.") in SHAPE]
+    at = draw.choice(shaping) if shaping and draw.random() < 0.4 else draw.randrange(1, len(lines))
     key, _, value = lines[at].partition("=")
     part, _, name = key.rpartition(".")
     prefix = f"{part}." if part in ("run", "checkpoint") else ""
