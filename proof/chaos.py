@@ -43,7 +43,7 @@ import chaos_moves
 import chaos_plants
 from chaos_plants import shown
 
-CASES_A_LOG = 25
+CASES_A_LOG = 50
 GIB = 2**30
 
 

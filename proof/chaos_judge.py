@@ -10,12 +10,13 @@ import unicodedata
 
 from chaos_logs import acknowledged
 from chaos_manifests import checksum_of
-from chaos_plants import NOTHING, QUIET, outside_file, put_thing, shown
+from chaos_plants import NAMED, NOTHING, outside_file, put_thing, shown
 
 NOBODY = 65534
 DIAGNOSTIC = re.compile(r"[IW]\d{8} ")
 TRACE = re.compile(r"stack trace|terminate called|\*\*\* Aborted|PC: @|AddressSanitizer|"
                    r"runtime error")
+EMPTY = ("outside/empty", "outside/new", "outside/folder/new")
 STATUSES = {0, 2, 3, 4}
 
 
@@ -115,8 +116,9 @@ class Judge:
         return {f"{directory}/{name}": entry for directory in self.log.directories
                 for name, entry in tree_of(os.path.join(self.place, directory)).items()}
 
-    def command(self, words, cwd="."):
-        """Runs a command, and applies the rules that hold for every command."""
+    def command(self, words, cwd=".", named=False):
+        """Runs a command, and applies the rules that hold for every command. `named`: its user has
+        named outputs, so they may fill what is empty at the end of a link."""
         self.runs += 1
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
@@ -134,18 +136,20 @@ class Judge:
         self.played.append(done)
         for kind, what in done.broken:
             self.find(kind, what)
-        self.find_outside()
+        self.find_outside(EMPTY if named else ())
         for name in self.hand.kept:
             if not self._is_kept(name):
                 self.find("foreign", f"{shown(name)} is not what it was")
         return done
 
-    def find_outside(self):
+    def find_outside(self, allowed=()):
         """Compares what lies outside the log's directories with what was there."""
         now = self._tree_outside()
-        if now != self.outside:
-            self.find("outside", "; ".join(differences(self.outside, now)))
-            self.outside = now
+        changed = [how for how in differences(self.outside, now)
+                   if not how.startswith(tuple(f"{name} " for name in allowed))]
+        if changed:
+            self.find("outside", "; ".join(changed))
+        self.outside = now
 
     def look_again(self):
         """Takes what lies outside as it is now, after something more was planted."""
@@ -163,7 +167,7 @@ class Judge:
 
     def is_whole(self, history="history", least=None):
         """Asks a recovery with the history whether all that was acknowledged is there."""
-        done = self.command(["recover", self.wal_dir, f"--history={history}"])
+        done = self.command(["recover", self.wal_dir, f"--history={history}", "--threads=1"])
         self.says_lost = done.status == 4
         if done.status != 0:
             return False
@@ -171,6 +175,13 @@ class Judge:
         if count is None or count < (self.log.acknowledged if least is None else least):
             self.find("unjudged", f"status 0, {count} acknowledged, not {self.log.acknowledged}")
         return True
+
+    def was_whole(self):
+        """Returns whether all that was acknowledged is there before a command. Where nothing was
+        harmed it is."""
+        if self.hand.harm == NOTHING:
+            return self.log.lives > 0
+        return self.log.lives > 0 and self.is_whole()
 
     def read(self, words, cwd="."):
         """Runs a command that changes nothing in the log's directories."""
@@ -198,7 +209,8 @@ def recover(judge, draw):
     harm = judge.hand.harm
     if harm == NOTHING and done.status != 0:
         judge.find("refused", f"status {done.status} of a log that is whole")
-    if done.status == 0 and harm != QUIET and not (accept and "WARNING" in done.out + done.err):
+    named = harm == NAMED or (harm == NOTHING and draw.random() < 0.3)
+    if done.status == 0 and named and not (accept and "WARNING" in done.out + done.err):
         if not judge.is_whole() and (judge.says_lost or not judge.hand.crafted):
             judge.find("lost", "status 0, and something acknowledged is missing")
 
@@ -216,8 +228,9 @@ def recover_by_history(judge, draw):
             judge.find("unjudged", f"status 0, {acknowledged(done.out)} acknowledged")
 
 
-def output_name(judge, draw):
-    """Draws where an output goes, and puts something there. All of it is foreign, or nothing."""
+def output_name(judge, draw, history=False):
+    """Draws where an output goes, and puts something there. All of it is foreign, or nothing. A
+    history never waits for the reader of a FIFO; other outputs do."""
     hand = judge.hand
     directory = draw.choice(judge.log.directories)
     how = draw.randrange(6)
@@ -228,6 +241,10 @@ def output_name(judge, draw):
     name = f"{directory}/out"
     if how > 2 and os.path.isdir(hand.path(directory)):
         put_thing(hand, draw, name)
+        if stat.S_ISFIFO(os.lstat(hand.path(name)).st_mode) and not history:
+            hand.clear(name)
+        if draw.random() < 0.3:
+            put_thing(hand, draw, f"{name}.new")
         judge.look_again()
     return name
 
@@ -237,8 +254,7 @@ def foreign_at(judge, names):
     empty file may be written to."""
     there = {name: judge.hand.path(name) for name in names if name.endswith("/out")}
     return {name: entry_of(path) for name, path in there.items()
-            if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)
-                                          or os.path.getsize(path))}
+            if os.path.lexists(path) and (not os.path.isfile(path) or os.path.getsize(path))}
 
 
 def check_foreign(judge, before):
@@ -258,11 +274,11 @@ def recover_with_output(judge, draw):
             if draw.random() < 0.5 and os.path.isdir(judge.hand.path(name.partition("/")[0])):
                 judge.hand.link(f"../../{outside_file(judge.hand, draw)}", f"{name}/{table}.csv")
         judge.look_again()
-    whole = judge.log.lives and judge.is_whole()
+    whole = judge.was_whole()
     before = foreign_at(judge, [name])
     judge.command([draw.choice(["recover", "recover", "dump"]) if flag in ("csv", "json") else
                    "recover", judge.wal_dir, f"--{flag}={name}",
-                   *(["--history=history"] if flag == "export_history" else [])])
+                   *(["--history=history"] if flag == "export_history" else [])], named=True)
     check_foreign(judge, before)
     if whole and not judge.is_whole():
         judge.find("harmed", f"the log was whole before --{flag}")
@@ -271,7 +287,7 @@ def recover_with_output(judge, draw):
 def writer(judge, words):
     """Runs a command that changes the log and keeps all that it has. Returns how it ended, and
     whether something was lost before."""
-    whole = judge.log.lives and judge.is_whole()
+    whole = judge.was_whole()
     was_lost = judge.log.lives and judge.says_lost and not judge.hand.crafted
     done = judge.command(words)
     if whole and not judge.is_whole():
@@ -305,7 +321,7 @@ def new_run(judge, draw):
     history = "new-history"
     foreign = draw.random() < 0.25
     if foreign:
-        history = output_name(judge, draw)
+        history = output_name(judge, draw, history=True)
     words = ["run", *judge.log.flags, f"--history={history}"]
     if draw.random() < 0.6:
         words.append("--overwrite")
@@ -313,9 +329,9 @@ def new_run(judge, draw):
         other = draw.choice(["cdf", "timeline", "csv", "json", ""])
         if other:
             words.append(f"--{other}={output_name(judge, draw)}")
-    whole = judge.log.lives and "--overwrite" not in words and judge.is_whole()
+    whole = "--overwrite" not in words and judge.was_whole()
     before = foreign_at(judge, [word.partition("=")[2] for word in words])
-    done = judge.command(words)
+    done = judge.command(words, named=foreign)
     check_foreign(judge, before)
     judge.replaced = "--overwrite" in words or not whole
     if done.status == 0:
