@@ -107,6 +107,8 @@ class Case:
         for name, seed in plants:
             with contextlib.suppress(OSError):  # an earlier plant is in the way
                 chaos_plants.PLANTS[name][1](hand, random.Random(seed))
+        if hand.rolled_back and len(plants) > 1:  # another plant may have taken the later runs
+            hand.harm = chaos_plants.QUIET
         judge = chaos_judge.Judge(given.logjam, hand, given.patience)
         if self.moves:
             chaos_moves.play(judge, random.Random(self.key))

@@ -251,10 +251,10 @@ def output_name(judge, draw, history=False):
 
 def foreign_at(judge, names):
     """Maps the outputs of a command that would replace what is not theirs to what is there. An
-    empty file may be written to."""
+    empty file may be written to, and a link that leads nowhere replaced."""
     there = {name: judge.hand.path(name) for name in names if name.endswith("/out")}
     return {name: entry_of(path) for name, path in there.items()
-            if os.path.lexists(path) and (not os.path.isfile(path) or os.path.getsize(path))}
+            if os.path.exists(path) and (not os.path.isfile(path) or os.path.getsize(path))}
 
 
 def check_foreign(judge, before):

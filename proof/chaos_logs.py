@@ -43,7 +43,9 @@ class Log:
         self.scheme, device = draw.choice(schemes)
         self.directories = ["log0"] if self.scheme == "scm" or draw.random() < 0.6 else ["log0",
                                                                                         "log1"]
-        segmented = device is None and draw.random() < 0.3
+        # One long run: what a manifest says of its segments decides how much of it is read.
+        is_long = device is None and draw.random() < 0.1
+        segmented = is_long or (device is None and draw.random() < 0.3)
         records = ["txn"] if self.scheme == "command" else ["txn", "op", "txn,range", "op,range"]
         self.flags = [*SCALE, f"--log={self.scheme}", f"--log_records={draw.choice(records)}",
                       f"--device={device or draw.choice(['file', 'sync'])}",
@@ -57,10 +59,10 @@ class Log:
                 os.mkdir(os.path.join(folder, name))
             self.lives = 0
             return
-        self.lives = draw.choice([1, 1, 2, 2, 3])
-        self._make(logjam, draw, segmented)
+        self.lives = 1 if is_long else draw.choice([1, 1, 2, 2, 3])
+        self._make(logjam, draw, segmented, is_long)
 
-    def _make(self, logjam, draw, segmented):
+    def _make(self, logjam, draw, segmented, is_long):
         if draw.random() < 0.15:
             self._run(logjam, ["run", *self.flags])
             self._keep_stage()
@@ -72,15 +74,15 @@ class Log:
                 words.append("--overwrite")
             if self.scheme != "command" and draw.random() < 0.3:
                 words.append("--checkpoint=s:0.02")
-            killed = draw.random() < 0.2
+            killed = not is_long and draw.random() < 0.2
             if killed:
                 words.append(f"--test=ledger_die_after:{draw.randrange(1, 60)}")
-            elif segmented and draw.random() < 0.3:  # until the log has several segments
+            elif is_long or (segmented and draw.random() < 0.2):  # until there are several segments
                 words += ["--transactions=6000", "--history_mb=4"]
             self._run(logjam, words, (0, -9) if killed else (0,))
             if life < self.lives or self.sealed:
                 self._keep_stage()
-        if draw.random() < 0.5:
+        if not is_long and draw.random() < 0.5:
             self._keep_stage()
             self._run(logjam, ["recover", f"--wal_dir={','.join(self.directories)}",
                                "--history=history", "--checkpoint"])

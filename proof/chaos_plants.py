@@ -50,6 +50,7 @@ class Hand:
         self.harm = NOTHING
         self.kept = []  # paths of what belongs to nobody, and stays whatever a command does
         self.as_other = False
+        self.rolled_back = False  # both manifests are older, and later runs alone say that they were
         self.crafted = False  # a manifest may say that the log is another one
 
     def path(self, name):
@@ -382,6 +383,7 @@ def earlier(hand, draw):
         for directory in hand.log.directories:
             hand.copy(os.path.join(stage, directory), directory)
         return
+    hand.rolled_back = how == "manifests"
     for name in {"file": [draw.choice(files)], "manifests": manifests,
                  "manifest": [draw.choice(manifests)]}[how]:
         hand.harms(name)
