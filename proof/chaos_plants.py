@@ -50,7 +50,7 @@ class Hand:
         self.harm = NOTHING
         self.kept = []  # paths of what belongs to nobody, and stays whatever a command does
         self.as_other = False
-        self.rolled_back = False  # both manifests are older, and later runs alone say that they were
+        self.rolled_back = False  # both manifests are older, which later runs alone show
         self.crafted = False  # a manifest may say that the log is another one
 
     def path(self, name):
