@@ -228,6 +228,10 @@ def recover_by_history(judge, draw):
             judge.find("unjudged", f"status 0, {acknowledged(done.out)} acknowledged")
 
 
+def is_fifo(path):
+    return os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode)
+
+
 def output_name(judge, draw, history=False):
     """Draws where an output goes, and puts something there. All of it is foreign, or nothing. A
     history never waits for the reader of a FIFO; other outputs do."""
@@ -241,7 +245,7 @@ def output_name(judge, draw, history=False):
     name = f"{directory}/out"
     if how > 2 and os.path.isdir(hand.path(directory)):
         put_thing(hand, draw, name)
-        if stat.S_ISFIFO(os.lstat(hand.path(name)).st_mode) and not history:
+        if is_fifo(hand.path(name)) and not history:
             hand.clear(name)
         if draw.random() < 0.3:
             put_thing(hand, draw, f"{name}.new")
@@ -327,7 +331,7 @@ def new_run(judge, draw):
         words.append("--overwrite")
     if foreign:
         other = draw.choice(["cdf", "timeline", "csv", "json", ""])
-        if other:
+        if other and not is_fifo(judge.hand.path(history)):
             words.append(f"--{other}={output_name(judge, draw)}")
     whole = "--overwrite" not in words and judge.was_whole()
     before = foreign_at(judge, [word.partition("=")[2] for word in words])

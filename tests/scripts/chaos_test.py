@@ -20,7 +20,7 @@ import chaos_plants  # noqa: E402
 
 CASES = 2000 if os.environ.get("LOGJAM_TEST_ALL") else 200
 PATIENCE_SECONDS = 60
-# What the program does before `WHEN`, in the place of a case, and what the judge calls it.
+# The deed that the program does before its work, and what the judge calls it.
 DEEDS = {
     "changes a file outside": ("dump", "echo x >> outside/precious", "outside"),
     "changes a mode outside": ("dump", "chmod 600 outside/precious", "outside"),
