@@ -135,6 +135,7 @@ std::string LogFileHeader::read(const KeyValues& lines) {
   if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
     return "its header counts its stripes wrongly";
   }
+  if (read.streams == 0) return "its header counts no stream";
   if (uint64_t{read.streams} * read.stripes > kMostLogFiles ||
       read.stripe_bytes > kMostLogFileBytes || read.segment_bytes > kMostLogFileBytes ||
       read.ordinal > kMostOrdinal) {

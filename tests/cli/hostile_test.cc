@@ -173,6 +173,7 @@ TEST_F(Hostile, NumbersOfAManifestThatAreTooLargeAreRefused) {
   const std::string good = read("log/manifest");
   for (const auto& [from, to] : std::vector<std::pair<const char*, const char*>>{
            {"run.streams=1\n", "run.streams=4294967295\n"},
+           {"run.streams=1\n", "run.streams=0\n"},
            {"run.stripes=1\n", "run.stripes=4294967295\n"},
            {"run.stripe_bytes=524288\n", "run.stripe_bytes=18446744073709551615\n"},
            {"run.segment_bytes=1048576\n", "run.segment_bytes=18446744073709547520\n"},

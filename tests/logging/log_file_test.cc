@@ -104,6 +104,8 @@ TEST(LogFileHeader, UnknownKeysAndImpossibleNumbersAreRefused) {
   }
   EXPECT_EQ(read.decode(changed_block("stripe=0\n", "stripe=1\n")),
             "its header counts its stripes wrongly");
+  EXPECT_EQ(read.decode(changed_block("streams=1\n", "streams=0\n")),
+            "its header counts no stream");
 }
 
 TEST(LogFileHeader, AFileThatEndsInItsHeaderIsRefused) {
