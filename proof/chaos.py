@@ -12,9 +12,9 @@ by no signal and without a stack trace, with at most one sentence of error and n
 characters; what only reads changes nothing; what was acknowledged is there, or the loss is named;
 and a log of which no file was harmed recovers in full.
 
-What was found is printed with the commands of a shell that plant it, the fewest that still show it;
-proof/chaos.py --seed=S --case=N plays case N again (its log is made anew, so but for the timing of
-its runs it is the same). The status is then 1.
+What was found is printed with the commands of a shell that plant it, the fewest that still show it.
+The status is then 1. proof/chaos.py --seed=S --case=N plays case N again. Its log is made anew, so
+only the timing of its runs may differ.
 """
 
 import argparse

@@ -13,7 +13,7 @@ LIBRARY.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 NUMBERS = [0, 1, 2, 3, 7, 1023, 4096, 2**20 + 4096, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 4096,
            2**64 - 1, 2**64, -1]
 LENGTHS = [0, 2, 4096, 2**20 + 4096, 2**32 - 1, 2**63, 2**64 - 4096]
-# What the headers of the log's files say, too, so a manifest with another value is found out.
+# The headers of the log's files say these, too, so a manifest with another value is found out.
 SHAPE = {"streams", "stripes", "stripe_bytes", "segment_bytes"}
 OF_HEADER = {*SHAPE, "scheme", "log_records", "run", "log", "ordinal", "device"}
 FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=outside/new",
