@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "logging/format/remove_files.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/text.h"
@@ -134,23 +135,35 @@ void drop_older(const std::vector<std::string>& directories, const std::vector<C
   });
 }
 
-// Returns the path of a file of a run that the log has had, and of which `manifest` does not know;
-// or an empty string. Such a manifest was put back from a copy.
-std::string unknown_run(const std::vector<std::string>& directories, const Manifest& manifest) {
-  constexpr std::string_view kRun = "run-";
+// Returns the number in `name`, which begins with `prefix`, or 0 if it does not, or has none.
+uint64_t number_in(std::string_view name, std::string_view prefix) {
+  uint64_t number = 0;
+  if (!name.starts_with(prefix)) return 0;
+  return parse_number(name.substr(prefix.size()), 10, &number) ? number : 0;
+}
+
+// Returns the path of what a run or a checkpoint has left of which `manifest` does not know, or an
+// empty string. The log's manifest had it: such a manifest was put back from a copy.
+std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   for (const std::string& directory : directories) {
     std::vector<std::string> names;
     if (const int error = platform::names_in(directory, &names); error != 0) {
       platform::fatal("cannot list " + directory + ": " + platform::error_text(error));
     }
     for (const std::string& name : names) {
-      uint32_t ordinal = 0;
-      if (!name.starts_with(kRun) || !parse_number(name.substr(kRun.size()), 10, &ordinal) ||
-          ordinal <= manifest.last_ordinal) {
-        continue;
+      const std::string path = directory + "/" + name;
+      if (number_in(name, "run-") > manifest.last_ordinal) {
+        const std::string file = log_file_of(manifest.log, path);
+        if (!file.empty()) return file;
       }
-      const std::string file = log_file_of(manifest.log, directory + "/" + name);
-      if (!file.empty()) return file;
+      // The manifest has a checkpoint's number before the checkpoint has a directory. One that an
+      // earlier log has left is removable.
+      const uint64_t number = number_in(name, "checkpoint-");
+      const bool known = number <= manifest.last_checkpoint ||
+                         std::ranges::any_of(manifest.removable, [number](const Removable& one) {
+                           return one.kind == Removable::Kind::kCheckpoint && one.number == number;
+                         });
+      if (!known && has_proof(path)) return path;
     }
   }
   return "";
@@ -199,10 +212,9 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
   found.manifest = manifests[0].manifest;
   found.error = put_in_order(directories, manifests[0].directory, &found);
   if (!found.error.empty()) return found;
-  const std::string later = unknown_run(directories, found.manifest);
+  const std::string later = unknown_part(directories, found.manifest);
   if (later.empty()) return found;
-  const std::string older =
-      "the log's manifest is older than the log: it lacks the run of " + later;
+  const std::string older = "the log's manifest is older than the log: it does not know " + later;
   if (use_copy) {
     platform::append_part(&found.damage, "; ", older);
   } else {

@@ -162,6 +162,11 @@ int make_directory_of(const std::string& path, uint64_t id) {
   return error;
 }
 
+bool has_proof(const std::string& directory) {
+  std::string id;
+  return platform::read_file(id_path(directory), &id) == 0 && id.starts_with(kIdLine);
+}
+
 bool remove_abandoned_run(const std::string& path, uint64_t log) {
   std::vector<std::string> names;
   std::string id;

@@ -214,6 +214,15 @@ TEST_F(Hostile, AManifestPutBackFromBeforeARunIsDamage) {
   EXPECT_EQ(script("$R --continue --accept_damage && ls log/run-2/stream-0.log.db").status, 0);
 }
 
+TEST_F(Hostile, AManifestPutBackFromBeforeACheckpointIsDamage) {
+  ASSERT_EQ(script("$R && mkdir old && cp log/manifest log/manifest.copy old && $R --continue && "
+                   "$LOGJAM recover --wal_dir=log --checkpoint && rm -r log/run-2; cp old/* log/")
+                .status,
+            0);
+  EXPECT_EQ(script("$LOGJAM recover --wal_dir=log").status, kViolation);
+  EXPECT_EQ(script("$R --overwrite && $LOGJAM recover --wal_dir=log").status, 0);
+}
+
 TEST_F(Hostile, ARunEndsWhenItsDirectoryIsMovedAndLosesNothing) {
   for (const char* then : {"", "mkdir log; ", "$R >/dev/null; "}) {
     const Ended ended = script(
