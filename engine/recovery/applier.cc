@@ -38,6 +38,12 @@ void Applier::apply(const BodiesToApply& ready, Arena& arena) {
 }
 
 void Applier::apply(const BodiesToApply::Body& body, Arena& arena) {
+  // A larger number would set bits of the rows' version words, and the next thread that locks one
+  // would wait for ever.
+  if (!Version::is_sequence(body.sequence)) {
+    fail(kContradiction);
+    return;
+  }
   RecordBody writes(*body.record);
   LoggedWrite write;
   while (writes.next(&write)) apply(write, body.sequence, arena);

@@ -27,6 +27,9 @@ class Version {
   constexpr explicit Version(uint64_t word) : word_(word) {}
   constexpr Version(uint64_t sequence, bool absent) : word_(sequence | (absent ? kAbsent : 0)) {}
 
+  // Returns whether a writer may have this sequence number: a log from elsewhere may say any.
+  static constexpr bool is_sequence(uint64_t number) { return number < kSequenceMask; }
+
   constexpr uint64_t word() const { return word_; }
   constexpr uint64_t sequence() const { return word_ & kSequenceMask; }
   constexpr bool locked() const { return (word_ & kLocked) != 0; }

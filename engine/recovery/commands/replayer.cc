@@ -69,7 +69,9 @@ std::string Replayer::take(const Command& command) {
   if (record.sequence <= command.previous) {
     return "comes after a command of sequence number " + std::to_string(command.previous);
   }
-  if (!read_command(record, &logged_)) return "contradicts itself, or is none";
+  if (!Version::is_sequence(record.sequence) || !read_command(record, &logged_)) {
+    return "contradicts itself, or is none";
+  }
   if (logged_.type >= types_ || !client_->take(logged_.type, logged_.input)) {
     return "is of type " + std::to_string(logged_.type) + " with " +
            std::to_string(logged_.input.size()) + " bytes, which the workload does not know";
