@@ -136,6 +136,10 @@ bool has_met_vector(const RecordHeader& header, const Cut& cut) {
 
 }  // namespace
 
+bool is_for_streams(const RecoveryRule& rule, size_t streams) {
+  return rule.cut && streams != 0 && rule.cut(StreamTails(streams)).bytes.size() == streams;
+}
+
 RecoveryRule first_gap() {
   return {.cut =
               [](const StreamTails& tails) {

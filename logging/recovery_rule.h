@@ -38,6 +38,10 @@ struct RecoveryRule {
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
+// Returns whether the rule is for logs of `streams` streams: a log from elsewhere may say that a
+// scheme with one stream has several, or that it has none.
+bool is_for_streams(const RecoveryRule& rule, size_t streams);
+
 // Recovery does not read the records before a stream's StreamStart, because it has their effects
 // from elsewhere. The rules count these records as present.
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "engine/recovery/applier.h"
@@ -109,6 +110,11 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
+  if (!is_for_streams(rule, streams)) {
+    result.error = "the log has " + std::to_string(streams) +
+                   " stream(s), and no log of its scheme has so many";
+    return result;
+  }
   const bool merged = order == ReplayOrder::kMerged;
   const StreamShare share = share_of_stream(memory_bytes, streams, merged ? 1 : threads);
   LogMemoryMeter meter;

@@ -197,6 +197,24 @@ TEST_F(Recovery, FailsIfTheFileOfAStreamIsMissing) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
+// A log from elsewhere may have any number. Those of the first kind would set the bits of a row's
+// version by which threads lock it.
+TEST_F(Recovery, ANumberThatNoRowCanHaveIsAnError) {
+  for (const uint64_t number : {Version::kLocked | 7, Version::kAbsent | 7, ~uint64_t{0}}) {
+    HandWrittenLog log;
+    log.add(RecordKind::kTransaction, number, 1, {{WriteOp::kUpdate, 1, 11}});
+    log.add(RecordKind::kTransaction, number, 1, {{WriteOp::kUpdate, 1, 12}});
+    EXPECT_EQ(replay(log).error, "a record with a valid checksum contradicts itself");
+  }
+}
+
+TEST_F(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
+  HandWrittenLog log(2);
+  log.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kUpdate, 1, 11}}, 1);
+  EXPECT_EQ(replay(log).error, "the log has 2 stream(s), and no log of its scheme has so many");
+  EXPECT_EQ(replay(log, kRsne).error, "");
+}
+
 // While this object lives, the process may open only `more` further files.
 class FewFiles {
  public:

@@ -33,6 +33,14 @@ TEST(RecoveryRule, FirstGapUsesAllThatIsValid) {
   EXPECT_TRUE(survives(rule, 640, cut));
 }
 
+TEST(RecoveryRule, IsForASetOfStreams) {
+  EXPECT_TRUE(is_for_streams(first_gap(), 1));
+  EXPECT_FALSE(is_for_streams(first_gap(), 2));
+  EXPECT_TRUE(is_for_streams(min_cut(&StreamTail::last_sequence, "RSNe"), 3));
+  EXPECT_FALSE(is_for_streams(last_met_cut("sync record"), 0));
+  EXPECT_FALSE(is_for_streams(RecoveryRule{}, 1)) << "of a scheme without a log";
+}
+
 TEST(RecoveryRule, MinCutIsTheLeastNumberOfAllStreams) {
   const StreamTails tails = {tail(100, 9, 6), tail(200, 7, 7), tail(300, 12, 3)};
   const RecoveryRule by_record = min_cut(&StreamTail::last_sequence, "RSNe");
