@@ -21,10 +21,10 @@ Versions::Versions(const LedgerRows& rows, const History& history)
   }
   numbers_.assign(writes, 0);
   shows_.assign(history.transactions.size(), 0);
-  chains_.resize(keys().all());
 }
 
 std::string Versions::walk() {
+  chains_.resize(keys().all());
   return first_violation(keys().all(), [this](size_t key) -> std::string {
     if (!keys().is_cell(key)) {
       const LedgerRow& row = rows_.ledger[key].second;

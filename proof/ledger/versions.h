@@ -28,7 +28,7 @@ class Versions {
 
   // Follows the versions of every key down from its row. Returns a violation if chains are broken
   // (R3), or if the rows of a slot are not inserted and erased alternately. Called once, before all
-  // others.
+  // others, and only if there is a row for each key of the history.
   std::string walk();
 
   const std::vector<uint32_t>& chain(Key key) const { return chains_[key]; }

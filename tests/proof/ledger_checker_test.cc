@@ -192,6 +192,14 @@ TEST(LedgerChecker, FindsAMissingRow) {
   world.expect("R1: the ledger has 7 rows instead of 8");
 }
 
+TEST(LedgerChecker, AHistoryOfMoreKeysThanMemoryHolds) {
+  World world;
+  History history = open_history(world.path());
+  history.keys.ledger = uint64_t{1} << 60;
+  EXPECT_EQ(check(world.rows(), history).violation,
+            "R1: the ledger has 8 rows instead of 1152921504606846976");
+}
+
 // Both transactions read both keys, and each writes one key: neither can come first.
 TEST(LedgerChecker, FindsWriteSkew) {
   World world;
