@@ -41,6 +41,8 @@ class CommandFields {
       return;
     }
     whole_ = whole_ && from_.size() >= sizeof field;
+    // A log from elsewhere may hold any byte, and the program may branch on no other bool.
+    if constexpr (std::is_same_v<Field, bool>) whole_ = whole_ && from_[0] <= std::byte{1};
     if (!whole_) return;
     std::memcpy(bytes, from_.data(), sizeof field);
     from_ = from_.subspan(sizeof field);

@@ -129,8 +129,11 @@ class YcsbClient : public Client {
       operation.row = word & ((uint64_t{1} << kFieldShift) - 1);
       if (operation.kind == kScan) operation.length = static_cast<uint32_t>(words.next());
       if (operation.field >= fields_.count) return false;
+      // Only an ordered index can be scanned; the command may be of a log from elsewhere.
+      if (operation.kind == kScan && !options_.ordered) return false;
       if (operation.kind == kInsert) new_row_.resize(options_.value_bytes);
     }
+    if (scan_length_ > 0 && !options_.ordered) return false;
     complete();
     return words.ended() && !operations_.empty();
   }
