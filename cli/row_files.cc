@@ -78,40 +78,6 @@ bool ends_in_object(const ClaimedFile& file) {
 
 bool ends_a_line(const ClaimedFile& file) { return file.read(file.bytes() - 1, 1) == "\n"; }
 
-// Returns why rows with this header cannot be appended to the file, or an empty string.
-std::string why_no_rows(const ClaimedFile& file, const std::string& header) {
-  if (file.bytes() == 0) return "";
-  std::string begin = file.read(0, header.size() + 2);
-  if (begin.starts_with(kByteOrderMark)) {
-    return "begins with a byte-order mark, which other programs add; name a new file";
-  }
-  const std::string found = begin.substr(0, header.size());
-  if (!header.starts_with(found)) return "holds rows with other columns; name a new file";
-  if (found.size() < header.size()) {
-    return "ends within the names of its columns; remove it, or name a new file";
-  }
-  begin.erase(0, header.size());
-  if (begin.starts_with("\r")) {
-    return "has lines that end in CR LF, as other programs write them; name a new file";
-  }
-  if (!begin.empty() && begin[0] != '\n') return "holds rows with other columns; name a new file";
-  if (ends_a_line(file)) return "";
-  const size_t cells = last_cells(file);
-  const auto columns = static_cast<size_t>(std::ranges::count(header, ',')) + 1;
-  if (cells == columns) return "";
-  return "ends within a row; remove that row, or name a new file";
-}
-
-std::string why_no_objects(const ClaimedFile& file) {
-  if (file.bytes() == 0) return "";
-  if (file.read(0, kByteOrderMark.size()) == kByteOrderMark) {
-    return "begins with a byte-order mark, which other programs add; name a new file";
-  }
-  if (file.read(0, 1) != "{") return "holds no lines of JSON objects; name a new file";
-  if (ends_a_line(file) || ends_in_object(file)) return "";
-  return "ends within a JSON object; remove that line, or name a new file";
-}
-
 void refuse_rows(const std::string& flag, const std::string& path, const std::string& why) {
   if (!why.empty()) platform::refuse(flag + "=" + path + " " + why);
 }
@@ -148,6 +114,39 @@ void append_text(const std::string& path, const std::string& header, const std::
 }
 
 }  // namespace
+
+std::string why_no_rows(const ClaimedFile& file, const std::string& header) {
+  if (file.bytes() == 0) return "";
+  std::string begin = file.read(0, header.size() + 2);
+  if (begin.starts_with(kByteOrderMark)) {
+    return "begins with a byte-order mark, which other programs add; name a new file";
+  }
+  const std::string found = begin.substr(0, header.size());
+  if (!header.starts_with(found)) return "holds rows with other columns; name a new file";
+  if (found.size() < header.size()) {
+    return "ends within the names of its columns; remove it, or name a new file";
+  }
+  begin.erase(0, header.size());
+  if (begin.starts_with("\r")) {
+    return "has lines that end in CR LF, as other programs write them; name a new file";
+  }
+  if (!begin.empty() && begin[0] != '\n') return "holds rows with other columns; name a new file";
+  if (ends_a_line(file)) return "";
+  const size_t cells = last_cells(file);
+  const auto columns = static_cast<size_t>(std::ranges::count(header, ',')) + 1;
+  if (cells == columns) return "";
+  return "ends within a row; remove that row, or name a new file";
+}
+
+std::string why_no_objects(const ClaimedFile& file) {
+  if (file.bytes() == 0) return "";
+  if (file.read(0, kByteOrderMark.size()) == kByteOrderMark) {
+    return "begins with a byte-order mark, which other programs add; name a new file";
+  }
+  if (file.read(0, 1) != "{") return "holds no lines of JSON objects; name a new file";
+  if (ends_a_line(file) || ends_in_object(file)) return "";
+  return "ends within a JSON object; remove that line, or name a new file";
+}
 
 void reserve_stdout_for_rows() {
   if (FLAGS_csv == "-" || FLAGS_json == "-") platform::reserve_stdout();

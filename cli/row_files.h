@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "cli/output_claim.h"
 #include "cli/row.h"
 
 namespace logjam {
@@ -15,6 +16,11 @@ namespace logjam {
 // Keeps stdout for rows alone under --csv=- and --json=-: everything else that the command prints
 // from now on goes to stderr. Called once, before anything is printed.
 void reserve_stdout_for_rows();
+
+// Returns why rows with the header `header` cannot be appended to the file, or an empty string.
+std::string why_no_rows(const ClaimedFile& file, const std::string& header);
+// Returns why JSON objects cannot be appended to the file, or an empty string.
+std::string why_no_objects(const ClaimedFile& file);
 
 // Ends the process (kExitBadInput) unless the files of --csv and --json can take a row with the
 // columns of `row`. A command calls it before its long work begins.
