@@ -1,0 +1,89 @@
+// The input of a logged command: as a workload decodes and executes it.
+//
+// input := the workload (1 byte), the type (1 byte), a command
+#include <memory>
+#include <string>
+
+#include "cc/transaction_base.h"
+#include "engine/protocol.h"
+#include "engine/workload.h"
+#include "logging/scheme_registry.h"
+#include "tests/fuzz/target.h"
+#include "tests/workloads/small_scales.h"
+
+namespace logjam::fuzz {
+namespace {
+
+// After so many commands the databases are made anew.
+constexpr uint64_t kRenewed = 100'000;
+
+// A small database, and what executes transactions on it alone. They are undone, but the rows that
+// they insert leave absent tuples.
+class World {
+ public:
+  explicit World(const WorkloadInfo& info) : log_(find_scheme("none")->make({.workers = 1})) {
+    for (const auto& [name, value] : small_scale(info.name)) {
+      gflags::SetCommandLineOption(name.c_str(), value.c_str());
+    }
+    workload_ = info.make();
+    workload_->create_tables(database_);
+    workload_->load(database_, 0, 1, arena_);
+    types_ = workload_->spec().types.size();
+    context_.database = &database_;
+    context_.log = log_.get();
+    context_.arena = &arena_;
+    context_.breakdown = &breakdown_;
+    context_.ages = &ages_;
+    context_.acknowledge_durable = [] {};
+    transaction_ = all_protocols().front().make(context_);
+    client_ = workload_->make_replayer(database_);
+  }
+
+  void execute(uint32_t type, Input command) {
+    if (types_ <= type || !client_->take(type, command)) return;
+    transaction_->begin(false);
+    try {
+      static_cast<void>(client_->execute(*transaction_));
+    } catch (...) {
+      transaction_->abort();
+      throw;
+    }
+    transaction_->abort();
+  }
+
+ private:
+  std::unique_ptr<LogScheme> log_;
+  platform::atomic<uint64_t> ages_{0};
+  Arena arena_;
+  Breakdown breakdown_;
+  Database database_;
+  WorkerContext context_;
+  std::unique_ptr<Workload> workload_;
+  size_t types_ = 0;
+  std::unique_ptr<ProtocolTransaction> transaction_;
+  std::unique_ptr<Client> client_;
+};
+
+void execute_command(Input input) {
+  static auto& worlds = *new std::vector<std::unique_ptr<World>>;
+  static uint64_t executed = 0;
+  if (++executed % kRenewed == 0) {
+    worlds.clear();
+    free_arenas();
+  }
+  if (worlds.empty()) {
+    for (const WorkloadInfo& info : all_workloads()) {
+      if (info.has_commands) worlds.push_back(std::make_unique<World>(info));
+    }
+  }
+  Parts parts(input);
+  World& world = *worlds[parts.byte() % worlds.size()];
+  const uint32_t type = parts.byte();
+  world.execute(type, parts.rest());
+}
+
+const FuzzRegistration registration(
+    {.name = "commands", .most_bytes = 512, .run = execute_command, .keeps_memory = true});
+
+}  // namespace
+}  // namespace logjam::fuzz

@@ -1,0 +1,70 @@
+// What libFuzzer calls. The environment variable LOGJAM_FUZZ names the target; without it the
+// program prints the targets and the lengths of their longest inputs, one a line.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/fuzz/replaced/process_ended.h"
+#include "tests/fuzz/target.h"
+
+// NOLINTBEGIN(readability-identifier-naming): libFuzzer's names.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed);
+
+namespace logjam::fuzz {
+namespace {
+
+// Of so many mutated inputs one keeps its wrong checksums.
+constexpr uint64_t kMended = 16;
+
+const FuzzTarget& target() {
+  static const FuzzTarget& chosen = [] -> const FuzzTarget& {
+    const char* name = std::getenv("LOGJAM_FUZZ");
+    const FuzzTarget* found = name == nullptr ? nullptr : FuzzTargets::find(name);
+    if (found != nullptr) return *found;
+    for (const FuzzTarget& each : FuzzTargets::all()) {
+      std::printf("%.*s %zu\n", static_cast<int>(each.name.size()), each.name.data(),
+                  each.most_bytes);
+    }
+    std::fflush(stdout);
+    std::_Exit(name == nullptr ? 0 : 2);
+  }();
+  return chosen;
+}
+
+}  // namespace
+}  // namespace logjam::fuzz
+
+using namespace logjam::fuzz;
+
+int LLVMFuzzerInitialize(int*, char***) {
+  target();
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    target().run({reinterpret_cast<const std::byte*>(data), size});
+  } catch (const ProcessEnded&) {
+  }
+  if (!target().keeps_memory) free_arenas();
+  return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  size = LLVMFuzzerMutate(data, size, most);
+  logjam::platform::SplitMix64 random(seed);
+  if (target().mend == nullptr || random.next() % kMended == 0) return size;
+  std::vector<std::byte> input(size);
+  if (size != 0) std::memcpy(input.data(), data, size);
+  target().mend(input, random);
+  size = std::min(input.size(), most);
+  if (size != 0) std::memcpy(data, input.data(), size);
+  return size;
+}
+// NOLINTEND(readability-identifier-naming)
