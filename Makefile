@@ -13,6 +13,7 @@
 #   make test-all   all three and the native tests under each sanitizer, with every combination
 #   make campaign [HOURS=8]          what takes nights; it goes on where it stopped
 #   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
+#   make fuzz [TARGET=manifest] [SECONDS=60] [SEED=1]    fuzz what reads logs, histories, flags and rows
 #   make mutants [N=30] [SEED=1]     plant small bugs drawn by a seed, count those that the tests see
 #   make lint | tidy | format        the project's rules and formatting; clang-tidy
 #   make deps | clean
@@ -24,9 +25,10 @@
 SAN ?=
 CXX := g++
 CLANG := $(findstring clang,$(notdir $(CXX)))
-# SIM=1 is the simulated machine's build, which `make sim` asks for.
+# SIM=1 is the simulated machine's build, which `make sim` asks for; FUZZ=1 that of `make fuzz`.
 SIM ?=
-BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim)
+FUZZ ?=
+BUILD := build$(if $(FUZZ),-fuzz,$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim))
 BINARY := $(BUILD)/logjam
 ifneq ($(filter-out thread address undefined,$(SAN)),)
 $(error SAN is thread, address or undefined, not "$(SAN)")
@@ -60,6 +62,10 @@ LDLIBS += -lboost_context
 # Library calls that touch the program's memory, and main(), go to sim/ first.
 comma := ,
 LINK_FLAGS := -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
+else ifneq ($(FUZZ),)
+FUZZED ?= -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__
+COMPILE += $(FUZZED)
+LINK_FLAGS := $(FUZZED) -fsanitize=fuzzer
 else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else
@@ -90,6 +96,11 @@ REPLACED := clock exploration host device_irq mapped_file memory memory_node par
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM))
 SIMULATION := $(wildcard sim/*.cc)
 endif
+ifneq ($(FUZZ),)
+# A fuzzer goes on after a sentence that ends the process, and each row has memory of its own.
+PLATFORM := $(filter-out platform/fatal.cc,$(PLATFORM)) tests/fuzz/replaced/fatal.cc
+ROOMS := $(filter-out engine/storage/arena.cc,$(ROOMS)) tests/fuzz/replaced/arena.cc
+endif
 # What of the simulation is tested alone, without the instrumented program.
 TESTED_SIMULATION := $(addprefix sim/,caches.cc charge.cc data_races.cc explorer.cc explorer_crashes.cc \
                        explorer_races.cc explorer_words.cc freed_memory.cc kernel.cc machine.cc miss_price.cc \
@@ -98,7 +109,7 @@ TESTED_SIMULATION := $(addprefix sim/,caches.cc charge.cc data_races.cc explorer
 # Sources are compiled joined: scripts/batches.py. JOIN= compiles each alone. So are those that each
 # transaction runs through: g++ inlines less in a large unit, which costs a transaction up to 6 %.
 JOIN ?= 1
-HOT := $(wildcard cc/*.cc engine/storage/*.cc) engine/run/worker.cc
+HOT := $(filter $(ROOMS),$(wildcard cc/*.cc engine/storage/*.cc) engine/run/worker.cc)
 joined = $(if $(JOIN),$(shell scripts/batches.py $(BUILD)/units/$(1) $(2)),$(filter-out --tests,$(2)))
 # A unit lies in the build's folder, as its object does.
 objects = $(patsubst $(BUILD)/$(BUILD)/%,$(BUILD)/%,$(patsubst %.cc,$(BUILD)/%.o,$(1)))
@@ -128,7 +139,7 @@ TEST_BINARY := $(BUILD)/explored
 TEST_OBJECTS := $(call objects,$(call joined,tests,--tests $(call tests_of,explored)) tests/main.cc)
 INSTRUMENTED += $(TEST_OBJECTS)
 else
-NATIVE_PARTS := cc cli engine logging platform proof workloads
+NATIVE_PARTS := cc cli engine fuzz logging platform proof workloads
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_OBJECTS := $(call test_objects,$(or $(PARTS),$(NATIVE_PARTS)),$(notdir $(TEST_BINARY)))
 $(BUILD)/tests/lint: $(call objects,$(wildcard tests/*.cc tests/style/*.cc))
@@ -138,7 +149,7 @@ endif
 
 # Tests are compiled more often than they are run; the lints look at every line of the tree. Those of
 # the simulated build have the program's flags.
-$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM),,-O0)
+$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0)
 $(BUILD)/tests/style/%.o: ADDED := -O1
 ifneq ($(SIM),)
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look
@@ -153,7 +164,7 @@ endif
 
 # ---- Rules
 
-.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore mutants format lint tidy clean
+.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore fuzz mutants format lint tidy clean
 all: $(BINARY) compile_commands.json
 
 $(BINARY): $(OBJECTS) $(MAIN)
@@ -162,6 +173,10 @@ $(BINARY): $(OBJECTS) $(MAIN)
 # The command line's own logic is tested too; its main() is not linked into the tests.
 $(TEST_BINARY): $(TEST_OBJECTS)
 $(TEST_BINARY) $(BUILD)/tests/lint $(BUILD)/tests/simulation: $(OBJECTS)
+	$(LINK) -lgtest $(LDLIBS)
+
+# The fuzzers' targets are in one program, and LOGJAM_FUZZ names the one that runs.
+build-fuzz/fuzz: $(OBJECTS) $(call objects,$(filter-out %_test.cc,$(wildcard tests/fuzz/*.cc)) tests/fuzz/replaced/driver.cc)
 	$(LINK) -lgtest $(LDLIBS)
 
 # How many instructions each basic block has without its instrumentation.
@@ -243,6 +258,13 @@ campaign:
 ROUNDS ?= 1000
 explore: sim
 	@proof/explore.py --rounds=$(ROUNDS) --seed=$(SEED)
+
+TARGET ?=
+SECONDS ?= 60
+fuzz:
+	@scripts/install_deps.sh fuzz
+	@$(MAKE_ALL) FUZZ=1 CXX=clang++ build-fuzz/fuzz
+	@scripts/fuzz.py --seconds=$(SECONDS) --seed=$(SEED) $(TARGET)
 
 N ?= 30
 SEED ?= 1
