@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
-directories, schedules, mutants.
+directories, schedules, mutants, fuzzers.
 
 usage: scripts/campaign.py [--hours=8] [--only=NAME]
 
@@ -47,6 +47,7 @@ PARTS = {
     "chaos": "proof/chaos.py --cases=20000 --seed={seed}",
     "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
     "mutants": "make mutants N=20 SEED={seed}",
+    "fuzz": "make fuzz SECONDS=400 SEED={seed}",
 }
 
 

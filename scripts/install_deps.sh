@@ -10,6 +10,7 @@
 #   tools      sim, and what the tests of scripts/ need: a batch system, ssh and a browser
 #   developer  test, and clang, clang-tidy and clang-format
 #   ci         tools and developer
+#   fuzz       test, and clang with libFuzzer
 #   mutants    sim, and universalmutator, from PyPI, in a Python of its own in build/mutants/venv
 #   products [PACKAGE...]   packages of products, which scripts/products.sh runs; without PACKAGE all
 # The servers of tools and products are neither started nor enabled; the tests start their own.
@@ -22,6 +23,7 @@ demo=("${build[@]}" python3-pandas python3-matplotlib python3-scipy)
 sim=("${test[@]}" "${demo[@]}" libboost-context-dev)
 tools=("${sim[@]}" slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
 developer=("${test[@]}" clang clang-tidy clang-format libclang-rt-dev)
+fuzz=("${test[@]}" clang libclang-rt-dev)
 case ${1:-} in
   build) packages=("${build[@]}") ;;
   test) packages=("${test[@]}") ;;
@@ -30,6 +32,7 @@ case ${1:-} in
   tools) packages=("${tools[@]}") ;;
   developer) packages=("${developer[@]}") ;;
   ci) packages=("${tools[@]}" "${developer[@]}") ;;
+  fuzz) packages=("${fuzz[@]}") ;;
   mutants) packages=("${sim[@]}" python3-venv) ;;
   products)
     packages=("${build[@]}" postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools
@@ -37,7 +40,7 @@ case ${1:-} in
     [ $# -eq 1 ] || packages=("${@:2}")
     ;;
   *)
-    echo "usage: scripts/install_deps.sh build|test|demo|sim|tools|developer|ci|mutants|products" >&2
+    echo "usage: scripts/install_deps.sh build|test|demo|sim|tools|developer|ci|fuzz|mutants|products" >&2
     exit 2
     ;;
 esac
