@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fuzzes the parsers of tests/fuzz/ with libFuzzer, one after the other, and prints a line for each.
+"""Fuzzes the targets of tests/fuzz/ by libFuzzer, one after the other; prints a line for each.
 
 usage: scripts/fuzz.py [--seconds=60] [--runs=N] [--seed=1] [TARGET...]
 
@@ -20,7 +20,7 @@ import sys
 import time
 
 from experiments import files
-from experiments.errors import run_main
+from experiments.errors import run_main, whole
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build-fuzz"
@@ -71,9 +71,9 @@ def note(line):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=int, default=60, help="for each target; 0: no limit")
-    parser.add_argument("--runs", type=int, default=-1, help="executions of each target; -1: any")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=whole, default=60, help="for each target; 0: no limit")
+    parser.add_argument("--runs", type=whole, default=-1, help="executions of each target; -1: any")
+    parser.add_argument("--seed", type=whole, default=1)
     parser.add_argument("target", nargs="*")
     given = parser.parse_args()
     targets = all_targets()

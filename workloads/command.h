@@ -26,7 +26,11 @@ class CommandFields {
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Returns whether the command was long enough for all fields decoded so far. True while encoding.
+  // Says whether the fields decoded last have values that a client draws. A log from elsewhere may
+  // hold any, and the command is not whole then.
+  void require(bool drawn) { whole_ = whole_ && drawn; }
+  // Returns whether the command was long enough for all fields decoded so far, and they are as they
+  // are required to be. True while encoding.
   bool whole() const { return whole_; }
   // Returns whether the command was exactly as long as the fields decoded so far.
   bool ended() const { return whole_ && from_.empty(); }

@@ -46,6 +46,11 @@ void read_names(Input input) {
   for (const auto& [stream, path] : logs) {
     SegmentedFile file(path, segments);
     read_ends(file);
+    std::vector<SegmentFile> own;
+    require(segment_files_of(path, &own) == 0, "the names can be listed");
+    bool hole = false;
+    for (size_t i = 0; i < own.size(); ++i) hole = hole || own[i].index != i + 1;
+    require(!hole || !file.why_lost().empty(), "a hole in a chain of segments is a loss");
   }
   find_manifest({"d"}, true);
 }

@@ -36,8 +36,8 @@ using FuzzRegistration = FuzzTargets::Registration;
 // Ends the process by a signal unless `holds`. `what` says what must hold.
 void require(bool holds, const std::string& what);
 
-// Frees what all arenas have allocated; no database lives any more. Only a fuzzer's build has arenas
-// that can do so: the real ones keep their memory until the process ends.
+// Frees what all arenas have allocated; no database lives any more. Only the arenas of a fuzzer's
+// build can do so: the real ones keep their memory until the process ends.
 void free_arenas();
 
 inline std::string_view text_of(Input input) {

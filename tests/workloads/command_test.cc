@@ -24,6 +24,16 @@ TEST(CommandFields, AByteThatIsNoBoolIsNoField) {
   }
 }
 
+TEST(CommandFields, AFieldThatNoClientDrawsMakesTheCommandNone) {
+  const std::array command{std::byte{7}};
+  CommandFields fields(command);
+  uint8_t field = 0;
+  fields(field);
+  EXPECT_TRUE(fields.ended());
+  fields.require(field < 7);
+  EXPECT_FALSE(fields.ended());
+}
+
 TEST_F(CommandTest, AScanOfAHashIndexIsNone) {
   constexpr uint64_t kKindShift = 62, kScan = 3;
   for (const char* index : {"hash", "ordered"}) {

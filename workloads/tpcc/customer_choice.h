@@ -20,6 +20,7 @@ class CustomerChoice {
   // Encodes the choice into a command, or decodes it.
   void input(CommandFields& fields) {
     fields(warehouse_, district_, by_name_);
+    fields.require(is_district(district_));
     if (by_name_) {
       fields(last_name_);
     } else {

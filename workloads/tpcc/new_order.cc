@@ -9,6 +9,8 @@
 namespace logjam::tpcc {
 namespace {
 
+constexpr uint32_t kMaxQuantity = 10;
+
 struct Line {
   uint32_t item;
   uint32_t supply_warehouse;
@@ -33,7 +35,7 @@ class NewOrderType : public TransactionType {
       lines_[i].item = terminal_.draw_item();
       lines_[i].supply_warehouse =
           remote ? terminal_.draw_remote_warehouse(warehouse_) : warehouse_;
-      lines_[i].quantity = terminal_.draw_number(10);
+      lines_[i].quantity = terminal_.draw_number(kMaxQuantity);
       all_local_ &= lines_[i].supply_warehouse == warehouse_;
       terminal_.drawn.remote_lines.count(lines_[i].supply_warehouse != warehouse_);
     }
@@ -92,8 +94,12 @@ class NewOrderType : public TransactionType {
 
   void input(CommandFields& fields) override {
     fields(warehouse_, district_, customer_, entered_, all_local_, line_count_);
+    fields.require(is_district(district_) && line_count_ <= kMaxLines);
     line_count_ = std::min<uint32_t>(line_count_, kMaxLines);
-    for (uint32_t i = 0; i < line_count_; ++i) fields(lines_[i]);
+    for (uint32_t i = 0; i < line_count_; ++i) {
+      fields(lines_[i]);
+      fields.require(lines_[i].quantity <= kMaxQuantity);
+    }
   }
 
  private:

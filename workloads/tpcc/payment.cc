@@ -7,6 +7,8 @@
 namespace logjam::tpcc {
 namespace {
 
+constexpr Cents kLeastAmount = 1'00, kMostAmount = 5000'00;
+
 class PaymentType : public TransactionType {
  public:
   explicit PaymentType(Terminal& terminal)
@@ -21,7 +23,7 @@ class PaymentType : public TransactionType {
     const uint32_t from = remote ? terminal_.draw_remote_warehouse(warehouse_) : warehouse_;
     terminal_.drawn.remote_payments.count(from != warehouse_);
     customer_.draw(from, remote ? terminal_.draw_district() : district_);
-    amount_ = random.between(1'00, 5000'00);
+    amount_ = random.between(kLeastAmount, kMostAmount);
     date_ = terminal_.draw_date();
     history_ = history_key(terminal_.worker, terminal_.payments++);
   }
@@ -61,8 +63,10 @@ class PaymentType : public TransactionType {
 
   void input(CommandFields& fields) override {
     fields(warehouse_, district_);
+    fields.require(is_district(district_));
     customer_.input(fields);
     fields(amount_, date_, history_);
+    fields.require(amount_ >= kLeastAmount && amount_ <= kMostAmount);
   }
 
  private:

@@ -140,6 +140,7 @@ static_assert(kWarehouseBits + kDistrictBits + kCustomerBits + kOrderBits == 64)
 inline constexpr uint64_t kMaxOrder = (uint64_t{1} << kOrderBits) - 1;
 
 constexpr Key warehouse_key(uint32_t w) { return w; }
+constexpr bool is_district(uint32_t d) { return d >= 1 && d <= kDistricts; }
 constexpr Key district_key(uint32_t w, uint32_t d) { return Key{w} << kDistrictBits | d; }
 constexpr Key customer_key(uint32_t w, uint32_t d, uint32_t c) {
   return district_key(w, d) << kCustomerBits | c;
