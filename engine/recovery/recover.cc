@@ -112,7 +112,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   const size_t streams = files.paths.size();
   if (!is_for_streams(rule, streams)) {
     result.error = "the log has " + std::to_string(streams) +
-                   " stream(s), and no log of its scheme has so many";
+                   " stream(s), and no log of its scheme has that number";
     return result;
   }
   const bool merged = order == ReplayOrder::kMerged;

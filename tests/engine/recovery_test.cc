@@ -211,7 +211,7 @@ TEST_F(Recovery, ANumberThatNoRowCanHaveIsAnError) {
 TEST_F(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
   HandWrittenLog log(2);
   log.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kUpdate, 1, 11}}, 1);
-  EXPECT_EQ(replay(log).error, "the log has 2 stream(s), and no log of its scheme has so many");
+  EXPECT_EQ(replay(log).error, "the log has 2 stream(s), and no log of its scheme has that number");
   EXPECT_EQ(replay(log, kRsne).error, "");
 }
 

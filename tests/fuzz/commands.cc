@@ -14,7 +14,7 @@
 namespace logjam::fuzz {
 namespace {
 
-// After so many commands the databases are made anew.
+// After this number of commands the databases are made anew.
 constexpr uint64_t kRenewed = 100'000;
 
 // A small database, and what executes transactions on it alone. They are undone, but the rows that

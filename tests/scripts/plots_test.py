@@ -152,8 +152,8 @@ nvmd-fsync = { log = "nvmd" }
 
     def test_a_distribution_is_the_median_of_the_rounds_distributions(self):
         one = synthetic.experiment(synthetic.CDF)
-        rows = [{"round": str(number), "axis_log": "centr", "fraction": fraction,
-                 "latency_us": latency * number}
+        rows = [{"round": str(number), "axis_log": "centr", "fraction": str(fraction),
+                 "latency_us": str(latency * number)}
                 for number in (1, 2, 5) for fraction, latency in ((0.5, 10), (1, 100))]
         trace, = curves.traces(one, synthetic.measured(one), rows)
         self.assertIn((20, 0.5, 10, 50), trace.points)

@@ -1,5 +1,5 @@
-// What libFuzzer calls. The environment variable LOGJAM_FUZZ names the target; without it the
-// program prints the targets and the lengths of their longest inputs, one a line.
+// The functions that libFuzzer calls. The environment variable LOGJAM_FUZZ names the target; without
+// it the program prints the targets and the lengths of their longest inputs, one a line.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
 namespace logjam::fuzz {
 namespace {
 
-// Of so many mutated inputs one keeps its wrong checksums.
+// One of this number of mutated inputs keeps its wrong checksums.
 constexpr uint64_t kMended = 16;
 
 const FuzzTarget& target() {
