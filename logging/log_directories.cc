@@ -102,6 +102,8 @@ void LogDirectories::begin_log(bool overwrite) {
   if (!overwrite) refuse_log(found);
   Manifest manifest;
   manifest.directories = static_cast<uint32_t>(directories_.size());
+  // An earlier log may leave checkpoints. With a larger number, none is taken for one of this log.
+  manifest.last_checkpoint = last_checkpoint_in(directories_);
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);
     std::ranges::copy(earlier.replaced, std::back_inserter(manifest.replaced));

@@ -135,6 +135,18 @@ void drop_older(const std::vector<std::string>& directories, const std::vector<C
   });
 }
 
+// Calls `visit(path, name)` for all that lies in the directories.
+void visit_names(const std::vector<std::string>& directories,
+                 const std::function<void(const std::string&, std::string_view)>& visit) {
+  for (const std::string& directory : directories) {
+    std::vector<std::string> names;
+    if (const int error = platform::names_in(directory, &names); error != 0) {
+      platform::fatal("cannot list " + directory + ": " + platform::error_text(error));
+    }
+    for (const std::string& name : names) visit(directory + "/" + name, name);
+  }
+}
+
 // Returns the number in `name`, which begins with `prefix`, or 0 if it does not, or has none.
 uint64_t number_in(std::string_view name, std::string_view prefix) {
   uint64_t number = 0;
@@ -142,31 +154,25 @@ uint64_t number_in(std::string_view name, std::string_view prefix) {
   return parse_number(name.substr(prefix.size()), 10, &number) ? number : 0;
 }
 
+// Returns the number of the checkpoint whose directory has this path and name, or 0 if it is none.
+uint64_t checkpoint_at(const std::string& path, std::string_view name) {
+  const uint64_t number = number_in(name, "checkpoint-");
+  return number != 0 && number < kMostPosition && has_proof(path) ? number : 0;
+}
+
 // Returns the path of what a run or a checkpoint has left of which `manifest` does not know, or an
 // empty string. The log's manifest had it: such a manifest was put back from a copy.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
-  for (const std::string& directory : directories) {
-    std::vector<std::string> names;
-    if (const int error = platform::names_in(directory, &names); error != 0) {
-      platform::fatal("cannot list " + directory + ": " + platform::error_text(error));
+  std::string unknown;
+  visit_names(directories, [&](const std::string& path, std::string_view name) {
+    if (number_in(name, "run-") > manifest.last_ordinal) {
+      const std::string file = log_file_of(manifest.log, path);
+      if (!file.empty()) unknown = file;
     }
-    for (const std::string& name : names) {
-      const std::string path = directory + "/" + name;
-      if (number_in(name, "run-") > manifest.last_ordinal) {
-        const std::string file = log_file_of(manifest.log, path);
-        if (!file.empty()) return file;
-      }
-      // The manifest has a checkpoint's number before the checkpoint has a directory. One that an
-      // earlier log has left is removable.
-      const uint64_t number = number_in(name, "checkpoint-");
-      const bool known = number <= manifest.last_checkpoint ||
-                         std::ranges::any_of(manifest.removable, [number](const Removable& one) {
-                           return one.kind == Removable::Kind::kCheckpoint && one.number == number;
-                         });
-      if (!known && has_proof(path)) return path;
-    }
-  }
-  return "";
+    // The manifest has a checkpoint's number before the checkpoint has a directory.
+    if (checkpoint_at(path, name) > manifest.last_checkpoint) unknown = path;
+  });
+  return unknown;
 }
 
 }  // namespace
@@ -222,6 +228,14 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
     found.lost = true;
   }
   return found;
+}
+
+uint64_t last_checkpoint_in(const std::vector<std::string>& directories) {
+  uint64_t last = 0;
+  visit_names(directories, [&last](const std::string& path, std::string_view name) {
+    last = std::max(last, checkpoint_at(path, name));
+  });
+  return last;
 }
 
 LogManifest::LogManifest(std::vector<std::string> directories, Manifest manifest)

@@ -45,6 +45,10 @@ struct FoundManifest {
 // call it.
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy = false);
 
+// Returns the largest number of a checkpoint in the directories, of whichever log, or 0. Ends the
+// process if a directory cannot be looked into.
+uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
+
 // The manifest of a log that this process may change. Its functions may be called by any thread.
 class LogManifest {
  public:

@@ -1,4 +1,4 @@
-// What a client makes of a command that no client has written.
+// Commands that no client has written are refused.
 #include "workloads/command.h"
 
 #include <gtest/gtest.h>

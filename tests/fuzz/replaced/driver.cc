@@ -1,5 +1,5 @@
-// The functions that libFuzzer calls. The environment variable LOGJAM_FUZZ names the target; without
-// it the program prints the targets and the lengths of their longest inputs, one a line.
+// The functions that libFuzzer calls. The environment variable LOGJAM_FUZZ names the target.
+// Without it the program prints the targets and the lengths of their longest inputs, one a line.
 #include <gflags/gflags.h>
 
 #include <algorithm>

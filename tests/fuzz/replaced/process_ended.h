@@ -1,4 +1,4 @@
-// What a fuzzer's build has in place of the process's end.
+// The exception that takes the place of the end of the process in a build for a fuzzer.
 #pragma once
 
 namespace logjam::fuzz {
