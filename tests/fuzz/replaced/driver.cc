@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kMended = 16;
 
 const FuzzTarget& target() {
-  static const FuzzTarget& chosen = [] -> const FuzzTarget& {
+  static const FuzzTarget& chosen = []() -> const FuzzTarget& {
     const char* name = std::getenv("LOGJAM_FUZZ");
     const FuzzTarget* found = name == nullptr ? nullptr : FuzzTargets::find(name);
     if (found != nullptr) return *found;
