@@ -300,6 +300,8 @@ def main():
     kept = given.directory
     given.directory = tempfile.mkdtemp(prefix="logjam-chaos-", dir=kept)
     os.chmod(given.directory, 0o755)
+    # Beside the cases it can be reached by each user of a command.
+    given.logjam = shutil.copy(given.logjam, given.directory)
     try:
         make_other(given)
         return play_all(given)

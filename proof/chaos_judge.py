@@ -122,7 +122,10 @@ class Judge:
         self.runs += 1
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
-        with subprocess.Popen([self.logjam, *words], cwd=os.path.join(self.place, cwd),
+        folder = os.path.join(self.place, cwd)
+        # Another user may not reach the directories above, but what lies beside the case.
+        program = os.path.relpath(self.logjam, folder)
+        with subprocess.Popen([program, *words], cwd=folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, **other) as process:
             try:

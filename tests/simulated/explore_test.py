@@ -134,7 +134,7 @@ class Explore(InADirectory):
                 (("--log=nothing",), "is not a scheme"),
                 (("--cc=nothing",), "is not a protocol"),
                 (("play=/nowhere",), "cannot be read"),
-                (("weaken=/dev/null",), "has no addresses of atomic operations"),
+                (("weaken=/dev/null",), "is neither a regular file nor a directory"),
                 (("sing=/nowhere",), "names no file of the explorer")):
             status, printed = self.explore(*words)
             self.assertEqual(status, 2, printed)

@@ -72,7 +72,7 @@ OTHERWISE = (
     (r"\.ci/run$", _is_executable, "runs `make test`: it must be executable"),
     (r"(LOGJAM=\S+ )?(build/tests/all|tests/\w+/main\.py) --gtest_filter", _filter_finds_tests,
      "`make test` runs these tests: the filter must find one"),
-    (r"proof/corruptions\.py", _options_are_known,
+    (r"proof/(corruptions|chaos)\.py", _options_are_known,
      "a minute, and `make test` runs fewer of them: its options must be known"),
     (r"scripts/products\.sh", _is_executable,
      "a quarter of an hour, with servers that it installs: it must be executable"),
