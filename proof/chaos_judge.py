@@ -116,10 +116,25 @@ class Judge:
         return {f"{directory}/{name}": entry for directory in self.log.directories
                 for name, entry in tree_of(os.path.join(self.place, directory)).items()}
 
-    def command(self, words, cwd=".", named=False):
-        """Runs a command, and applies the rules that hold for every command. `named`: its user has
-        named outputs, so they may fill what is empty at the end of a link."""
+    def end(self, process, words, seconds):
+        """Waits for a command, and applies the rules that hold for every command."""
         self.runs += 1
+        try:
+            out, err = process.communicate(timeout=seconds)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            status = None
+        done = ended(words, status, out, err)
+        self.played.append(done)
+        for kind, what in done.broken:
+            self.find(kind, what)
+        return done
+
+    def command(self, words, cwd=".", named=False):
+        """Runs a command, and looks at what it must not change. `named`: its user has named
+        outputs, so they may fill what is empty at the end of a link."""
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
         folder = os.path.join(self.place, cwd)
@@ -128,17 +143,7 @@ class Judge:
         with subprocess.Popen([program, *words], cwd=folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, **other) as process:
-            try:
-                out, err = process.communicate(timeout=self.patience)
-                status = process.returncode
-            except subprocess.TimeoutExpired:
-                process.kill()
-                out, err = process.communicate()
-                status = None
-        done = ended(words, status, out, err)
-        self.played.append(done)
-        for kind, what in done.broken:
-            self.find(kind, what)
+            done = self.end(process, words, self.patience)
         self.find_outside(EMPTY if named else ())
         for name in self.hand.kept:
             if not self._is_kept(name):

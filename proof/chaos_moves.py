@@ -7,7 +7,6 @@ import subprocess
 import time
 
 import rounds
-from chaos_judge import ended
 from chaos_logs import copy_tree
 from chaos_plants import outside_file, shown
 
@@ -20,23 +19,6 @@ RUN = ["run", "--workload=ycsb", "--ycsb_records=50", "--ycsb_value_bytes=4000",
 def begin(judge, words):
     return subprocess.Popen([judge.logjam, *words], cwd=judge.place, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def end(judge, process, words, seconds):
-    """Waits for a run, and applies the rules that hold for every command."""
-    judge.runs += 1
-    try:
-        out, err = process.communicate(timeout=seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, err = process.communicate()
-        status = None
-    done = ended(words, status, out, err)
-    judge.played.append(done)
-    for kind, what in done.broken:
-        judge.find(kind, what)
-    return done
 
 
 def is_whole(judge, directory, history):
@@ -121,9 +103,9 @@ def play(judge, draw):
     second = None
     if process.poll() is None and os.path.isdir(f"{place}/moving"):
         second = kind(judge, place, draw)
-    end(judge, process, words, judge.patience + 1)
+    judge.end(process, words, judge.patience + 1)
     if second:
-        done = end(judge, *second, judge.patience + 1)
+        done = judge.end(*second, judge.patience + 1)
         if done.status == 0 and not is_whole(judge, "moving", "new-history-2"):
             judge.find("lost", "the second run has lost what it acknowledged")
     for directory in ("moved", "moving"):
