@@ -31,6 +31,8 @@ def checksum_of(text):
 
 def crafted_line(hand, draw, lines):
     """Changes a line of a manifest or a header, or adds one. Returns the change in words."""
+    if len(lines) == 1:  # earlier changes have left the first line alone
+        lines.append("run.run=1")
     shaping = [at for at, line in enumerate(lines)
                if line.partition("=")[0].removeprefix("run.") in SHAPE]
     at = draw.choice(shaping) if shaping and draw.random() < 0.4 else draw.randrange(1, len(lines))
