@@ -50,7 +50,7 @@ CXXFLAGS ?= -O3 -march=native
 # values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex (105562); copies
 # beyond the end of a std::string, where there are none.
 WERROR ?=
-WARNINGS := -Wall -Wextra -Wpedantic $(if $(WERROR),-Werror) $(if $(CLANG),-Wreserved-identifier, \
+WARNINGS := -Wall -Wextra -Wpedantic $(if $(WERROR),-Werror) $(if $(CLANG),-Wreserved-identifier -Wthread-safety, \
             -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 # g++ collects no garbage below 2 GB: looking for it takes a tenth of a unit's time, and a unit needs
 # less than 1 GB.
@@ -63,14 +63,14 @@ LDLIBS += -lboost_context
 comma := ,
 LINK_FLAGS := -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
 else ifneq ($(FUZZ),)
-FUZZED ?= -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__
+FUZZED ?= -O1 -DLOGJAM_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__
 COMPILE += $(FUZZED)
 LINK_FLAGS := $(FUZZED) -fsanitize=fuzzer
 else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else
 # The sources look for g++'s macro.
-COMPILE += -O1 -fsanitize=$(SAN) -fno-sanitize-recover=all \
+COMPILE += -O1 -DLOGJAM_ASSERTS=1 -fsanitize=$(SAN) -fno-sanitize-recover=all \
            $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
 LINK_FLAGS := -fsanitize=$(SAN)
 endif
@@ -149,7 +149,7 @@ endif
 
 # Tests are compiled more often than they are run; the lints look at every line of the tree. Those of
 # the simulated build have the program's flags.
-$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0)
+$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0) $(if $(CLANG),-Wno-thread-safety)
 $(BUILD)/tests/style/%.o: ADDED := -O1
 ifneq ($(SIM),)
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look

@@ -4,12 +4,18 @@
 
 #include <mutex>
 
+#include "platform/thread_annotations.h"
+
 namespace logjam::platform {
 
-using mutex = std::mutex;
-template <class M>
-using lock_guard = std::lock_guard<M>;
-template <class M>
-using unique_lock = std::unique_lock<M>;
+class LJ_CAPABILITY("mutex") mutex {
+ public:
+  void lock() LJ_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() LJ_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void unlock() LJ_RELEASE() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
 
 }  // namespace logjam::platform

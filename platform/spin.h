@@ -6,6 +6,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/cpu.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam::platform {
 
@@ -36,16 +37,16 @@ class SpinWait {
 // A one-word lock for short critical sections (index nodes, flush leadership). Any thread may lock
 // it; the thread that holds it unlocks it. try_lock() returns whether it took the lock, and never
 // waits.
-class SpinLock {
+class LJ_CAPABILITY("latch") SpinLock {
  public:
-  void lock() {
+  void lock() LJ_ACQUIRE() {
     SpinWait wait;
     while (!try_lock()) wait.once();
   }
-  bool try_lock() {
+  bool try_lock() LJ_TRY_ACQUIRE(true) {
     return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);
   }
-  void unlock() { held_.store(false, memory_order_release); }
+  void unlock() LJ_RELEASE() { held_.store(false, memory_order_release); }
 
  private:
   atomic<bool> held_{false};

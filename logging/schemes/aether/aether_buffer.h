@@ -72,7 +72,7 @@ class AetherBuffer {
 
   // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room.
   // Called by the thread of worker `worker`.
-  Place reserve(uint32_t worker, uint32_t bytes) {
+  Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();
     me.slot = nullptr;
@@ -148,7 +148,7 @@ class AetherBuffer {
 
   // Acquires the worker's region. Returns how many ticks it waited for room in the ring. Called
   // under the lock, which it releases if the fill is decoupled.
-  uint64_t acquire(WorkerState& me, uint64_t bytes) {
+  uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);
     next_.store(end, platform::memory_order_release);
@@ -158,7 +158,7 @@ class AetherBuffer {
   }
 
   // Releases the worker's region, all of which is filled.
-  void release(WorkerState& me) {
+  void release(WorkerState& me) LJ_NOT_ANALYSED {
     if (!release_.release(me.region, me.random.next())) me.delegated.add();
     if constexpr (!Release::kDecoupled) lock_.unlock();
   }

@@ -26,26 +26,27 @@
 #include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-class BackoffLock {
+class LJ_CAPABILITY("latch") BackoffLock {
  public:
   // Makes a lock whose waiters spin before they sleep, or sleep at once.
   explicit BackoffLock(bool spins = true) : rounds_before_sleep_(spins ? 1024 : 0) {}
 
   // Takes the lock and returns true, if it is free. Does not block.
-  bool try_lock() {
+  bool try_lock() LJ_TRY_ACQUIRE(true) {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
     return seen == kFree && starving_.load(platform::memory_order_relaxed) == 0 &&
            state_.compare_exchange_strong(seen, kHeld, platform::memory_order_acquire,
                                           platform::memory_order_relaxed);
   }
-  void lock() {
+  void lock() LJ_ACQUIRE() {
     if (!try_lock()) wait();
   }
   // Releases the lock. May be called by another thread than the one that locked.
-  void unlock() {
+  void unlock() LJ_RELEASE() {
     if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
       platform::wake_one(state_);
     }
@@ -56,7 +57,7 @@ class BackoffLock {
   static constexpr uint32_t kMostPauses = 4;
   static constexpr uint64_t kMostWaitNs = 10'000'000;
 
-  [[gnu::noinline]] void wait() {
+  [[gnu::noinline]] void wait() LJ_NOT_ANALYSED {  // it returns with the lock
     platform::SpinWait spin;
     for (uint32_t pauses = 1; spin.rounds() < rounds_before_sleep_;
          pauses = std::min(2 * pauses, kMostPauses)) {

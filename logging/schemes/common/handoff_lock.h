@@ -28,10 +28,11 @@
 #include "logging/schemes/common/queue_lock.h"
 #include "platform/atomic.h"
 #include "platform/placement.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-class HandoffLock {
+class LJ_CAPABILITY("latch") HandoffLock {
  public:
   // Makes a lock that up to `threads` threads take.
   explicit HandoffLock(uint32_t threads)
@@ -41,10 +42,10 @@ class HandoffLock {
 
   bool in_line() const { return in_line_; }
   // Takes the lock and returns true, if it is free. Does not block.
-  bool try_lock() { return in_line_ ? line_.try_lock() : word_.try_lock(); }
-  void lock() { in_line_ ? line_.lock() : word_.lock(); }
+  bool try_lock() LJ_TRY_ACQUIRE(true) { return in_line_ ? line_.try_lock() : word_.try_lock(); }
+  void lock() LJ_ACQUIRE() { in_line_ ? line_.lock() : word_.lock(); }
   // Releases the lock. May be called by another thread than the one that locked.
-  void unlock() { in_line_ ? line_.unlock() : word_.unlock(); }
+  void unlock() LJ_RELEASE() { in_line_ ? line_.unlock() : word_.unlock(); }
 
  private:
   static constexpr uint32_t kLeastInLine = 12;

@@ -28,25 +28,26 @@
 #include "platform/cpu.h"
 #include "platform/park.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 // Makes a lock whose waiters pause and yield so often before they sleep.
 template <uint32_t kPauses, uint32_t kYields>
-class BasicQueueLock {
+class LJ_CAPABILITY("latch") BasicQueueLock {
  public:
   // Takes the lock and returns true, if it is free. Does not block.
-  bool try_lock() {
+  bool try_lock() LJ_TRY_ACQUIRE(true) {
     Waiter* seen = last_.load(platform::memory_order_relaxed);
     return seen == nullptr &&
            last_.compare_exchange_strong(seen, no_waiter(), platform::memory_order_acquire,
                                          platform::memory_order_relaxed);
   }
-  void lock() {
+  void lock() LJ_ACQUIRE() {
     if (!try_lock()) wait();
   }
   // Releases the lock. May be called by another thread than the one that locked.
-  void unlock() {
+  void unlock() LJ_RELEASE() {
     Waiter* next = next_.load(platform::memory_order_acquire);
     if (next == nullptr) {
       Waiter* seen = no_waiter();

@@ -18,25 +18,26 @@
 
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-class alignas(platform::kCacheLine) SharedLatch {
+class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
  public:
   // Any thread may call any function. A thread that holds the latch in one way does not take it
   // again in any way.
 
-  void lock_shared() {
+  void lock_shared() LJ_ACQUIRE_SHARED() {
     for (platform::SpinWait wait;; wait.once()) {
       if ((word_.load(platform::memory_order_relaxed) & kWriter) != 0) continue;
       if ((word_.fetch_add(1, platform::memory_order_acq_rel) & kWriter) == 0) return;
       unlock_shared();
     }
   }
-  void unlock_shared() { word_.fetch_sub(1, platform::memory_order_acq_rel); }
+  void unlock_shared() LJ_RELEASE_SHARED() { word_.fetch_sub(1, platform::memory_order_acq_rel); }
 
   // Takes the latch alone. Gives up and returns false if that needs more than `rounds` of waiting.
-  bool lock(uint32_t rounds) {
+  bool lock(uint32_t rounds) LJ_TRY_ACQUIRE(true) {
     platform::SpinWait wait;
     for (; (word_.fetch_or(kWriter, platform::memory_order_acq_rel) & kWriter) != 0; wait.once()) {
       if (wait.rounds() >= rounds) return false;
@@ -48,7 +49,7 @@ class alignas(platform::kCacheLine) SharedLatch {
     }
     return true;
   }
-  void unlock() { word_.fetch_and(~kWriter, platform::memory_order_acq_rel); }
+  void unlock() LJ_RELEASE() { word_.fetch_and(~kWriter, platform::memory_order_acq_rel); }
 
  private:
   static constexpr uint32_t kWriter = uint32_t{1} << 31;

@@ -3,29 +3,29 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
 #include "platform/atomic.h"
 #include "platform/park.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam::platform {
 
-class mutex {
+class LJ_CAPABILITY("mutex") mutex {
  public:
   mutex() = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
-  void lock() {
+  void lock() LJ_ACQUIRE() {
     uint32_t seen = kFree;
     if (state_.compare_exchange_strong(seen, kHeld, memory_order_acquire)) return;
     while (state_.exchange(kWaitedFor, memory_order_acquire) != kFree) wait_on(state_, kWaitedFor);
   }
-  bool try_lock() {
+  bool try_lock() LJ_TRY_ACQUIRE(true) {
     uint32_t seen = kFree;
     return state_.compare_exchange_strong(seen, kHeld, memory_order_acquire);
   }
-  void unlock() {
+  void unlock() LJ_RELEASE() {
     if (state_.exchange(kFree, memory_order_release) == kWaitedFor) wake_one(state_);
   }
 
@@ -33,10 +33,5 @@ class mutex {
   static constexpr uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
   atomic<uint32_t> state_{kFree};
 };
-
-template <class M>
-using lock_guard = std::lock_guard<M>;
-template <class M>
-using unique_lock = std::unique_lock<M>;
 
 }  // namespace logjam::platform

@@ -1,0 +1,26 @@
+// Assertions: contracts that the program checks while it runs.
+//
+// LJ_ASSERT(condition) is in every build. LJ_ASSERT_IN_TESTS(condition) is in the builds of the
+// sanitizers and of the fuzzers (-DLOGJAM_ASSERTS=1, Makefile), for a condition whose check would
+// cost a transaction 1 % of its instructions or more. A condition has no side effects. Bad input is
+// not for an assertion: it gets a sentence (platform/fatal.h).
+#pragma once
+
+namespace logjam::platform {
+
+// Prints the condition and its place on stderr, and aborts. Any thread may call it.
+[[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(const char* condition,
+                                                             const char* file, int line);
+
+}  // namespace logjam::platform
+
+#define LJ_ASSERT(...)                                                          \
+  (__builtin_expect(!(__VA_ARGS__), 0)                                          \
+       ? ::logjam::platform::assertion_failed(#__VA_ARGS__, __FILE__, __LINE__) \
+       : void())
+
+#if defined(LOGJAM_ASSERTS)
+#define LJ_ASSERT_IN_TESTS(...) LJ_ASSERT(__VA_ARGS__)
+#else
+#define LJ_ASSERT_IN_TESTS(...) static_cast<void>(sizeof(!(__VA_ARGS__)))
+#endif
