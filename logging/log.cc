@@ -172,6 +172,7 @@ void Log::start() {
   if (device_traits(options_.device).discards) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
+      const platform::ThreadRole::Scope role(platform::log_role);
       platform::name_this_thread(scheme_->flusher_name(flusher));
       platform::favour_this_thread();
       platform::pin_to_socket(scheme_->flusher_socket(flusher));
@@ -189,6 +190,7 @@ void Log::start() {
 }
 
 void Log::drain() {
+  const platform::ThreadRole::Scope role(platform::log_role);
   draining_.store(true, platform::memory_order_release);
   while (!scheme_->idle()) {
     if (flushers_.empty()) {

@@ -30,6 +30,7 @@
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
 #include "platform/placement.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -120,7 +121,7 @@ class LogScheme : public Durability {
   // Takes one step of flusher thread `flusher`. May sleep, but returns within 20 ms. With
   // `stopping`, flushes all that is published, whatever the flush policy says. Called by that
   // thread; if the Log has no threads, by the thread that drains the log.
-  virtual void flush(uint32_t flusher, bool stopping) = 0;
+  virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
 
   // Returns whether all that was published is durable. Called to drain the log, after the workers
   // have stopped.

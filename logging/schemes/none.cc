@@ -26,7 +26,7 @@ class None final : public LogScheme {
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}
   uint32_t flushers() const override { return 0; }
-  void flush(uint32_t, bool) override {}
+  void flush(uint32_t, bool) override LJ_REQUIRES(platform::log_role) {}
   bool idle() const override { return true; }
   uint64_t max_record_bytes() const override { return ~uint64_t{0}; }
 

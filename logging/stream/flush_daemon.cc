@@ -1,27 +1,102 @@
 #include "logging/stream/flush_daemon.h"
 
-namespace logjam {
+#include "platform/clock.h"
 
-void FlushDaemon::rely(bool begins, bool gap) {
-  if (!begins) {
-    relying_.fetch_sub(1, platform::memory_order_relaxed);
-    return;
-  }
-  relying_.fetch_add(1, platform::memory_order_relaxed);
+namespace logjam {
+namespace {
+
+constexpr uint64_t kDeviceLookNs = 1'000'000;
+constexpr uint64_t kLatchBusyNs = 100'000;
+
+}  // namespace
+
+void FlushDaemon::rely(bool begins) {
+  stream_.count_relying(begins);
+  if (!begins) return;
   platform::full_fence();
   const uint32_t state = state_.load(platform::memory_order_relaxed);
-  if (state == kNapping || (state == kTimed && gap)) wake();
+  if (state == kNapping || (state == kTimed && stream_.policy().immediate())) wake();
 }
 
-bool FlushDaemon::nap_if_workers_flush(uint64_t helped, bool led, const Ring& ring, Flush flush) {
+void FlushDaemon::turn(Flush flush) {
+  if (nap_if_workers_flush(flush)) return;
+  const Turn taken = take_step(flush);
+  if (taken == Turn::kNotTaken) return platform::sleep_ns(kLatchBusyNs);
+  // The scheme may have to tell other streams of it before the daemon sleeps.
+  if (taken == Turn::kAdvanced) return;
+  if (stream_.under_way() != 0) {
+    if (!leads_) stream_.wait_for_device(kDeviceLookNs);
+    return;
+  }
+  const Progress filled = stream_.look();
+  if (stream_.due(filled) != Due::kNo) return;
+  if (filled.position == stream_.durable()) return sleep_idle(flush);
+  stream_.note_publish();  // filled() advanced after a step had cleared its publisher's time stamp
+  park(kTimed, std::min(stream_.ns_until_due(), kMostSleepNs),
+       [this] { return stream_.due(stream_.look()) != Due::kNo; });
+}
+
+// Naps if workers do the work: one leads, or they have taken steps since the last call. Returns
+// whether it napped.
+bool FlushDaemon::nap_if_workers_flush(Flush flush) {
   // Where log threads preempt workers, a worker that led a moment ago leaves the next flush to the
   // daemon.
-  const bool workers_flush = led || (naps_ && helped != helped_seen_);
+  const uint64_t helped = stream_.helped();
+  const bool workers_flush = lead_.held() || (naps_ && helped != helped_seen_);
   helped_seen_ = helped;
-  if (!workers_flush || flush == Flush::kNow || !may_nap(ring)) return false;
+  if (!workers_flush || flush == Flush::kNow || !nobody_waits()) return false;
   idle_naps_ = 0;
-  nap(ring);
+  nap();
   return true;
+}
+
+// Takes a step, unless a worker leads or takes one.
+FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
+  if (leads_) {
+    if (!lead_.take()) return Turn::kNotTaken;
+    stream_.latch().lock();
+  } else if (!stream_.latch().try_lock()) {
+    return Turn::kNotTaken;
+  }
+  const bool may_block = leads_ && writes_one_at_a_time();
+  bool advanced = stream_.step(flush, may_block).advanced;
+  if (leads_ && !advanced && stream_.under_way() != 0) {
+    stream_.wait_for_device(stream_.all_busy() ? kMostSleepNs : next_start_ns());
+    advanced = stream_.step(flush, may_block).advanced;
+  }
+  if (flush == Flush::kNow && stream_.idle()) stream_.write_log_end();
+  stream_.latch().unlock();
+  if (leads_) give_up_lead();
+  if (advanced) waiters_.wake_durable();
+  return advanced ? Turn::kAdvanced : Turn::kStepped;
+}
+
+// Sleeps until something is published. The first kNapsBeforeIdle calls since workers flushed only
+// nap. A daemon without work sleeps even if a publisher waits for space: nothing can be flushed
+// before a hole is filled, and the publisher that fills it wakes the daemon.
+void FlushDaemon::sleep_idle(Flush flush) {
+  stream_.forget_wanted();
+  if (naps_ && flush == Flush::kByPolicy && nobody_waits() && ++idle_naps_ <= kNapsBeforeIdle) {
+    nap();
+  } else {
+    park(kIdle, kMostSleepNs, [this] { return !stream_.idle(); });
+  }
+}
+
+// Returns whether the daemon would start no other write before the one that it starts now is
+// finished, as the last one was before its gap was over. Then it may sleep in the write.
+bool FlushDaemon::writes_one_at_a_time() {
+  if (stream_.depth() == 1) return true;
+  return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();
+}
+
+// Returns for how long the daemon sleeps on the device at most, before it looks whether it can
+// start another write. A publisher does not wake it during that time.
+uint64_t FlushDaemon::next_start_ns() const {
+  const uint64_t gap_ns = stream_.gap_ns();
+  if (!stream_.policy().immediate() || gap_ns == 0) return kMostSleepNs;
+  const uint64_t left_ns = stream_.ns_until_due();
+  return left_ns == 0 ? gap_ns : left_ns;
 }
 
 }  // namespace logjam

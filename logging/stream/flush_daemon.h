@@ -1,10 +1,12 @@
-// The daemon of a stream: the log's thread that flushes when no worker does. This file decides how
-// the daemon sleeps and which threads wake it. Its work while it is awake is Stream::flush.
+// The daemon of a stream: the log's thread that flushes when no worker does. It also decides how it
+// sleeps, and which threads wake it.
 //
 // With --flush_help the daemon naps as long as workers do the work, and takes a turn when no worker
 // did for a whole nap. It does not nap while a worker relies on it: in an open loop, a worker that
 // sleeps until its next arrival does not lead, because it would start that transaction late. With
-// --flush_help=false only the daemon flushes, as Aether's does (section 4.1).
+// --flush_help=false only the daemon flushes, as Aether's does (section 4.1). If workers may not
+// poll, the daemon leads: it sleeps on the device under the latch. If they may, the daemon sleeps
+// without the latch, so that they can take it.
 //
 // Protocol.
 //   state_    how the daemon sleeps. The daemon stores a state here, fences, looks for work, and
@@ -12,101 +14,105 @@
 //             threads that wait for space (Ring). The thread that changes state_ back to kAwake
 //             unparks the daemon, once. This is no platform::EventCount, because the state says
 //             which events wake the daemon.
-//   relying_  how many workers rely on the daemon. A worker counts itself, fences, and looks
-//             whether the daemon naps, or waits for the gap to pass. The daemon stores its state,
-//             fences, and looks at relying_, before it parks. One of the two sees the other.
-// Only the daemon uses idle_naps_ and helped_seen_.
+//   relied_on()  of StreamState. A worker counts itself there, fences, and looks whether the daemon
+//             naps, or waits for the gap to pass. The daemon stores its state, fences, and looks at
+//             relied_on(), before it parks. At least one of the two sees the other.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "logging/log_config.h"
-#include "logging/stream/flush_policy.h"
-#include "logging/stream/ring.h"
+#include "logging/stream/flush_lead.h"
+#include "logging/stream/stream_state.h"
 #include "platform/atomic.h"
 #include "platform/park.h"
 
 namespace logjam {
 
+// Returns whether busy workers take steps of the stream (poller.h).
+inline bool workers_poll(const LogConfig& config, const StreamState& state) {
+  return config.flush_help && !config.preemptible_workers && !state.start_blocks();
+}
+
 class FlushDaemon {
  public:
   static constexpr uint64_t kMostSleepNs = 20'000'000;  // the longest step (LogScheme::flush)
 
-  explicit FlushDaemon(const LogConfig& config)
-      : nap_ns_(config.nap_ns), naps_(config.flush_help && !config.preemptible_workers) {}
+  FlushDaemon(const LogConfig& config, StreamState& state, FlushLead& lead,
+              DurabilityWaiters& waiters)
+      : nap_ns_(config.nap_ns),
+        naps_(config.flush_help && !config.preemptible_workers),
+        leads_(!workers_poll(config, state)),
+        stream_(state),
+        lead_(lead),
+        waiters_(waiters) {}
 
-  // Wakes the daemon if it sleeps. Any thread may call it.
+  // Wakes the daemon if it sleeps.
   void wake() {
     if (state_.exchange(kAwake) != kAwake) parker_.unpark();
   }
-  // Wakes the daemon if it has nothing to do, or if it sleeps until T has passed and `enough()`
-  // says that X transactions or L bytes are filled. Any thread may call it, after a full fence that
-  // follows its publish.
-  template <class Enough>
-  void published(const Enough& enough) {
+  // Wakes the daemon if it has nothing to do, or if it sleeps until the flush timeout has passed
+  // and `is_enough()`. Call it after a full fence that follows the publish.
+  template <class IsEnough>
+  void on_publish(const IsEnough& is_enough) {
     const uint32_t state = state_.load(platform::memory_order_relaxed);
-    if (state == kIdle || (state == kTimed && enough())) wake();
+    if (state == kIdle || (state == kTimed && is_enough())) wake();
   }
   // Counts a worker that starts (`begins`) or stops relying on the daemon. If it starts, wakes the
-  // daemon from a nap, and with `gap` from a timed sleep as well. Any thread may call it.
-  void rely(bool begins, bool gap);
-  // Returns whether a worker relies on the daemon. Any thread may call it; the answer may be late.
-  bool relied_on() const { return relying_.load() != 0; }
-
-  // The daemon alone calls the functions that follow.
-
-  // Naps if workers do the work: one leads (`led`), or the number of their steps, `helped`, has
-  // grown since the last call. Returns whether it napped. Does not nap with Flush::kNow.
-  bool nap_if_workers_flush(uint64_t helped, bool led, const Ring& ring, Flush flush);
-  // Sleeps until woken or for `timeout_ns`. Does not sleep if a flush is due (`due()`).
-  template <class Due>
-  void sleep_until_asked(uint64_t timeout_ns, const Due& due) {
-    park(kTimed, std::min(timeout_ns, kMostSleepNs), due);
+  // daemon from a nap, and from a sleep until the gap has passed.
+  void rely(bool begins);
+  // Gives up the caller's lead. Wakes the daemon if there is work, no waiter to lead, and no worker
+  // that polls.
+  void give_up_lead() {
+    const bool left_alone = !lead_.give_up([this] { return !stream_.idle(); });
+    if (left_alone && leads_) wake();
   }
-  // Sleeps until something is published, unless `work_pending()`. The first kNapsBeforeIdle calls
-  // since workers flushed only nap. A daemon without work sleeps even if a publisher waits for
-  // space: nothing can be flushed before a hole is filled, and the publisher that fills it wakes
-  // the daemon.
-  template <class WorkPending>
-  void sleep_until_published(const Ring& ring, Flush flush, const WorkPending& work_pending) {
-    if (naps_ && flush == Flush::kByPolicy && may_nap(ring) && ++idle_naps_ <= kNapsBeforeIdle) {
-      nap(ring);
-    } else {
-      park(kIdle, kMostSleepNs, work_pending);
-    }
-  }
+  // Takes one step, or sleeps, at most 20 ms. With Flush::kNow, also writes the end of the log when
+  // the stream is idle. Only the daemon calls it.
+  void turn(Flush flush) LJ_REQUIRES(platform::log_role);
 
  private:
   enum State : uint32_t {
     kAwake,
     kNapping,  // workers do the daemon's work: only a full ring or rely() wakes it
-    kTimed,    // sleeps until T or the gap has passed: X transactions or L bytes wake it
+    kTimed,    // sleeps until the flush timeout or the gap has passed: enough bytes wake it
     kIdle,     // has nothing to do: any publish wakes it
   };
+  enum class Turn : uint8_t { kNotTaken, kStepped, kAdvanced };
   // After this number of naps without any work the daemon sleeps until a publisher wakes it.
   static constexpr uint32_t kNapsBeforeIdle = 20;
 
-  bool may_nap(const Ring& ring) const { return !ring.waited_for() && !relied_on(); }
-  void nap(const Ring& ring) {
-    park(kNapping, nap_ns_, [&] { return !may_nap(ring); });
+  bool nap_if_workers_flush(Flush flush) LJ_REQUIRES(platform::log_role);
+  Turn take_step(Flush flush) LJ_REQUIRES(platform::log_role);
+  void sleep_idle(Flush flush) LJ_REQUIRES(platform::log_role);
+  bool writes_one_at_a_time() LJ_REQUIRES(stream_.latch());
+  uint64_t next_start_ns() const;
+  bool nobody_waits() const { return !stream_.ring().waited_for() && !stream_.relied_on(); }
+  void nap() LJ_REQUIRES(platform::log_role) {
+    park(kNapping, nap_ns_, [this] { return !nobody_waits(); });
   }
-  template <class Wanted>
-  void park(State state, uint64_t timeout_ns, const Wanted& wanted) {
+  // Sleeps until woken or for `timeout_ns`, unless `is_wanted()`.
+  template <class IsWanted>
+  void park(State state, uint64_t timeout_ns, const IsWanted& is_wanted)
+      LJ_REQUIRES(platform::log_role) {
     state_.store(state);
     platform::full_fence();
-    if (!wanted()) parker_.park(timeout_ns);
+    if (!is_wanted()) parker_.park(timeout_ns);
     state_.store(kAwake);
   }
 
   platform::atomic<uint32_t> state_{kAwake};
-  platform::atomic<uint32_t> relying_{0};
   platform::Parker parker_;
 
-  uint32_t idle_naps_ = 0;
-  uint64_t helped_seen_ = 0;
+  uint32_t idle_naps_ LJ_GUARDED_BY(platform::log_role) = 0;
+  uint64_t helped_seen_ LJ_GUARDED_BY(platform::log_role) = 0;
   const uint64_t nap_ns_;
-  const bool naps_;  // workers do its work, and it does not preempt them
+  const bool naps_;   // workers do its work, and it does not preempt them
+  const bool leads_;  // it sleeps on the device under the latch
+  StreamState& stream_;
+  FlushLead& lead_;
+  DurabilityWaiters& waiters_;
 };
 
 }  // namespace logjam

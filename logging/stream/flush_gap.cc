@@ -39,7 +39,7 @@ FlushGap::FlushGap(const LogConfig& config)
       ticks_(ticks_of(static_cast<double>(config.flush_gap_us) * 1e3)) {}
 
 // Takes it that the bytes between two goals were filled at an even pace.
-void FlushGap::flushes(uint64_t now, uint64_t goal) {
+void FlushGap::note_flush(uint64_t now, uint64_t goal) {
   if (!chosen_) return;
   ++flushes_;
   waiting_ +=
@@ -64,7 +64,7 @@ void FlushGap::choose(uint64_t now) {
   if (flushes_ < kLeastFlushes || bytes == 0) return;
   const auto window = static_cast<double>(now - window_since_);
   const double period = window / static_cast<double>(flushes_);
-  durable(now, durable_);
+  note_durable(now, durable_);
   const double write = std::max(0.0, waiting_ / bytes - period / 2);
   // Ended threads are missing from the sum, so it may shrink.
   const uint64_t delay_ns = std::max(run_delay_ns_(), delay_before_ns_) - delay_before_ns_;

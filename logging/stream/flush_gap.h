@@ -58,16 +58,16 @@ class FlushGap {
 
   // Notes that a flush of all bytes before `goal`, which are filled, begins at `now`. A large one
   // takes several writes.
-  void flushes(uint64_t now, uint64_t goal);
+  void note_flush(uint64_t now, uint64_t goal);
   // Notes that the stream is durable up to `position` at `now`.
-  void durable(uint64_t now, uint64_t position) {
+  void note_durable(uint64_t now, uint64_t position) {
     if (!chosen_) return;
     waiting_ -= since_window(durable_) * static_cast<double>(now - durable_since_);
     durable_ = position;
     durable_since_ = now;
   }
   // Notes that a worker has flushed for `ticks`.
-  void helped(uint64_t ticks) { helped_ticks_ += ticks; }
+  void note_help(uint64_t ticks) { helped_ticks_ += ticks; }
 
  private:
   void choose(uint64_t now);

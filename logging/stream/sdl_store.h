@@ -31,7 +31,7 @@ class SdlStore {
     if (!on_ || sdl == sdl_ || member.free_slots == 0 || !devices.finished(member, order_)) return;
     sdl_ = sdl;
     put_stored_sdl(block_, run_, sdl);
-    const StripedDevices::Flight flight = devices.repeats(member);
+    const StripedDevices::Flight flight = devices.begin_rewrite(member);
     order_ = flight.order;
     member.device->start(0, block_, Sync::kData, flight.slot);
   }

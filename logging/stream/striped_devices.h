@@ -84,10 +84,12 @@ class StripedDevices {
 
   // Notes that the caller starts a write on `member`, in the slot that is returned. When the write
   // and those before it have finished, the device has all its bytes before `end`.
-  uint32_t takes(Member& member, uint64_t end) { return starts(member, stripes_.next(end)).slot; }
+  uint32_t begin_write(Member& member, uint64_t end) {
+    return starts(member, stripes_.next(end)).slot;
+  }
   // Notes that the caller starts a write on `member` that does not change its position, in the slot
   // of the flight that is returned.
-  Flight repeats(Member& member) { return starts(member, member.next); }
+  Flight begin_rewrite(Member& member) { return starts(member, member.next); }
   // Returns whether finish() has seen the end of a write on `member`, which was started with the
   // number `order`; also true if there was no such write.
   bool finished(const Member& member, uint64_t order) const {

@@ -32,7 +32,7 @@ TEST(FlushGapTest, ACommitWaitsForHalfAPeriodAndItsWrite) {
   EXPECT_EQ(period_of_latency(100, 200), 0);
 }
 
-// Stream::set_pace.
+// FlushPacer.
 TEST(FlushGapTest, IsAtLeastWhatAPaceAsksForAndAtMost200Microseconds) {
   LogConfig config;
   config.flush_gap_us = 50;
@@ -57,17 +57,17 @@ class PlayedWrites {
   void play(uint32_t writes, double period_us, double write_us, double lost_us,
             uint64_t bytes = 1000) {
     for (uint32_t i = 0; i < writes; ++i) {
-      gap_.flushes(now_, end_ += bytes);
+      gap_.note_flush(now_, end_ += bytes);
       under_way_.emplace_back(now_ + ticks(write_us), end_);
       delay_ns_ += static_cast<uint64_t>(2 * lost_us * 1e3);
       now_ += ticks(period_us);
       for (; !under_way_.empty() && under_way_.front().first < now_; under_way_.pop_front()) {
-        gap_.durable(under_way_.front().first, under_way_.front().second);
+        gap_.note_durable(under_way_.front().first, under_way_.front().second);
       }
     }
   }
   // A write that takes the workers' time because a worker starts it.
-  void help(double us) { gap_.helped(ticks(us)); }
+  void help(double us) { gap_.note_help(ticks(us)); }
   double gap_us() const { return platform::ticks_to_ns(gap_.ticks()) / 1e3; }
   static uint64_t ticks(double us) { return platform::ns_to_ticks(us * 1e3); }
 

@@ -1,5 +1,5 @@
 // The gap between writes that a pace asks for, and the rounds in which streams write
-// (Stream::set_pace).
+// (logging/stream/flush_pacer.h).
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -54,7 +54,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
 
   uint64_t filled_ = 0;
   uint64_t begun_ = 0;  // when the last write began
-  platform::atomic<uint64_t> round_{0};
+  FlushPacer pacer_{1};
   DurabilityWaiters waiters_{1, *this};
   std::deque<LogDirectory> directories_;
   std::deque<std::unique_ptr<Device>> devices_;
@@ -64,7 +64,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
 TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
   const Watchdog watchdog("writes of 2 ms leave a gap of 30 us");
   Stream& stream = make("2000");
-  stream.set_pace(1, round_);
+  stream.set_pacer(pacer_);
   double writes = 0, gaps_us = 0;
   const auto next_gap_us = [&] {
     write_now(stream);
@@ -81,14 +81,14 @@ TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
 TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
   Stream& one = make("1");
   Stream& other = make("1");
-  one.set_pace(1, round_);
-  other.set_pace(1, round_);
+  one.set_pacer(pacer_);
+  other.set_pacer(pacer_);
   // Returns whether a write of the stream begins a round.
   const auto begins = [&](Stream& stream) {
-    const uint64_t round = round_.load(), before = platform::ticks();
+    const uint64_t round = pacer_.round(), before = platform::ticks();
     write_now(stream);
-    EXPECT_TRUE(round_.load() == round || round_.load() >= before);
-    return round_.load() != round;
+    EXPECT_TRUE(pacer_.round() == round || pacer_.round() >= before);
+    return pacer_.round() != round;
   };
   EXPECT_TRUE(begins(one));
   EXPECT_FALSE(begins(other)) << "it has not written since the round began";
@@ -106,7 +106,8 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   constexpr int kWrites = 100;
   constexpr double kMostGapUs = 200;  // FlushGap::at_least()
   Stream& stream = make("1");
-  stream.set_pace(10'000'000, round_);
+  FlushPacer slow(10'000'000);
+  stream.set_pacer(slow);
   // Returns the shortest time of kWrites writes, or of more until there is one below `below_us`.
   const auto shortest_us = [&](double below_us) {
     write_now(stream);
@@ -117,7 +118,7 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
     return shortest;
   };
   EXPECT_GE(shortest_us(1e9), kMostGapUs);
-  round_.store(~uint64_t{0});  // there is always a new round
+  slow.note_write(~uint64_t{0}, slow.round());  // there is always a new round
   EXPECT_GE(shortest_us(kMostGapUs), kMostGapUs / 2);
 }
 

@@ -92,7 +92,7 @@ class FetchAddScheme : public SingleStreamScheme {
     return commit_point(reservation.sequence);
   }
 
-  void flush(uint32_t flusher, bool stopping) override {
+  void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
     if (Tracker::kOwnThread && flusher == 0) return track(stopping);
     if (stopping) advance();
     SingleStreamScheme::flush(flusher, stopping);

@@ -65,7 +65,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   int flusher_socket(uint32_t flusher) const override {
     return flusher < streams() ? stream(flusher).home().socket : platform::kNoSocket;
   }
-  void flush(uint32_t flusher, bool stopping) override {
+  void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
     stream(flusher).flush(stopping ? Flush::kNow : Flush::kByPolicy);
   }
   void wait_durable(uint32_t worker, const CommitPoint& point) override;

@@ -28,7 +28,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   void poll(uint32_t) override { stream_.poll(); }
   uint32_t flushers() const override { return 1; }
   int flusher_socket(uint32_t) const override { return stream_.home().socket; }
-  void flush(uint32_t, bool stopping) override {
+  void flush(uint32_t, bool stopping) override LJ_REQUIRES(platform::log_role) {
     stream_.flush(stopping ? Flush::kNow : Flush::kByPolicy);
   }
   void wait_durable(uint32_t worker, const CommitPoint& point) override {

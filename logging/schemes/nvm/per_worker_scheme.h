@@ -97,7 +97,7 @@ class PerWorkerScheme : public MultiStreamScheme {
            (of_one_worker ? persisted_up_to(point.index) : durable_sequence(watermark_stream()));
   }
   void poll(uint32_t worker) override;
-  void flush(uint32_t flusher, bool stopping) override;
+  void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role);
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
   bool idle() const override;
   // Returns the last durable watermark, which stands for all streams.

@@ -96,7 +96,7 @@ class Scm final : public LogScheme {
   }
   void poll(uint32_t) override {}
   uint32_t flushers() const override { return 0; }
-  void flush(uint32_t, bool) override {}
+  void flush(uint32_t, bool) override LJ_REQUIRES(platform::log_role) {}
   bool idle() const override { return open_holes_.look() == open_holes_.reserved(); }
 
   // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of

@@ -133,7 +133,7 @@ class Pwal final : public MultiStreamScheme {
     MultiStreamScheme::poll(worker);
   }
 
-  void flush(uint32_t flusher, bool stopping) override {
+  void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
     // A daemon that has something to flush notifies the flushers of the streams whose last LSN is
     // smaller.
     if (!unsafe_) {

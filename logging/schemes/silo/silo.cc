@@ -107,7 +107,7 @@ class Silo final : public MultiStreamScheme {
   }
 
   uint32_t flushers() const override { return streams() + 1; }
-  void flush(uint32_t flusher, bool stopping) override {
+  void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
     if (flusher < streams()) return MultiStreamScheme::flush(flusher, stopping);
     const uint64_t now = platform::ticks();
     if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;

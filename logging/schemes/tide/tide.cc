@@ -22,9 +22,9 @@
 //
 // Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
 // time of the write. So from one write to the next it takes at least kPace times as long as the
-// last one took its thread (Stream::set_pace), and more where few workers feed a stream. A commit
-// waits for the next write of every stream, so the streams write in rounds: their writes begin
-// together.
+// last one took its thread (logging/stream/flush_pacer.h), and more where few workers feed a
+// stream. A commit waits for the next write of every stream, so the streams write in rounds: their
+// writes begin together.
 //
 // Safe when: the durable watermark of every stream is at least the number. So everything it depends
 // on is durable (R1), because that has smaller numbers.
@@ -70,9 +70,10 @@ class Tide final : public MultiStreamScheme {
   explicit Tide(const LogConfig& config)
       : MultiStreamScheme(config), buffers_(config.workers), wanted_(streams()) {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
+    if (pace != 0) pacer_.emplace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<Log>(stream(s), run(), stream(s).home().writers));
-      stream(s).set_pace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers), round_);
+      if (pacer_) stream(s).set_pacer(*pacer_);
     }
   }
 
@@ -188,7 +189,7 @@ class Tide final : public MultiStreamScheme {
   WorkerStates<ChunkOwner> buffers_;
   WantedWatermark wanted_;
   std::vector<std::unique_ptr<Log>> logs_;
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};  // of writes: set_pace()
+  std::optional<FlushPacer> pacer_;
 };
 
 const SchemeRegistration registration({

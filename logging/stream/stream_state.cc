@@ -1,0 +1,224 @@
+#include "logging/stream/stream_state.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "logging/format/log_file.h"
+#include "platform/assert.h"
+#include "platform/clock.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kLogEndBytes = 64;
+// The longest time that a write may block a thread: LogScheme::flush.
+constexpr uint64_t kMostBlockNs = 20'000'000;
+// The length of the longest write where several writes may be under way: SDL advances while a long
+// flush continues.
+constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
+// There, a write of at least this length ends at the end of a block (see goal_of()).
+constexpr uint64_t kLeastToEndAtBlock = uint64_t{16} << 10;
+
+uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
+  return std::max(depth == 1 ? wanted : std::min(wanted, kMostAtDepth), block);
+}
+
+}  // namespace
+
+StreamState::StreamState(const LogConfig& config, uint32_t index, StreamOwner& owner,
+                         Writers writers)
+    : index_(index),
+      devices_(config, index),
+      owner_(owner),
+      home_(home_of(config, index, writers)),
+      ring_(config.buffer_bytes, devices_.block_bytes(), home_.node),
+      memory_(config.traits.fills_device_memory ? config.devices[index]->memory() : nullptr),
+      policy_(FlushPolicy::of(config)),
+      discards_(devices_.traits().discards),
+      at_once_(devices_.traits().at_once),
+      max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
+      sdl_store_(config),
+      gap_(config) {}
+
+// When a flush is due ------------------------------------------------------------------------
+
+Due StreamState::due(const Progress& filled) const {
+  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
+  if (filled.position == durable) return Due::kNo;
+  const uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  const uint64_t flushed = commits_flushed_.load(platform::memory_order_relaxed);
+  if (policy_.enough(filled, {flushed, goal})) return Due::kByAmount;
+  if (time_asks()) return Due::kByTime;
+  return durable < goal ? Due::kGoalOpen : Due::kNo;
+}
+
+bool StreamState::time_asks() const {
+  if (ring_.waited_for() || (policy_.immediate() && relied_on())) return true;
+  return policy_now().asked_by_time(policy_clock(), platform::ticks());
+}
+
+uint64_t StreamState::ns_until_due() const {
+  const uint64_t left = policy_now().ticks_until_asked(policy_clock(), platform::ticks());
+  return static_cast<uint64_t>(platform::ticks_to_ns(left));
+}
+
+uint64_t StreamState::gap_ns() const {
+  return static_cast<uint64_t>(platform::ticks_to_ns(gap_now()));
+}
+
+void StreamState::note_publish() {
+  if (oldest_.load(platform::memory_order_relaxed) == 0) {
+    oldest_.store(platform::ticks(), platform::memory_order_relaxed);
+  }
+}
+
+// The step -----------------------------------------------------------------------------------
+
+StreamState::Step StreamState::step(Flush flush, bool may_block) {
+  Step step = {.advanced = devices_.under_way() != 0 && finish()};
+  step.started = start(flush, may_block);
+  if (step.started && (may_block || at_once_)) step.advanced |= finish();
+  return step;
+}
+
+bool StreamState::finish() {
+  if (!devices_.finish()) return false;
+  const uint64_t now = platform::ticks();
+  if (devices_.under_way() == 0) write_ticks_ = now - started();
+  const uint64_t durable = devices_.durable(),
+                 before = durable_.load(platform::memory_order_relaxed);
+  LJ_ASSERT(durable >= before);
+  if (durable != before) {
+    durable_.store(durable, platform::memory_order_release);
+    gap_.note_durable(now, durable);
+    ring_.release(durable);
+  }
+  if (!discards_) sdl_store_.start(devices_, durable);
+  return durable != before;
+}
+
+// Looks how far the ring is filled, unless the next write will be as large as a write may be
+// without a look. A look may take long: ELEDA crawls over the bytes that were filled. With a gap it
+// always looks, because what this flush does not see waits for the gap.
+const Progress& StreamState::look_to_write() {
+  const StripedDevices::Member* next = devices_.ready(seen_.position);
+  const bool enough_seen = next != nullptr && seen_.position - next->next >= max_write_bytes_;
+  if (!enough_seen || gap_.ticks() != 0) seen_ = look();
+  return seen_;
+}
+
+// Starts a write on each device that can take one and has bytes before the goal.
+bool StreamState::start(Flush flush, bool may_block) {
+  if (devices_.all_busy()) return false;
+  const Progress& filled = look_to_write();
+  StripedDevices::Member* member = devices_.ready(filled.position);
+  if (member == nullptr) return false;
+  const Due why = due(filled);
+  const bool raises = flush == Flush::kNow || why == Due::kByTime || why == Due::kByAmount;
+  // The commits of `filled` were counted before the position that filled_to_write() returns.
+  uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  if (raises) goal = std::max(goal, goal_of(filled, *member, flush));
+  member = devices_.ready(goal);
+  if (member == nullptr) return false;
+  const uint64_t now = platform::ticks();
+  if (raises) {
+    raise_goal({filled.commits, goal}, member->idle_since, why);
+    gap_.note_flush(now, goal);
+  }
+  started_.store(now, platform::memory_order_relaxed);
+  for (; member != nullptr; member = devices_.ready(goal)) start_on(*member, goal, may_block);
+  return true;
+}
+
+void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool may_block) {
+  const uint64_t begin = ring_.block_down(member.next);
+  const uint64_t end = std::min({goal, begin + max_write_bytes_, devices_.stripe_end(member.next)});
+  LJ_ASSERT(member.next < end && end - durable() <= ring_.capacity());
+  const std::span<const std::byte> bytes(at(begin, ring_.block_up(end) - begin),
+                                         ring_.block_up(end) - begin);
+  flushes_.add();
+  gap_ticks_.add(gap_.ticks());
+  flushed_bytes_.add(bytes.size());
+  if (begin != member.next) rewrites_.add();
+  VLOG(2) << "flush: stream " << index_ << ", bytes " << begin << " to " << end;
+
+  const uint32_t slot = devices_.begin_write(member, end);
+  const uint64_t offset = devices_.file_offset(begin);
+  if (may_block && devices_.under_way() == 1 && devices_.ready(goal) == nullptr) {
+    member.device->start_and_wait(offset, bytes, Sync::kData, kMostBlockNs);
+  } else {
+    member.device->start(offset, bytes, Sync::kData, slot);
+  }
+}
+
+// Returns the goal of a write that begins on `member`. The next write on a device waits for one
+// that ends inside a block (StripedDevices). So where several writes may be under way, and this one
+// is large, the last block waits for the next write.
+uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
+                              Flush flush) {
+  const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();
+  if (pacer_ != nullptr) pacer_->note_write(begin, started());
+  const uint64_t goal = owner_.filled_to_write(index_, filled.position);
+  if (pacer_ != nullptr) keep_pace(platform::ticks() - begin);
+  const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;
+  const bool ends_at_block =
+      devices_.depth() > 1 && much && policy_.immediate() && flush == Flush::kByPolicy;
+  return ends_at_block ? ring_.block_down(goal) : goal;
+}
+
+void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due due) {
+  LJ_ASSERT(filled.position >= goal_.load(platform::memory_order_relaxed));
+  const uint64_t now = platform::ticks();
+  const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
+  if (oldest > FlushPolicy::kLongAgo && due != Due::kByAmount) {
+    late_ticks_.add(policy_.ticks_late(oldest, idle_since, now));
+    late_count_.add();
+  }
+  commits_flushed_.store(filled.commits, platform::memory_order_relaxed);
+  goal_.store(filled.position, platform::memory_order_relaxed);
+  oldest_.store(0, platform::memory_order_relaxed);
+  if (policy_.immediate()) return;  // there is no flush timeout
+  platform::full_fence();
+  if (owner_.filled(index_) != filled.position) oldest_.store(now, platform::memory_order_relaxed);
+}
+
+// The reader then finds a clean end and not the bytes of an earlier run or lap. The ring is not
+// changed: if the log continues, the block is written again. The zeros may reach into the next
+// stripe, of which nothing else has been written yet.
+void StreamState::write_log_end() {
+  LJ_ASSERT(devices_.under_way() == 0);
+  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
+  if (durable == log_end_at_) return;
+  log_end_at_ = durable;
+  const uint64_t begin = ring_.block_down(durable);
+  const uint64_t end = ring_.block_up(durable + kLogEndBytes);
+  log_end_ =
+      std::make_unique<platform::MirroredMemory>(end - begin);  // zeros, aligned for direct I/O
+  std::memcpy(log_end_->data(), this->at(begin, durable - begin), durable - begin);
+  for (uint64_t at = begin, chunk_end; at < end; at = chunk_end) {
+    chunk_end = std::min(end, devices_.stripe_end(at));
+    StripedDevices::Member& member = devices_.device_of(at);
+    devices_.begin_rewrite(member);  // in slot 0: the stream is idle
+    member.device->start_and_wait(devices_.file_offset(at),
+                                  {log_end_->data() + (at - begin), chunk_end - at}, Sync::kData,
+                                  kMostBlockNs);
+  }
+  finish();
+}
+
+Counters StreamState::counters() const {
+  const auto value = [](const platform::Counter& counter) {
+    return static_cast<double>(counter.value());
+  };
+  const double us = platform::ns_per_tick() / 1e3;
+  return {{"flushes", value(flushes_)},
+          {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
+          {"flush_rewrites", value(rewrites_)},
+          {"gap_us_mean", us * value(gap_ticks_), value(flushes_)},
+          {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
+          {"helped_flushes", value(helped_flushes_)}};
+}
+
+}  // namespace logjam

@@ -1,0 +1,242 @@
+// The state of a stream that its threads share, and the *step*, the only code that changes the
+// state. A step looks whether a write under way has finished, and advances durable(). When a flush
+// is due, the step raises the *goal* to what is filled. Then every device that can take a write and
+// has bytes before the goal starts its next one. There is no thread here: leader.h, poller.h and
+// flush_daemon.h decide when to take a step.
+//
+// Protocol.
+//   latch_           guards the step. It is a try lock for all but a leader.
+//   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
+//                    that the bytes are durable.
+//   filled()         belongs to the owner. It loads with acquire: the bytes before it may be read.
+//   filled_to_write()  belongs to the owner, and only grows: it is the position up to which a
+//                    write may go. A scheme may close a segment there. filled() may be larger: it
+//                    may also count a segment that is still open. Writes never use filled() of such
+//                    an owner.
+//   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
+//                    after its fence. The step that raises the goal sets it to 0, fences, and looks
+//                    at filled() again. So the flush timeout (--flush=us) runs even if no thread
+//                    publishes any more. note_wanted() sets it to FlushPolicy::kLongAgo; the daemon
+//                    takes that back if there is nothing to write.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "logging/counters.h"
+#include "logging/log_config.h"
+#include "logging/stream/flush_gap.h"
+#include "logging/stream/flush_pacer.h"
+#include "logging/stream/flush_policy.h"
+#include "logging/stream/ring.h"
+#include "logging/stream/sdl_store.h"
+#include "logging/stream/stream_home.h"
+#include "platform/counter.h"
+#include "platform/spin.h"
+#include "platform/thread_annotations.h"
+
+namespace logjam {
+
+// The scheme that fills the ring of a stream, as the stream sees it. `stream` is the stream's
+// number.
+class StreamOwner {
+ public:
+  // Returns the position up to which the ring is filled without a hole, and may advance that
+  // position.
+  virtual uint64_t filled(uint32_t stream) = 0;
+  // Returns the position up to which a write may go, when filled() has returned `filled`. A scheme
+  // overrides it that does more before a write than filled() does. The stream calls it under the
+  // flush latch when a flush is due.
+  virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
+
+ protected:
+  ~StreamOwner() = default;
+};
+
+// Why a flush is due.
+enum class Due : uint8_t {
+  kNo,
+  kGoalOpen,  // an earlier flush was due, and its writes have not finished
+  kByTime,    // the flush timeout or the gap is over, or a thread waits for space or the daemon
+  kByAmount,  // as many transactions or bytes are filled as --flush says
+};
+
+class StreamState {
+ public:
+  // A step's outcome.
+  struct Step {
+    bool advanced = false;  // durable() did: wake the waiters after the latch is released
+    bool started = false;   // a write did
+  };
+
+  // Makes the state of stream `index`, whose devices are those of `config`. `writers` says where
+  // the stream is at home.
+  StreamState(const LogConfig& config, uint32_t index, StreamOwner& owner, Writers writers);
+
+  platform::SpinLock& latch() LJ_RETURN_CAPABILITY(latch_) { return latch_; }
+  Ring& ring() { return ring_; }
+  const Ring& ring() const { return ring_; }
+  const StreamHome& home() const { return home_; }
+  const FlushPolicy& policy() const { return policy_; }
+  bool discards() const { return discards_; }
+  bool start_blocks() const { return devices_.start_blocks(); }
+  uint32_t under_way() const { return devices_.under_way(); }
+  // Sleeps until a write may have finished, or `timeout_ns` has passed.
+  void wait_for_device(uint64_t timeout_ns) { devices_.wait(timeout_ns); }
+
+  // Returns where the `bytes` from stream position `position` on lie in memory: in the ring, or in
+  // the device's own memory (LogTraits::fills_device_memory).
+  std::byte* at(uint64_t position, uint64_t bytes) const {
+    if (memory_ == nullptr) return ring_.at(position);
+    return memory_->mapped(devices_.file_offset(position), bytes);
+  }
+  // Returns the position up to which the stream is durable.
+  uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
+  // Returns whether all that is filled is durable and no write is under way.
+  bool idle() const { return devices_.under_way() == 0 && durable() == owner_.filled(index_); }
+
+  // Returns how far the ring is filled. The commits are loaded before the position, and a publisher
+  // counts its commit after it has advanced filled(). So all the commits lie before the position,
+  // unless a hole is in the way.
+  Progress look() const {
+    const uint64_t commits = commits_.load(platform::memory_order_acquire);
+    return {commits, owner_.filled(index_)};
+  }
+  // Returns why a flush of what is `filled` is due.
+  Due due(const Progress& filled) const;
+  // Returns whether due() may have another answer than kNo, without a look at filled(): other
+  // workers write to its cache lines.
+  bool worth_a_look() const {
+    return policy_.txns != 0 || policy_.bytes != 0 || time_asks() ||
+           durable_.load(platform::memory_order_relaxed) <
+               goal_.load(platform::memory_order_relaxed);
+  }
+  // Returns how many nanoseconds are left until the gap or the flush timeout is over.
+  uint64_t ns_until_due() const;
+  uint64_t gap_ns() const;
+  // Returns when the last write started, in ticks; 0 if there was none.
+  uint64_t started() const { return started_.load(platform::memory_order_relaxed); }
+
+  // Counts a commit, and fences.
+  void count_publish(bool commits) {
+    if (policy_.txns != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
+    platform::full_fence();  // of others too: Release::after_published()
+  }
+  // Notes the time of a publish, if no older one is unflushed.
+  void note_publish();
+  // Makes the flush timeout be over; if not `now`, only while nothing published is unflushed.
+  void note_wanted(bool now) {
+    if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
+      oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
+    }
+  }
+  // Takes note_wanted() back, since there was nothing to write.
+  void forget_wanted() {
+    uint64_t seen = FlushPolicy::kLongAgo;
+    oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
+  }
+  // Counts a worker that starts (`begins`) or stops relying on the daemon (flush_daemon.h).
+  void count_relying(bool begins) {
+    const uint32_t before = relying_.fetch_add(begins ? 1U : ~0U, platform::memory_order_relaxed);
+    LJ_ASSERT(begins || before > 0);
+  }
+  // Returns whether a worker relies on the daemon; the answer may be late.
+  bool relied_on() const { return relying_.load() != 0; }
+
+  // Lets the writes keep the pace of `pacer`, which outlives the stream. Call it before workers
+  // start.
+  void set_pacer(FlushPacer& pacer) { pacer_ = &pacer; }
+
+  // Finishes the writes that are done, and starts those that are due; with Flush::kNow, of all that
+  // is filled. With `may_block` it waits for a write that is under way alone.
+  Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
+  // The first half of step(). Returns whether durable() advanced.
+  bool finish() LJ_REQUIRES(latch_);
+  // The second half. Returns whether a write started.
+  bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
+  // Returns whether no device can take a write.
+  bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
+  uint32_t depth() const { return devices_.depth(); }
+  // Returns whether the next write would, like the last one, be done before its gap is over.
+  bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
+  // Notes that a busy worker's step took `ticks`, and whether it started a write.
+  void note_poll(uint64_t ticks, bool started) LJ_REQUIRES(latch_) {
+    gap_.note_help(ticks);
+    if (started) keep_pace(ticks);
+  }
+  // Counts a worker's step, and its `flushes`.
+  void count_help(uint64_t flushes) LJ_REQUIRES(latch_) {
+    helped_.add();
+    helped_flushes_.add(flushes);
+  }
+  // Returns how many steps workers have taken.
+  uint64_t helped() const { return helped_.value(); }
+  // Writes zeros after the last record, if the log has grown since the last call.
+  void write_log_end() LJ_REQUIRES(latch_);
+
+  // Returns the stream's figures for the output row.
+  Counters counters() const;
+
+ private:
+  bool time_asks() const;          // Due::kByTime, if anything is filled
+  uint64_t policy_clock() const {  // `since`, as FlushPolicy takes it
+    return (policy_.immediate() ? started_ : oldest_).load(platform::memory_order_relaxed);
+  }
+  uint64_t gap_now() const {
+    const bool joins = pacer_ != nullptr && pacer_->joins_round(started());
+    return joins ? gap_.ticks() / 2 : gap_.ticks();
+  }
+  FlushPolicy policy_now() const {
+    FlushPolicy policy = policy_;
+    policy.gap_ticks = gap_now();
+    return policy;
+  }
+
+  const Progress& look_to_write() LJ_REQUIRES(latch_);
+  void start_on(StripedDevices::Member& member, uint64_t goal, bool may_block) LJ_REQUIRES(latch_);
+  uint64_t goal_of(const Progress& filled, const StripedDevices::Member& member, Flush flush)
+      LJ_REQUIRES(latch_);
+  void raise_goal(const Progress& filled, uint64_t idle_since, Due due) LJ_REQUIRES(latch_);
+  void keep_pace(uint64_t took_ticks) LJ_REQUIRES(latch_) {
+    if (pacer_ != nullptr) gap_.at_least(pacer_->least_gap(took_ticks, write_ticks_));
+  }
+
+  const uint32_t index_;
+  StripedDevices devices_;  // its under_way() and wait(): any thread; the rest: under the latch
+  StreamOwner& owner_;
+  const StreamHome home_;
+  Ring ring_;
+  PersistentMemory* const memory_;  // the device's, if records are filled there
+  const FlushPolicy policy_;
+  const bool discards_;  // the device does
+  const bool at_once_;   // its writes are finished when they have started
+  const uint64_t max_write_bytes_;
+  FlushPacer* pacer_ = nullptr;
+
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
+  platform::atomic<uint64_t> goal_{0};
+  platform::Counter helped_;  // steps that were taken by workers
+
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
+  platform::atomic<uint64_t> commits_{0};
+  platform::atomic<uint32_t> relying_{0};
+
+  alignas(platform::kCacheLine) platform::SpinLock latch_;
+  platform::atomic<uint64_t> started_{0};  // ticks of the last start of a write
+
+  SdlStore sdl_store_ LJ_GUARDED_BY(latch_);
+  FlushGap gap_;                         // its ticks(): any thread; the rest: under the latch
+  Progress seen_ LJ_GUARDED_BY(latch_);  // by the last look
+  uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // of the last write that was under way alone
+  // Where the log's end was written; a new log has zeros at its start.
+  uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;
+  std::unique_ptr<platform::MirroredMemory> log_end_ LJ_GUARDED_BY(latch_);
+
+  // Written under the latch; any thread may read them.
+  platform::Counter flushes_, gap_ticks_, flushed_bytes_, rewrites_, helped_flushes_, late_ticks_,
+      late_count_;
+  platform::atomic<uint64_t> commits_flushed_{0};
+};
+
+}  // namespace logjam
