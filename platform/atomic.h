@@ -32,15 +32,6 @@ inline void full_fence() { full_fence_word.fetch_add(1, std::memory_order_seq_cs
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
 
-// The atomics and the fence above, as one type. A class whose protocol is an order between two
-// threads takes the type as a template parameter, so that a test can run the class on atomics whose
-// accesses are steps of a searched schedule (tests/sim/explored_atomics.h).
-struct Atomics {
-  template <class T>
-  using atomic = platform::atomic<T>;
-  static void full_fence() { platform::full_fence(); }
-};
-
 // Raises `maximum` to `value` if it is smaller, and returns whether it was. A thread that loads the
 // result (acquire) sees what this thread did before the call. If `value` is not larger, the call is
 // only a load, which is seq_cst if `order` is. Any thread may call it.

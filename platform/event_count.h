@@ -22,8 +22,7 @@
 
 namespace logjam::platform {
 
-template <class Atomics>
-class BasicEventCount {
+class EventCount {
  public:
   // Waits until `holds()` returns true to the caller. Any thread may call it.
   template <class Condition>
@@ -42,7 +41,7 @@ class BasicEventCount {
 
   // Wakes the waiters. Any thread may call it, after it has made a condition true.
   void notify() {
-    Atomics::full_fence();
+    full_fence();
     notify_after_fence();
   }
   // Wakes the waiters as notify() does, for a thread that has called full_fence() since the
@@ -60,7 +59,7 @@ class BasicEventCount {
   // sleep. While a Waiter exists, has_waiters() is true. One thread uses a Waiter.
   class Waiter {
    public:
-    explicit Waiter(BasicEventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
+    explicit Waiter(EventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
     ~Waiter() { count_.waiters_.fetch_sub(1); }
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
@@ -69,7 +68,7 @@ class BasicEventCount {
     // each look.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
-      Atomics::full_fence();
+      full_fence();
       return seen;
     }
     // Sleeps until a notify() or for `timeout_ns`; may return early. Returns at once if a notify()
@@ -79,7 +78,7 @@ class BasicEventCount {
     }
 
    private:
-    BasicEventCount& count_;
+    EventCount& count_;
   };
 
  private:
@@ -88,10 +87,8 @@ class BasicEventCount {
   // Aether's CD had a twentieth of the rate that they have without sleepers (simulated, niagara2).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
-  typename Atomics::template atomic<uint32_t> waiters_{0};
-  typename Atomics::template atomic<uint32_t> event_{0};
+  atomic<uint32_t> waiters_{0};
+  atomic<uint32_t> event_{0};
 };
-
-using EventCount = BasicEventCount<Atomics>;
 
 }  // namespace logjam::platform

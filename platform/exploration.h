@@ -47,9 +47,10 @@ struct Explored {
 
 struct Schedule {
   uint64_t seed = 1;
-  std::string order;        // the kind of order; empty: the seed draws it
-  bool late_stores = true;  // stores become visible as late as on x86
-  bool late_disk = false;   // some calls of the file system last
+  std::string order;          // the kind of order; empty: the seed draws it
+  bool late_stores = true;    // stores become visible as late as on x86
+  bool drops_fences = false;  // full fences order nothing
+  bool late_disk = false;     // some calls of the file system last
   // The schedule ends if two accesses race in the order that the program asks for, though x86
   // forgives it. Needs `late_stores` to be false.
   bool watches_races = false;

@@ -45,11 +45,10 @@
 
 namespace logjam {
 
-template <class Atomics, class Waiters>
-class BasicFlushLead {
+class FlushLead {
  public:
   // The lead of stream `stream`, whose waiters are among `waiters`.
-  BasicFlushLead(uint32_t stream, Waiters& waiters) : stream_(stream), waiters_(waiters) {}
+  FlushLead(uint32_t stream, DurabilityWaiters& waiters) : stream_(stream), waiters_(waiters) {}
 
   // Returns whether a thread leads. Any thread may call it; the answer may be late.
   bool held() const { return load() == kHeld; }
@@ -66,7 +65,7 @@ class BasicFlushLead {
   template <class WorkPending>
   bool give_up(const WorkPending& work_pending) {
     state_.store(kOnCall, platform::memory_order_release);
-    Atomics::full_fence();
+    platform::full_fence();
     return offer(work_pending);
   }
 
@@ -87,7 +86,7 @@ class BasicFlushLead {
   // Called by a waiter that has slept, and leaves because its commit is durable.
   template <class WorkPending>
   void pass_on(const WorkPending& work_pending) {
-    Atomics::full_fence();
+    platform::full_fence();
     if (load() != kFree) return;
     if (work_pending()) {
       waiters_.wake_one_to_lead(stream_);
@@ -111,11 +110,9 @@ class BasicFlushLead {
   uint32_t load() const { return state_.load(platform::memory_order_relaxed); }
 
   const uint32_t stream_;
-  Waiters& waiters_;
-  typename Atomics::template atomic<uint32_t> state_{kFree};
-  typename Atomics::template atomic<uint64_t> handed_over_{0};
+  DurabilityWaiters& waiters_;
+  platform::atomic<uint32_t> state_{kFree};
+  platform::atomic<uint64_t> handed_over_{0};
 };
-
-using FlushLead = BasicFlushLead<platform::Atomics, DurabilityWaiters>;
 
 }  // namespace logjam

@@ -1,6 +1,6 @@
 // A small program of the project's own classes, run in all schedules with few preemptions. The
 // tests of this folder are compiled as the simulated program is: each access of a class to shared
-// memory is a step, so a class needs no template parameter to be searched.
+// memory is a step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,6 +28,13 @@ inline std::string in_words(const platform::Explored& explored) {
   return words;
 }
 
+// A Program without its full fences: a search must find what they prevent.
+template <class Program>
+struct WithoutFences : Program {
+  using Program::Program;
+  static constexpr bool kDropsFences = true;
+};
+
 // Runs the threads of a Program in all schedules with at most `preemptions` preemptions, or up to
 // the first wrong one. Returns what is wrong in that one, and its turns, or "" if none is wrong.
 // For each schedule a Program is made from `arguments`; threads() returns what its threads do, and
@@ -46,6 +53,7 @@ std::string first_wrong(uint32_t preemptions, const Arguments&... arguments) {
     platform::Schedule schedule;
     schedule.records = explored != nullptr;
     schedule.late_stores = !requires { Program::kStoresLandAtOnce; };
+    schedule.drops_fences = requires { Program::kDropsFences; };
     const platform::Explored ran = Explored::run(schedule, program->threads(), all.order());
     if (explored != nullptr) *explored = ran;
     std::string wrong = program->wrong();

@@ -1,5 +1,5 @@
 // Silo's numbers while threads call the same object as often as they can. All schedules of two
-// threads are in tests/sim/protocols_test.cc.
+// threads are in tests/explored/protocols_test.cc.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>

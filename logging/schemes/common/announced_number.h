@@ -28,8 +28,7 @@
 
 namespace logjam {
 
-template <class Atomics>
-class BasicAnnouncedNumber {
+class AnnouncedNumber {
  public:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
@@ -42,7 +41,7 @@ class BasicAnnouncedNumber {
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);
-    Atomics::full_fence();
+    platform::full_fence();
     const uint64_t number = draw();
     if (number == bound) return {number, false};
     number_.store(number, platform::memory_order_release);
@@ -56,9 +55,7 @@ class BasicAnnouncedNumber {
   uint64_t look() const { return number_.load(platform::memory_order_acquire); }
 
  private:
-  typename Atomics::template atomic<uint64_t> number_{kNone};
+  platform::atomic<uint64_t> number_{kNone};
 };
-
-using AnnouncedNumber = BasicAnnouncedNumber<platform::Atomics>;
 
 }  // namespace logjam

@@ -17,17 +17,14 @@
 
 namespace logjam {
 
-template <class Atomics>
-class BasicWorkerLog {
-  using Number = BasicAnnouncedNumber<Atomics>;
-
+class WorkerLog {
  public:
-  static constexpr uint64_t kNone = Number::kNone;
+  static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
   // Opens a record. Its number is what draw() returns, which is at least `bound`. Called by the
   // worker.
   template <class Draw>
-  typename Number::Announced open(uint64_t bound, const Draw& draw) {
+  AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);
   }
   // Says that the open record is filled, and ends at `end`. Called by the worker.
@@ -49,10 +46,8 @@ class BasicWorkerLog {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
-  Number open_;
-  typename Atomics::template atomic<uint64_t> filled_{0};
+  AnnouncedNumber open_;
+  platform::atomic<uint64_t> filled_{0};
 };
-
-using WorkerLog = BasicWorkerLog<platform::Atomics>;
 
 }  // namespace logjam

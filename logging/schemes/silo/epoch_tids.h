@@ -31,8 +31,7 @@
 
 namespace logjam {
 
-template <class Atomics>
-class BasicEpochTids {
+class EpochTids {
   static constexpr uint32_t kCountBits = 26;
 
  public:
@@ -41,7 +40,7 @@ class BasicEpochTids {
   static constexpr uint64_t kLastEpoch = (uint64_t{1} << (kSequenceBits - kCountBits)) - 2;
 
   // Makes the numbers of `workers` workers. A test begins with another epoch than the first one.
-  explicit BasicEpochTids(uint32_t workers, uint64_t first_epoch = 1)
+  explicit EpochTids(uint32_t workers, uint64_t first_epoch = 1)
       : workers_(workers), epoch_(first_epoch) {}
 
   static constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
@@ -94,7 +93,7 @@ class BasicEpochTids {
   // Returns the last epoch that is over for `some` of the workers. Any thread may call it.
   uint64_t over_for(std::span<const uint32_t> some) const {
     uint64_t over = ended();
-    Atomics::full_fence();
+    platform::full_fence();
     for (const uint32_t worker : some) {
       over = std::min(over, workers_[worker].epoch.look() - 1);
     }
@@ -105,15 +104,13 @@ class BasicEpochTids {
   struct State {
     uint64_t tid = 0;
     bool drawn = false;  // by draw(), for all records of a transaction
-    BasicAnnouncedNumber<Atomics> epoch;
+    AnnouncedNumber epoch;
   };
 
   uint64_t now() const { return epoch_.load(platform::memory_order_acquire); }
 
   WorkerStates<State> workers_;
-  alignas(platform::kCacheLine) typename Atomics::template atomic<uint64_t> epoch_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_;
 };
-
-using EpochTids = BasicEpochTids<platform::Atomics>;
 
 }  // namespace logjam
