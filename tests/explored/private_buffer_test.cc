@@ -38,6 +38,10 @@ class WorkerAndOther {
         });
     if (appended) bytes_ += kWatermark;
   }
+  void cancel_next() {
+    shared_->buffer.open();
+    shared_->buffer.cancel();
+  }
   PrivateBuffer::Place place() const { return shared_->buffer.place(); }
   void draw_elsewhere() { shared_->counter.fetch_add(1); }
   std::string wrong_at_end() const {
@@ -105,6 +109,23 @@ class PublishBesideWatermark : WorkerAndOther {
 TEST(PrivateBufferSteps, AWatermarkAndARecordNeverShareBytes) {
   search_all<PublishBesideWatermark>(3);
 }
+
+// The worker cancels a record before it publishes one, and two threads append watermarks. Checked:
+// the same.
+class CancelBesideWatermarks : WorkerAndOther {
+ public:
+  CancelBesideWatermarks() { draw_elsewhere(); }
+  std::vector<Body> threads() {
+    const Body worker = [this] {
+      cancel_next();
+      publish_next();
+    };
+    return {worker, [this] { append_watermark(); }, [this] { append_watermark(); }};
+  }
+  std::string wrong() const { return wrong_at_end(); }
+};
+
+TEST(PrivateBufferSteps, TwoWatermarksNeverShareBytes) { search_all<CancelBesideWatermarks>(2); }
 
 }  // namespace
 }  // namespace logjam::sim

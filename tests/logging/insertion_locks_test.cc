@@ -1,14 +1,11 @@
-// PostgreSQL's insertion locks: how far a look sees, which lock a worker takes, and more workers
-// than locks.
+// PostgreSQL's insertion locks: how far a look sees, and which lock a worker takes.
 #include "logging/schemes/postgres/insertion_locks.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <random>
 #include <thread>
-#include <vector>
 
 #include "logging/scheme_registry.h"
 #include "tests/logging/watchdog.h"
@@ -65,49 +62,6 @@ TEST(InsertionLocks, AWorkerWaitsForABusyLockAndThenChangesToTheNext) {
   while (!changes_its_lock(hold) && hold < std::chrono::seconds(10)) hold *= 2;
   EXPECT_LT(hold, std::chrono::seconds(10));
 }
-
-// Threads that look race with workers. A flag for each record says whether it is filled.
-class InsertionLocksLooks : public testing::TestWithParam<uint32_t> {};
-
-TEST_P(InsertionLocksLooks, NoLookPassesAHole) {
-  const Watchdog watchdog("a lock was lost");
-  constexpr uint32_t kWorkers = 12, kLookers = 2;
-  constexpr uint64_t kEach = 5'000, kBytes = 8;
-  InsertionLocks log(GetParam(), kWorkers);
-  std::vector<std::atomic<bool>> filled(kWorkers * kEach);
-  std::atomic<uint64_t> passed{0};
-  std::atomic<bool> done{false};
-  std::vector<std::thread> workers, lookers;
-  for (uint32_t i = 0; i < kLookers; ++i) {
-    lookers.emplace_back([&] {
-      for (uint64_t seen = 0; !done;) {
-        const uint64_t end = log.look();
-        if (end < seen) ++passed;
-        for (; seen < end; seen += kBytes) passed += filled[seen / kBytes] ? 0 : 1;
-        std::this_thread::yield();
-      }
-    });
-  }
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    workers.emplace_back([&, worker] {
-      std::mt19937_64 random(worker);
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const uint64_t begin =
-            log.reserve(worker, kBytes, [&](uint64_t) { return random() % 16 != 0; });
-        if (random() % 64 == 0) std::this_thread::yield();
-        filled[begin / kBytes] = true;
-        log.release(worker);
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  done = true;
-  for (std::thread& looker : lookers) looker.join();
-  EXPECT_EQ(passed, 0u);
-  EXPECT_EQ(log.look(), kWorkers * kEach * kBytes);
-}
-
-INSTANTIATE_TEST_SUITE_P(Locks, InsertionLocksLooks, testing::Values(1, 3, 8));
 
 TEST(Postgres, ANumberOfLocksOutOfItsRangeIsRefused) {
   ScopedFlags flags;

@@ -89,46 +89,6 @@ TEST(LinkBuf, AWorkerWaitsUntilItsRecordIsInTheWindow) {
   EXPECT_EQ(look(links), kWindow + 64);
 }
 
-// Threads that look race with workers, in a window that is less than one record for each worker. A
-// flag for each 8 bytes says whether they are filled.
-TEST(LinkBuf, NoLookPassesAHole) {
-  const Watchdog watchdog("a link was lost");
-  constexpr uint32_t kWorkers = 6, kLookers = 2;
-  constexpr uint64_t kEach = 2'000, kMostBytes = 88;
-  LinkBuf links(kWindow);
-  std::vector<std::atomic<bool>> filled(kWorkers * kEach * kMostBytes / 8);
-  std::atomic<uint64_t> next{0}, passed{0};
-  std::atomic<bool> done{false};
-  std::vector<std::thread> workers, lookers;
-  for (uint32_t i = 0; i < kLookers; ++i) {
-    lookers.emplace_back([&] {
-      for (uint64_t seen = 0; !done;) {
-        const uint64_t end = look(links);
-        if (end < seen) ++passed;
-        for (; seen < end; seen += 8) passed += filled[seen / 8] ? 0 : 1;
-        std::this_thread::yield();
-      }
-    });
-  }
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    workers.emplace_back([&, worker] {
-      std::mt19937_64 random(worker);
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const uint64_t bytes = 48 + 8 * (random() % 6);
-        const uint64_t begin = next.fetch_add(bytes);
-        for (uint64_t at = begin; at < begin + bytes; at += 8) filled[at / 8] = true;
-        if (random() % 64 == 0) std::this_thread::yield();
-        links.publish(worker, begin, begin + bytes);
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  done = true;
-  for (std::thread& looker : lookers) looker.join();
-  EXPECT_EQ(passed, 0u);
-  EXPECT_EQ(look(links), next);
-}
-
 TEST(Innodb, AWindowThatIsNoPowerOfTwoIsRefused) {
   ScopedFlags flags;
   flags.set("test", "innodb_window:100");

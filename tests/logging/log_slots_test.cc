@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -66,44 +65,6 @@ TEST(LogSlots, AWorkerWaitsWhileThePoolIsFull) {
   }
   slots.release(joined[0].slot, 1024);
   late.join();
-}
-
-TEST(LogSlots, NoPassGoesOverAHole) {
-  const Watchdog watchdog("a slot was lost");
-  constexpr uint32_t kWorkers = 8, kBytes = 8;
-  constexpr uint64_t kEach = 5'000;
-  LogSlots slots(4096);
-  std::vector<std::atomic<bool>> filled(kWorkers * kEach);
-  std::atomic<uint64_t> wrong{0};
-  std::atomic<bool> done{false};
-  std::thread flusher([&] {
-    std::mt19937_64 random(99);
-    for (uint64_t seen = 0; !done;) {
-      if (random() % 4 == 0) slots.close_active();
-      for (const uint64_t end = slots.pass(); seen < end; seen += kBytes) {
-        wrong += filled[seen / kBytes] ? 0 : 1;
-      }
-      std::this_thread::yield();
-    }
-  });
-  std::vector<std::thread> workers;
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    workers.emplace_back([&, worker] {
-      std::mt19937_64 random(worker);
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const auto [begin, slot] = slots.join(kBytes);
-        if (random() % 64 == 0) std::this_thread::yield();
-        wrong += filled[begin / kBytes].exchange(true) ? 1 : 0;
-        slots.release(slot, kBytes);
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  done = true;
-  flusher.join();
-  slots.close_active();
-  EXPECT_EQ(slots.pass(), kWorkers * kEach * kBytes);
-  EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace

@@ -2,14 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <random>
-#include <thread>
-#include <vector>
-
-#include "platform/spin.h"
-#include "tests/logging/watchdog.h"
-
 namespace logjam {
 namespace {
 
@@ -34,39 +26,6 @@ TEST(SegmentIndex, ASegmentIsPassableWhenItIsClosedAndFilled) {
   EXPECT_TRUE(index.passable());
   EXPECT_EQ(advance(), 130U);
   EXPECT_FALSE(index.passable()) << "both are passed";
-}
-
-// Each thread fills its part of a segment, then looks once. The segment is passed although the
-// thread that fills the last part finds another one passing.
-TEST(SegmentIndex, OfAllThreadsThatFillASegmentOnePassesIt) {
-  Watchdog watchdog("a segment that is closed and filled is not passed");
-  constexpr uint32_t kThreads = 3, kSegments = 1000, kBytes = 8;
-  SegmentIndex index(8);
-  platform::SpinLock closing, advancing;
-  std::atomic<uint64_t> passed{0};
-  const auto pass = [&] {
-    if (!index.passable()) return;
-    advancing.lock();
-    index.advance([&](uint64_t, uint64_t) { ++passed; });
-    advancing.unlock();
-  };
-  std::vector<std::thread> threads;
-  for (uint32_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      for (uint64_t number = 0; number < kSegments; ++number) {
-        while (passed.load() != number) std::this_thread::yield();
-        index.filled(static_cast<uint32_t>(number % 16), kBytes);
-        if (t == number % kThreads) {
-          closing.lock();
-          index.close(uint64_t{kThreads} * kBytes, number, number);
-          closing.unlock();
-        }
-        pass();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(passed.load(), kSegments);
 }
 
 }  // namespace

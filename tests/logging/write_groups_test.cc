@@ -1,10 +1,9 @@
-// RocksDB's write groups with real threads: who leads, how large a group is, and many workers.
+// RocksDB's write groups: who leads, and how large a group is.
 #include "logging/schemes/rocksdb/write_groups.h"
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <random>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -74,38 +73,6 @@ TEST(WriteGroups, AGroupIsBounded) {
   third.join();
   EXPECT_EQ(of_leader, 2);
   EXPECT_EQ(of_next, 1);
-}
-
-TEST(WriteGroups, ManyWorkersCopyEachRecordOnceInOrder) {
-  const Watchdog watchdog("a writer is forgotten");
-  constexpr uint32_t kWorkers = 8;
-  constexpr uint64_t kEach = 3'000;
-  WriteGroups groups(kWorkers);
-  std::atomic<uint64_t> end{0}, wrong{0}, copied{0};
-  std::vector<std::thread> workers;
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    workers.emplace_back([&, worker] {
-      std::mt19937_64 random(worker);
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const auto bytes = static_cast<uint32_t>(8 * (1 + random() % 8));
-        const uint64_t begin = groups.link(worker, bytes);
-        std::memcpy(groups.memory(worker), &begin, sizeof(begin));
-        if (random() % 64 == 0) std::this_thread::yield();
-        groups.hand_over(
-            worker,
-            [&](uint64_t at, const std::byte* record, uint32_t length) {
-              if (end != at || std::memcmp(record, &at, sizeof(at)) != 0) ++wrong;
-              end = at + length;
-              ++copied;
-            },
-            [] {});
-        if (end < begin + bytes) ++wrong;
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  EXPECT_EQ(wrong, 0u);
-  EXPECT_EQ(copied, kWorkers * kEach);
 }
 
 }  // namespace
