@@ -88,13 +88,14 @@ endif
 SEPARATE := platform/tbb_tasks.cc cli/revision.cc cli/main.cc
 # The disk in memory is no part of what is simulated or explored.
 PLATFORM := $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc)
+SIMULATION_SOURCES := $(wildcard sim/*.cc sim/machine/*.cc sim/explore/*.cc)
 ROOMS := $(filter-out proof/disk/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
 ifneq ($(SIM),)
 # What the simulated machine has itself. The rest of platform/ is the same.
 REPLACED := clock exploration host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM))
-SIMULATION := $(wildcard sim/*.cc)
+SIMULATION := $(SIMULATION_SOURCES)
 endif
 ifneq ($(FUZZ),)
 # A fuzzer goes on after a sentence that ends the process, and each row has memory of its own.
@@ -102,9 +103,10 @@ PLATFORM := $(filter-out platform/fatal.cc,$(PLATFORM)) tests/fuzz/replaced/fata
 ROOMS := $(filter-out engine/storage/arena.cc,$(ROOMS)) tests/fuzz/replaced/arena.cc
 endif
 # What of the simulation is tested alone, without the instrumented program.
-TESTED_SIMULATION := $(addprefix sim/,caches.cc charge.cc data_races.cc explorer.cc explorer_crashes.cc \
-                       explorer_races.cc explorer_words.cc freed_memory.cc kernel.cc machine.cc miss_price.cc \
-                       order.cc profile.cc region.cc scheduler.cc search.cc store_buffer.cc symbols.cc)
+TESTED_SIMULATION := sim/kernel.cc sim/region.cc sim/symbols.cc \
+  $(addprefix sim/machine/,caches.cc charge.cc machine.cc miss_price.cc profile.cc scheduler.cc) \
+  $(addprefix sim/explore/,data_races.cc explorer.cc explorer_crashes.cc explorer_races.cc \
+    explorer_words.cc freed_memory.cc order.cc search.cc store_buffer.cc)
 
 # Sources are compiled joined: scripts/batches.py. JOIN= compiles each alone. So are those that each
 # transaction runs through: g++ inlines less in a large unit, which costs a transaction up to 6 %.
@@ -159,7 +161,7 @@ $(INSTRUMENTED) $(MAIN) $(BUILD)/cli/revision.o: ADDED := -fsanitize=thread -Wno
 # The simulation's own loops must not become calls of memmove(), which it charges for. The hooks that
 # call nothing, or jump to what they call, need no frame.
 $(call objects,$(SIMULATION)): ADDED := -fno-tree-loop-distribute-patterns
-$(BUILD)/sim/hooks.o $(BUILD)/sim/charge.o: ADDED += -momit-leaf-frame-pointer
+$(BUILD)/sim/hooks.o $(BUILD)/sim/machine/charge.o: ADDED += -momit-leaf-frame-pointer
 endif
 
 # ---- Rules
@@ -295,7 +297,7 @@ lint:
 # Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
 tidy:
 	@$(MAKE_QUIET) CXX=clang++ build-clang/compile_commands.json
-	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(wildcard sim/*.cc tests/sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)
+	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(SIMULATION_SOURCES) $(wildcard tests/sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)
 
 clean:
 	rm -rf build build-*

@@ -1,6 +1,6 @@
 // Runs a program under an order of its threads' steps that a seed draws, and lets it crash at steps
 // that the seed draws. Only the simulated build can: there each access to shared memory is a step,
-// and one host thread makes all steps (sim/explorer.h).
+// and one host thread makes all steps (sim/explore/explorer.h).
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ sys.path.append(os.path.join(ROOT, "scripts"))
 from experiments.errors import run_main  # noqa: E402
 
 HEADER = struct.Struct("<8s4Q")  # scripts/block_costs.py
-ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # sim/coverage.h
+ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # sim/explore/coverage.h
 FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/device", "logging", "cc",
            "engine/recovery", "engine/checkpoint", "engine/storage", "engine/run", "proof")
 

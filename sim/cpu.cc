@@ -12,9 +12,9 @@
 #include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/persist.h"
-#include "sim/charge.h"
-#include "sim/mapped_files.h"
-#include "sim/scheduler.h"
+#include "sim/explore/mapped_files.h"
+#include "sim/machine/charge.h"
+#include "sim/machine/scheduler.h"
 
 namespace logjam::platform {
 namespace {

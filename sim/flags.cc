@@ -3,8 +3,8 @@
 #include <gflags/gflags.h>
 
 #include "platform/test_value.h"
-#include "sim/machine.h"
-#include "sim/scheduler.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/scheduler.h"
 
 DEFINE_string(machine, "this",
               "the machine to simulate: a file of config/machines/ without its ending, or a path");

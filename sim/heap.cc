@@ -23,13 +23,13 @@
 #include <utility>
 
 #include "platform/fatal.h"
-#include "sim/block_costs.h"
-#include "sim/explored_heap.h"
-#include "sim/explorer.h"
+#include "sim/explore/explored_heap.h"
+#include "sim/explore/explorer.h"
 #include "sim/host_allocator.h"
-#include "sim/lines_report.h"
+#include "sim/machine/block_costs.h"
+#include "sim/machine/lines_report.h"
+#include "sim/machine/scheduler.h"
 #include "sim/region.h"
-#include "sim/scheduler.h"
 
 namespace logjam::sim {
 namespace {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "sim/block_costs.h"
-#include "sim/charge.h"
-#include "sim/coverage.h"
+#include "sim/explore/coverage.h"
+#include "sim/machine/block_costs.h"
+#include "sim/machine/charge.h"
 
 using logjam::sim::Access;
 using logjam::sim::Explorer;

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "sim/machine/scheduler.h"
 #include "sim/region.h"
-#include "sim/scheduler.h"
 
 namespace logjam::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/charge.h"
+#include "sim/machine/charge.h"
 
 using logjam::sim::Access;
 

@@ -12,10 +12,10 @@
 #include "platform/fatal.h"
 #include "platform/mapped_file.h"
 #include "platform/placement.h"
-#include "sim/lines_report.h"
-#include "sim/mapped_files.h"
+#include "sim/explore/mapped_files.h"
+#include "sim/machine/lines_report.h"
+#include "sim/machine/scheduler.h"
 #include "sim/region.h"
-#include "sim/scheduler.h"
 
 namespace logjam::platform {
 namespace {

@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "platform/fatal.h"
-#include "sim/block_costs.h"
-#include "sim/explored_heap.h"
+#include "sim/explore/explored_heap.h"
 #include "sim/heap.h"
-#include "sim/lines_report.h"
+#include "sim/machine/block_costs.h"
+#include "sim/machine/lines_report.h"
+#include "sim/machine/scheduler.h"
 #include "sim/region.h"
-#include "sim/scheduler.h"
 
 extern "C" int __real_main(int argc, char** argv);
 

@@ -7,7 +7,7 @@
 #include "platform/fatal.h"
 #include "platform/text.h"
 #include "platform/topology.h"
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 
 namespace logjam::platform {
 namespace {

@@ -11,8 +11,8 @@
 #include "platform/tbb_tasks.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
-#include "sim/lines_report.h"
-#include "sim/scheduler.h"
+#include "sim/machine/lines_report.h"
+#include "sim/machine/scheduler.h"
 
 namespace logjam::platform {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "sim/explore/search.h"
 #include "sim/host_allocator.h"
-#include "sim/search.h"
 #include "tests/sim/explored_program.h"
 
 namespace logjam::sim {

@@ -18,7 +18,7 @@ LINE = re.compile(r'(\w+) = ("[^"]*"|[^#\s]+)\s*(?:# (.*))?')
 
 def keys():
     """Returns key -> (type, default), from the table of the README. A key without a default must be
-    in every profile; sim/profile.cc knows when the others may be left out."""
+    in every profile; sim/machine/profile.cc knows when the others may be left out."""
     return {key: (kind, default)
             for key, kind, default in ROW.findall((MACHINES / "README.md").read_text())}
 

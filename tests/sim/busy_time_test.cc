@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 #include "tests/sim/small_machine.h"
 
 namespace logjam::sim {

@@ -1,4 +1,4 @@
-#include "sim/caches.h"
+#include "sim/machine/caches.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/charge.h"
+#include "sim/machine/charge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/clock_heap.h"
+#include "sim/machine/clock_heap.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 
 namespace logjam::sim {
 namespace {

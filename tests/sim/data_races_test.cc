@@ -1,5 +1,5 @@
 // Which accesses race, and which orders prevent it.
-#include "sim/data_races.h"
+#include "sim/explore/data_races.h"
 
 #include <gtest/gtest.h>
 

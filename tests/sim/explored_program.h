@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/charge.h"
-#include "sim/explorer.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/search.h"
+#include "sim/machine/charge.h"
 #include "sim/region.h"
-#include "sim/search.h"
 #include "tests/sim/small_machine.h"
 
 namespace logjam::sim {

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "sim/explorer.h"
-#include "sim/freed_memory.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/freed_memory.h"
 #include "tests/sim/explored_program.h"
 
 namespace logjam::sim {

@@ -1,6 +1,6 @@
 // The explorer on programs of a few steps: the litmus tests of x86's memory (Owens, Sarkar and
 // Sewell, TPHOLs 2009), waiting, and that a seed is a schedule.
-#include "sim/explorer.h"
+#include "sim/explore/explorer.h"
 
 #include <gtest/gtest.h>
 

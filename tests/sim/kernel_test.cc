@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 #include "tests/sim/small_machine.h"
 
 namespace logjam::sim {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 #include "tests/sim/test_caches.h"
 
 namespace logjam::sim {

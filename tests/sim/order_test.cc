@@ -1,4 +1,4 @@
-#include "sim/order.h"
+#include "sim/explore/order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/profile.h"
+#include "sim/machine/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "platform/fatal.h"
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 #include "tests/sim/small_machine.h"
 #include "tests/temporary_directory.h"
 

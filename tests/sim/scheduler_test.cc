@@ -1,4 +1,4 @@
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 
 #include <gtest/gtest.h>
 

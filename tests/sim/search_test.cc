@@ -1,5 +1,5 @@
 // The search through all schedules of a small program.
-#include "sim/search.h"
+#include "sim/explore/search.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sim/charge.h"
+#include "sim/machine/charge.h"
 #include "tests/sim/test_caches.h"
 
 namespace logjam::sim {

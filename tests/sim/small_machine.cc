@@ -1,6 +1,6 @@
 #include "tests/sim/small_machine.h"
 
-#include "sim/lines_report.h"
+#include "sim/machine/lines_report.h"
 
 namespace logjam::sim {
 namespace {
@@ -21,7 +21,7 @@ void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_reg
 const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
 
-// sim/lines_report.cc has the program's.
+// sim/machine/lines_report.cc has the program's.
 bool reporting_lines = false, reporting_memory = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/scheduler.h"
+#include "sim/machine/scheduler.h"
 
 namespace logjam::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/store_buffer.h"
+#include "sim/explore/store_buffer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/tag_store.h"
+#include "sim/machine/tag_store.h"
 
 #include <gtest/gtest.h>
 

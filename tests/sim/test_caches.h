@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/caches.h"
+#include "sim/machine/caches.h"
 #include "tests/sim/small_machine.h"
 
 namespace logjam::sim {

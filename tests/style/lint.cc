@@ -42,6 +42,7 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
       {"platform/", {"platform/"}},
+      {"sim/measure/", {"sim/measure/", "platform/"}},
       {"sim/", {"sim/", "platform/"}},
       {"engine/checkpoint/", {"engine/", "platform/", "logging/log_scheme.h", "logging/format/"}},
       {"engine/",

@@ -1,0 +1,76 @@
+// platform/exploration.h of the simulated build.
+#include "platform/exploration.h"
+
+#include <utility>
+
+#include "sim/explore/coverage.h"
+#include "sim/explore/explored_heap.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/freed_memory.h"
+#include "sim/explore/mapped_files.h"
+
+namespace logjam::platform {
+namespace {
+
+sim::Explorer* waits_to_begin = nullptr;
+
+}  // namespace
+
+bool explores() { return true; }
+
+void explore(const Schedule& schedule, const std::function<void()>& body) {
+  auto* explorer = new sim::Explorer(schedule);  // never destroyed: fibers may still wait
+  sim::begin_schedule_in_heap();
+  sim::forget_mappings();
+  sim::put_kernel(explorer);
+  waits_to_begin = schedule.from_start ? nullptr : explorer;
+  if (schedule.from_start) explorer->begin();
+  body();
+  explorer->end();
+  explorer->crash_at_end();
+  schedule.ended(explorer->result());
+}
+
+void begin_steps() {
+  if (waits_to_begin != nullptr) std::exchange(waits_to_begin, nullptr)->begin();
+}
+
+void begin_coverage(const std::string& path) { sim::begin_coverage(path); }
+uint64_t blocks_covered() { return sim::blocks_covered(); }
+
+void maybe_crash() {
+  constexpr uint64_t kTimes = 4;
+  if (sim::Explorer* explorer = sim::Explorer::now_exploring()) {
+    explorer->maybe_crash(kTimes, false);
+  }
+}
+
+bool forbid(const void* at, size_t bytes) {
+  if (sim::freed_bits == nullptr) return false;
+  if (sim::exploring != nullptr) sim::exploring->before_free();
+  sim::note_freed(at, bytes);
+  return true;
+}
+
+void for_each_mapping(const std::function<void(int, const std::byte*)>& with) {
+  sim::for_each_mapping(with);
+}
+
+void note_transfer(const void* at, size_t bytes, bool stores) {
+  if (sim::data_races == nullptr || sim::exploring == nullptr) return;
+  sim::exploring->watch(__builtin_return_address(0), at, bytes,
+                        stores ? sim::DataRaces::Kind::kStore : sim::DataRaces::Kind::kLoad);
+}
+
+ExploredCall::ExploredCall() : explored_(sim::Explorer::now_exploring() != nullptr) {
+  if (explored_) sim::Explorer::now_exploring()->file_call(false);
+  // The file system takes one step.
+  before_ = sim::exploring;
+  sim::exploring = nullptr;
+}
+ExploredCall::~ExploredCall() {
+  sim::exploring = static_cast<sim::Explorer*>(before_);
+  if (explored_) sim::Explorer::now_exploring()->file_call(true);
+}
+
+}  // namespace logjam::platform

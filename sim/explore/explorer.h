@@ -1,0 +1,218 @@
+// The kernel that explores: fibers run one step at a time, in an order that a seed draws, with
+// their stores as late as x86 allows. No step costs anything; the simulated machine's clocks and
+// caches have no part in it.
+//
+// A step is an access of the program to memory that threads share: a load, a store, an atomic
+// operation, a fence, 8 bytes of a copy; or a call of the kernel or of the file system. Before each
+// step another fiber may go on. Plain accesses to the fiber's own stack are no steps. Atomic ones
+// are, because a lock's waiter may have its node there. Of the main thread only the calls are
+// steps: it loads, waits and reports.
+//
+// Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
+// draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
+// kernel make all visible. The fiber's stores to its own stack are visible at once.
+//
+// Time. There is one clock, of kStepTime a step. When no fiber can go on it jumps to the next
+// timer; sometimes, as the seed draws, it does so earlier.
+//
+// Waiting. A fiber that pauses or yields waits until a store of another fiber has landed since its
+// last round began, because what it waits for must come from one. So a spin takes few steps in any
+// order.
+//
+// Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
+// there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
+//
+// A disk may be late: then some calls of the file system last for a time, before or after what they
+// do, while other fibers go on.
+//
+// These errors end the schedule with a sentence: all fibers wait and no timer runs, or none but the
+// main thread's; the schedule does not end; a fiber touches memory that was freed; two accesses
+// race (data_races.h), if the schedule watches for that.
+//
+// Protocol. One host thread. `exploring` is null while the explorer itself, a file system or the
+// main thread runs: the program's accesses are no steps then.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/exploration.h"
+#include "platform/random.h"
+#include "sim/explore/data_races.h"
+#include "sim/explore/order.h"
+#include "sim/explore/store_buffer.h"
+#include "sim/kernel.h"
+#include "sim/machine/caches.h"
+
+namespace logjam::sim {
+
+class Explorer final : public Kernel {
+ public:
+  // Explores in the order that the schedule names, or in `order` if that is not null.
+  explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
+  ~Explorer() override;
+
+  // Lets the steps begin, or end. Before and after it fibers change places only where they wait.
+  void begin();
+  void end();
+  // Returns the explorer between its begin() and end(), or null.
+  static Explorer* now_exploring() { return begun_; }
+
+  // Steps of the program. They may switch.
+  void access(const void* site, void* at, size_t bytes, Access kind);
+  void atomic_load(const void* site, const void* at) { touch(site, at); }
+  void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
+  void read_modify_write(const void* site, const void* at);
+  void fence();
+  // Notes the orders of an atomic operation or a fence (__ATOMIC_*) as it is done, also the main
+  // thread's. Needs the watch for data races.
+  enum class Operation : uint8_t { kLoad, kStore, kModify };
+  void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
+  // Ends the schedule if the access races with an earlier one. Needs the watch.
+  void watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind);
+  void fence_done(int order) { data_races->fenced(current_->id, order); }
+  // Makes the steps at the begin or the end of a call of the file system.
+  void file_call(bool returned);
+  // Judges a crash here, if there were not too many; maybe_crash() does so one time in `times`.
+  void maybe_crash(uint64_t times, bool in_a_file_call);
+  void crash(bool in_a_file_call, bool before_step);
+  // Judges a crash at the end of the program, however many there were.
+  void crash_at_end();
+  // Makes all stores land, because memory is about to be freed, and none may land in it.
+  void before_free();
+
+  Fiber* spawn(std::function<void()> body) override;
+  Picoseconds now() const override;
+  bool observing() const override { return current_->id == 0; }
+  bool has_disk() const override { return true; }
+  void spend(Picoseconds time) override { jumped_ += time; }
+  void yield() override;
+  void pause() override;
+  void sleep(Picoseconds time) override;
+  void join(Fiber* fiber) override;
+  void before_wait() override;
+  void wait(const void* address, Picoseconds timeout) override;
+  void wake(const void* address, uint32_t most) override;
+  void pin(uint32_t) override {}
+  void pin_to_socket(uint32_t) override {}
+
+  const platform::Explored& result() const { return result_; }
+
+ private:
+  enum class State : uint8_t { kReady, kWaiting, kSpinning, kEnded };
+  struct Thread {
+    Fiber* fiber = nullptr;
+    State state = State::kReady;
+    Picoseconds timer = 0;  // when its wait ends; 0: never
+    bool patient = false;   // the timer runs only if it must: Schedule::longest_timeout_ns
+    uint64_t asked = 0;     // the order of its wait among those on the address
+    uint64_t landed = 0;    // stores of its own that others see
+    uint64_t round = 0;     // stores of others that had landed when its round of a spin began
+    uint64_t seen = 0;      // kSpinning: the same of the round that has ended
+    uint64_t steps = 0;     // of its own, in the turns that are over
+    uint64_t calls = 0;     // of the file system, begins and ends
+    uint64_t stopped = 0;   // the schedule's step at which it waited, or lost its turn
+    // Of its last steps the code's addresses, a ring, and how many there were.
+    std::array<const void*, 4> sites{};
+    size_t sites_noted = 0;
+    StoreBuffer stores;
+  };
+
+  void enter(Fiber* fiber) override;
+  Fiber* after_end() override;
+  Thread& self() { return *threads_[current_->id]; }
+  void judge_crash(bool in_a_file_call, bool before_step);
+  bool is_recorded_crash(bool in_a_file_call, bool before_step);
+  bool is_on_stack(const void* at) const;
+  void step(const void* site, const void* at);
+  void store(const void* site, void* at, size_t bytes);
+  // Makes a step that touches memory, which must not have been freed.
+  void touch(const void* site, const void* at);
+  bool is_on_a_stack(const void* at) const;
+  void be_late();
+  void event();
+  void commit_all();
+  // Counts a store that others see from now on.
+  void landed(Thread& thread) { ++stores_, ++thread.landed; }
+  void block(State state, Picoseconds timeout, bool patient = false);
+  // Lets another fiber go on, or the same one.
+  void give_turn(bool waits);
+  void begin_turn(Thread& thread);
+  void end_turn(Thread& thread, bool waits);
+  // Returns how many steps the running fiber has taken.
+  uint64_t own_steps() { return self().steps + result_.steps - turn_began_; }
+  Fiber* next();
+  bool collect_enabled();
+  bool fire_timer(bool patient = false);
+  bool worker_waits() const;
+  // Returns whether a fiber but the running one can go on, or could after a store.
+  bool others_go_on() const {
+    return std::ranges::any_of(threads_, [this](const auto& thread) {
+      return thread->fiber != current_ &&
+             (thread->state == State::kReady || thread->state == State::kSpinning);
+    });
+  }
+  bool spins() const;
+  bool spin_on();
+  bool drain_stores();
+  void note_turn(const Thread& next);
+  void fail(const std::string& what);
+  std::string threads_in_words() const;
+  std::string longest_wait_in_words() const;
+  static std::vector<uint32_t> last_sites(const Thread& thread);
+  std::string race_in_words(const DataRaces::Race& race) const;
+  std::string turns_in_words() const;
+
+  const platform::Schedule schedule_;
+  platform::SplitMix64 random_, crash_random_;
+  std::unique_ptr<Order> order_;
+  std::unique_ptr<DataRaces> races_;              // null: nobody watches
+  std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
+  std::vector<uint32_t> enabled_;
+  Picoseconds jumped_ = 0;
+  uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
+  uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
+  uint64_t returned_calls_ = 0;                   // of the file system, also if the caller is late
+  uint64_t timers_ = 0, timer_steps_ = 0;         // that ended without a step, and after which
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // of spins without effect
+  static Explorer* begun_;
+  platform::Turn turn_;  // that ends
+  // The turns that followed the record, after which another fiber went on; and where they ended.
+  std::vector<platform::Turn> shown_turns_;
+  std::vector<std::vector<uint32_t>> turn_stacks_;
+  platform::Explored result_;
+};
+
+// The explorer, while the program's accesses are steps; else null.
+extern Explorer* exploring;
+
+// Whether the explorer itself runs: then new memory is the host's, so that the program's addresses
+// do not depend on how much the explorer keeps.
+extern bool explorer_runs;
+
+// While this object lives, the explorer runs, and accesses are no steps.
+class Unexplored {
+ public:
+  Unexplored() : before_(exploring), ran_before_(explorer_runs) {
+    exploring = nullptr;
+    explorer_runs = true;
+  }
+  ~Unexplored() {
+    exploring = before_;
+    explorer_runs = ran_before_;
+  }
+  Unexplored(const Unexplored&) = delete;
+  Unexplored& operator=(const Unexplored&) = delete;
+
+ private:
+  Explorer* const before_;
+  const bool ran_before_;
+};
+
+}  // namespace logjam::sim

@@ -1,0 +1,112 @@
+// The words of a found failure: where each thread is, where its turns ended, and what races.
+#include <utility>
+
+#include "sim/explore/explorer.h"
+#include "sim/symbols.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr size_t kMostFrames = 24, kMostShown = 8;
+
+// Returns the functions of a stack, the innermost first.
+std::string functions(const Symbols& symbols, const std::vector<uint32_t>& stack) {
+  std::string words;
+  size_t shown = 0;
+  for (const uint32_t at : stack) {
+    if (symbols.serves_others(at) || ++shown > kMostShown) continue;
+    words += (shown == 1 ? " in " : ", called by ") + symbols.function(at);
+  }
+  return words;
+}
+
+std::string name_of(const Fiber& fiber) {
+  return fiber.name.empty() ? "thread " + std::to_string(fiber.id) : fiber.name;
+}
+
+}  // namespace
+
+// Returns the places of the thread's last steps, the last one first.
+std::vector<uint32_t> Explorer::last_sites(const Thread& thread) {
+  std::vector<uint32_t> sites;
+  for (size_t i = thread.sites_noted; i-- > 0 && sites.size() < thread.sites.size();) {
+    const void* site = thread.sites[i % thread.sites.size()];
+    sites.push_back(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site)));
+  }
+  return sites;
+}
+
+// Returns a line for each thread: what it does, and where it is.
+std::string Explorer::threads_in_words() const {
+  Symbols symbols;
+  for (const auto& thread : threads_) {
+    for (const uint32_t at : stack_of(*thread->fiber, kMostFrames)) symbols.want(at);
+    for (const uint32_t at : last_sites(*thread)) symbols.want(at);
+  }
+  symbols.resolve();
+  std::string words;
+  for (const auto& thread : threads_) {
+    if (thread->state == State::kEnded) continue;
+    words += "\n  " + name_of(*thread->fiber);
+    words += thread->state == State::kReady           ? " can go on"
+             : thread->state == State::kSpinning      ? " spins"
+             : thread->timer != 0 && !thread->patient ? " sleeps"
+                                                      : " waits";
+    if (thread->state != State::kReady) words += " since step " + std::to_string(thread->stopped);
+    words += functions(symbols, stack_of(*thread->fiber, kMostFrames));
+    const char* before = "; its last steps: ";
+    for (const uint32_t site : last_sites(*thread)) {
+      words += std::exchange(before, ", ") + symbols.line(site);
+    }
+  }
+  return words;
+}
+
+// Returns who waits longest without a timer, if others go on for ever: its wake-up may be lost.
+std::string Explorer::longest_wait_in_words() const {
+  const Thread* longest = nullptr;
+  for (const auto& thread : threads_) {
+    if (thread->state != State::kWaiting || (thread->timer != 0 && !thread->patient)) continue;
+    if (thread->fiber->id == 0) continue;  // it waits for the others' ends
+    if (longest == nullptr || thread->stopped < longest->stopped) longest = thread.get();
+  }
+  if (longest == nullptr) return "";
+  return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
+}
+
+// Returns a line for each turn that followed the record and after which another thread went on.
+std::string Explorer::turns_in_words() const {
+  if (turn_stacks_.empty()) return "";
+  Symbols symbols;
+  for (const auto& stack : turn_stacks_) {
+    for (const uint32_t at : stack) symbols.want(at);
+  }
+  symbols.resolve();
+  std::string words;
+  for (size_t i = 0; i < turn_stacks_.size(); ++i) {
+    const platform::Turn& turn = shown_turns_[i];
+    words += "\n  " + name_of(*threads_[turn.thread]->fiber) + " stops after " +
+             std::to_string(turn.steps) + " steps" + functions(symbols, turn_stacks_[i]);
+    if (turn.late != 0) words += ", " + std::to_string(turn.late) + " stores late";
+    words += "; " + name_of(*threads_[turn.next]->fiber) + " goes on";
+  }
+  return words;
+}
+
+// Returns the two accesses that race, with their places.
+std::string Explorer::race_in_words(const DataRaces::Race& race) const {
+  const auto address = [](const DataRaces::Access& access) {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(access.site));
+  };
+  Symbols symbols;
+  for (const auto& access : {race.earlier, race.later}) symbols.want(address(access));
+  symbols.resolve();
+  const auto words = [&](const DataRaces::Access& access) {
+    return name_of(*threads_[access.thread]->fiber) +
+           (access.writes() ? " stores in " : " loads in ") + symbols.function(address(access)) +
+           " (" + symbols.line(address(access)) + ")";
+  };
+  return "a data race: nothing orders " + words(race.later) + ", after " + words(race.earlier);
+}
+
+}  // namespace logjam::sim

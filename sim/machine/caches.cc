@@ -1,0 +1,362 @@
+#include "sim/machine/caches.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
+
+constexpr uint8_t kMostWaiting = 127;  // more are served as if they had asked at once
+
+uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
+
+bool from_a_cache(Source source) {
+  return source == Source::kSharedCache || source == Source::kFarCache;
+}
+
+Line* map_lines() {
+  void* mapped =
+      mmap(reinterpret_cast<void*>(kLineStates), kLines * sizeof(Line), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapped == MAP_FAILED) platform::fatal("the states of the cache lines cannot be mapped");
+  return static_cast<Line*>(mapped);
+}
+
+template <class Function>
+void for_each_bit(uint64_t bits, const Function& function) {
+  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
+template <class Function>
+void for_each_sharer(const Line& line, const Function& function) {
+  for (uint32_t word = 0; word < line.sharers.size(); ++word) {
+    for_each_bit(line.sharers[word], [&](uint32_t bit) { function(word * 64 + bit); });
+  }
+}
+
+TagStore cache_of(double kib, double ways) {
+  return {static_cast<uint64_t>(kib * 1024), static_cast<uint32_t>(ways)};
+}
+
+}  // namespace
+
+Core::Core(uint32_t number, const Machine& machine)
+    : number(number),
+      complex(machine.complex_of(number)),
+      socket(machine.socket_of(number)),
+      l1(cache_of(machine.profile.l1_kib, machine.profile.l1_ways)),
+      l2(cache_of(machine.profile.l2_kib, machine.profile.l2_ways)) {}
+
+Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) {
+  const Profile& profile = machine.profile;
+  const auto sockets = static_cast<uint32_t>(profile.sockets);
+  for (uint32_t core = 0; core < static_cast<uint32_t>(sockets * profile.cores); ++core) {
+    cores_.emplace_back(core, machine);
+  }
+  for (uint32_t complex = 0; complex < sockets * machine.complexes_of_socket; ++complex) {
+    shared_.push_back(cache_of(profile.l3_mib * 1024, profile.l3_ways));
+  }
+  memory_free_at_.resize(sockets);
+  constexpr uint32_t kFilter = 1024;
+  warmed_.assign(std::min(kFilter, shared_.front().sets()), kNoLine);
+}
+
+Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
+
+Core::Stream& Caches::stream_of(Core& core, uint32_t line) {
+  for (Core::Stream& stream : core.streams) {
+    if (stream.next != line) continue;
+    ++stream.next;
+    ++stream.lines;
+    return stream;
+  }
+  Core::Stream& stream = core.streams[core.next_stream++ % core.streams.size()];
+  stream = {.next = line + 1};
+  return stream;
+}
+
+bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost) {
+  if (core.l2.holds_nothing() || !core.l2.touch(line, write)) return false;
+  ++counts_.second_level;
+  *cost = machine_.l2;
+  // The tag says whether the core owns the line. The line's state, far away on the host, says no
+  // more (check()).
+  core.l1.insert(line, core.l2.is_most_recent(line, true));
+  return true;
+}
+
+// Counts from the line's arrival, if the owner still waits for the line itself. In the order of
+// asking, the requests are at the owner when the line arrives. It then uses the line for as long as
+// a request takes from its own complex, and serves them one after the other.
+Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
+  Line& line = lines_[number];
+  const uint32_t owner = line.owner_plus_1;
+  if (owner == 0 || owner == core.number + 1) return {now, 0};
+  const Picoseconds way = machine_.hold[machine_.distance(core.complex, cores_[owner - 1].complex)];
+  if (machine_.profile.nearest_first != 0) return {std::max(now, line.arrives) + way, way};
+  const Picoseconds arrived = line.arrives + machine_.hold[kSameComplex] + line.waiting;
+  if (now + way >= arrived) return {now + way, way};
+  const bool counted = line.waiting < kMostWaiting;
+  if (counted) ++line.waiting;
+  return {arrived, way, counted};
+}
+
+void Caches::expect(const Core& core, uint32_t line) const {
+  __builtin_prefetch(&lines_[line], 1);
+  __builtin_prefetch(address_of(line));
+  if (!core.l2.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l2.oldest(line)], 1);
+  } else if (!core.l1.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l1.oldest(line)], 1);
+  }
+  const TagStore& shared = shared_[core.complex];
+  if (!shared.holds_nothing()) __builtin_prefetch(shared.first_of_set(line), 1);
+}
+
+void Caches::expect_fetch(const Core& core, uint32_t line) const {
+  const TagStore& shared = shared_[core.complex];
+  if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
+}
+
+Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Heard& heard) {
+  const auto [now, passed, queued_for_line] = heard;
+  Line& line = lines_[number];
+  if (queued_for_line) --line.waiting;
+  const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
+  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched it meanwhile
+  const bool owned = line.owner_plus_1 != 0 && !owns;
+  Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
+  const Picoseconds queued = fetched.cost - fetched.latency;
+  bool passed_on = owned;
+  if (write && !owned) {
+    const Picoseconds upgrade = invalidate_others(core, number, line);
+    passed_on |= upgrade != 0;
+    // A core cannot know that it is the last one that has a line, and asks for the right to write.
+    fetched.latency =
+        std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
+  } else if (write) {
+    invalidate_others(core, number, line);
+  }
+  const Picoseconds latency = fetched.latency + queued;
+  // For a part of its transfer from core to core a line serves no other core. The line also reaches
+  // the cores in the order in which they asked, even if an earlier core is further away. A clean
+  // line can be read by many cores at once.
+  const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
+  Picoseconds end = std::max(begin + latency, line.arrives);
+  if (passed_on) {
+    const auto occupied =
+        static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    end = std::max(end, line.arrives + occupied);
+    line.busy_until = end - latency + occupied;
+    ++line.transfers;
+  } else if (!write && from_a_cache(fetched.source)) {
+    // The caches that have a clean line answer one reader after the other.
+    line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
+  }
+  if (end != begin + latency || begin > now) ++counts_.waits_for_line;
+  // A store to an exclusive line sends no request, so no other complex's cache may keep a copy.
+  bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
+  for (uint32_t word = 0; word < line.sharers.size(); ++word) {
+    const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
+    others |= (line.sharers[word] & ~own) != 0;
+  }
+  const bool writable = write || !others;
+  if (passed_on || writable) line.arrives = end;
+  put(core, number, line, writable);
+  if (machine_.checks_itself) check(number, line);
+  fetched.cost = end - now;
+  return fetched;
+}
+
+Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds now) {
+  Line& line = lines_[number];
+  const bool owns = line.owner_plus_1 == core.number + 1;
+  const bool here = owns || (line.shared_caches >> core.complex & 1) != 0;
+  Fetched fetched{.latency = machine_.clean[kSameComplex], .cost = machine_.clean[kSameComplex]};
+  if (!owns) fetched = from_elsewhere(core, number, line, now);
+  const Picoseconds latency = std::max(fetched.latency, invalidate_others(core, number, line));
+  core.l1.remove(number);
+  core.l2.remove(number);
+  line.sharers[core.number / 64] &= ~bit_of(core.number);
+  put_in_shared_cache(core.complex, number, line);
+  line.written = 1;
+  if (machine_.checks_itself) check(number, line);
+
+  const Picoseconds asked = now + fetched.cost - fetched.latency;
+  const Picoseconds begins = std::max({asked, line.busy_until, line.arrives});
+  if (begins > asked) ++counts_.waits_for_line;
+  // A line from another complex is on its way for a part of the time in which it serves nobody.
+  const double way = here ? 0 : static_cast<double>(latency) * machine_.profile.occupancy;
+  line.busy_until = begins + std::max(static_cast<Picoseconds>(way), machine_.far_atomic);
+  ++line.transfers;
+  return {begins, latency};
+}
+
+// Ends the process if the line's state does not agree with the cores' tags.
+void Caches::check(uint32_t number, const Line& line) const {
+  for (const Core& core : cores_) {
+    const bool sharer = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
+    if (sharer != (core.l1.has(number) || core.l2.has(number))) {
+      platform::fatal("the simulation is wrong: a line and the tags of core " +
+                      std::to_string(core.number) + " do not agree");
+    }
+    if (sharer && line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1) {
+      platform::fatal("the simulation is wrong: a line has an owner and another sharer");
+    }
+  }
+}
+
+// Fetches a line that is not in the core's caches from the nearest place that has it.
+Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
+  if (line.owner_plus_1 != 0) {
+    const uint32_t far = machine_.distance(core.complex, cores_[line.owner_plus_1 - 1U].complex);
+    ++count_of_transfers(far);
+    take_from_owner(number, line);
+    put_in_shared_cache(core.complex, number, line);
+    return {Source::kOwner, far, machine_.dirty[far], machine_.dirty[far]};
+  }
+  const uint32_t far = nearest_holder(core.complex, line);
+  // Memory answers for a clean line, too, if it is nearer than the caches that have the line.
+  const bool memory_is_nearer =
+      far != kDistances && far != kSameComplex && line.written == 0 &&
+      machine_.memory[distance_of_home(core, number)] < machine_.clean[far];
+  if (far == kDistances || memory_is_nearer) {
+    return from_memory(core, number, line, now);
+  }
+  if (far != kSameComplex) {
+    ++count_of_transfers(far);
+    put_in_shared_cache(core.complex, number, line);
+    return {Source::kFarCache, far, machine_.clean[far], machine_.clean[far]};
+  }
+  ++counts_.shared_cache;
+  if (!shared_[core.complex].holds_nothing()) {
+    shared_[core.complex].touch(number, false);  // now the most recent one
+  }
+  return {Source::kSharedCache, far, machine_.clean[far], machine_.clean[far]};
+}
+
+uint64_t& Caches::count_of_transfers(uint32_t far) {
+  if (far == kSameComplex) return counts_.other_core;
+  return far == kSameSocket ? counts_.other_complex : counts_.other_socket;
+}
+
+uint32_t Caches::nearest_holder(uint32_t complex, const Line& line) const {
+  uint32_t nearest = kDistances;
+  for_each_bit(line.shared_caches, [&](uint32_t other) {
+    nearest = std::min(nearest, machine_.distance(complex, other));
+  });
+  if (nearest == kSameComplex) return nearest;
+  for_each_sharer(line, [&](uint32_t sharer) {
+    nearest = std::min(nearest, machine_.distance(complex, cores_[sharer].complex));
+  });
+  return nearest;
+}
+
+uint32_t Caches::socket_of_home(uint32_t number) const {
+  return std::min(home_of(number), static_cast<uint32_t>(memory_free_at_.size()) - 1);
+}
+
+uint32_t Caches::distance_of_home(const Core& core, uint32_t number) const {
+  return machine_.distance_of_memory(core.complex, socket_of_home(number));
+}
+
+Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Picoseconds now) {
+  const uint32_t far = distance_of_home(core, number);
+  ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
+  Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
+  // A context that looks ahead may have asked before this one by the host's order, and later by its
+  // clock. Only what is queued beyond that is a wait.
+  const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
+  free_at = std::max(now, free_at) + machine_.line_transfer;
+  line.written = 0;
+  put_in_shared_cache(core.complex, number, line);
+  return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
+}
+
+// Makes the owner's copy read-only: it must ask before its next store. The written line is now in
+// its complex's shared cache and in memory; memory's bandwidth is not charged for that.
+void Caches::take_from_owner(uint32_t number, Line& line) {
+  Core& owner = cores_[line.owner_plus_1 - 1U];
+  owner.l1.make_read_only(number);
+  owner.l2.make_read_only(number);
+  line.owner_plus_1 = 0;
+  line.written = 0;
+  put_in_shared_cache(owner.complex, number, line);
+}
+
+// Removes the line from all other caches. Returns how long that takes: 0 if none has it.
+Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
+  uint32_t farthest = 0, sharers = 0;
+  bool any = false;
+  for_each_sharer(line, [&](uint32_t sharer) {
+    if (sharer == core.number) return;
+    any = true;
+    ++sharers;
+    farthest = std::max(farthest, machine_.distance(core.complex, cores_[sharer].complex));
+    cores_[sharer].l1.remove(number);
+    cores_[sharer].l2.remove(number);
+    line.sharers[sharer / 64] &= ~bit_of(sharer);
+  });
+  const uint32_t own = line.shared_caches & 1U << core.complex;
+  for_each_bit(line.shared_caches ^ own, [&](uint32_t other) {
+    shared_[other].remove(number);
+    any = true;
+    farthest = std::max(farthest, machine_.distance(core.complex, other));
+  });
+  line.shared_caches = own;
+  line.owner_plus_1 = 0;
+  if (!any) return 0;
+  ++counts_.upgrades;
+  return machine_.upgrade[farthest] + (sharers - std::min(sharers, 1U)) * machine_.sharer;
+}
+
+void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
+  line.sharers[core.number / 64] |= bit_of(core.number);
+  if (writable) line.owner_plus_1 = static_cast<uint16_t>(core.number + 1);
+  const uint32_t from_l1 = core.l1.insert(number, writable);
+  if (core.l2.holds_nothing()) {
+    if (from_l1 != kNoLine) drop(core, from_l1);
+    return;
+  }
+  const uint32_t from_l2 = core.l2.insert(number, writable);
+  if (from_l2 == kNoLine) return;
+  core.l1.remove(from_l2);
+  drop(core, from_l2);
+}
+
+// Takes note that the line has left the core's caches.
+void Caches::drop(Core& core, uint32_t number) {
+  Line& line = lines_[number];
+  line.sharers[core.number / 64] &= ~bit_of(core.number);
+  if (line.owner_plus_1 != core.number + 1) return;
+  line.owner_plus_1 = 0;
+  line.written = 1;  // perhaps: the model does not know whether the owner has stored
+  put_in_shared_cache(core.complex, number, line);
+}
+
+void Caches::put_in_shared_cache(uint32_t complex, uint32_t number, Line& line) {
+  TagStore& cache = shared_[complex];
+  if (cache.holds_nothing() || (line.shared_caches >> complex & 1) != 0) return;
+  line.shared_caches |= 1U << complex;
+  const uint32_t left = cache.insert(number, false);
+  if (left != kNoLine) lines_[left].shared_caches &= ~(1U << complex);
+}
+
+void Caches::forget_warmed() { std::ranges::fill(warmed_, kNoLine); }
+
+void Caches::warm_shared_cache(uint32_t number) {
+  const uint32_t complex =
+      socket_of_home(number) * machine_.complexes_of_socket + number % machine_.complexes_of_socket;
+  TagStore& cache = shared_[complex];
+  if (cache.holds_nothing() || cache.touch(number, false)) return;
+  put_in_shared_cache(complex, number, lines_[number]);
+}
+
+}  // namespace logjam::sim

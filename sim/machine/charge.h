@@ -1,0 +1,87 @@
+// Charges the running fiber for its accesses to memory (hooks.cc, library_calls.cc) and its
+// instructions; or makes them steps of the explorer. There is never a running fiber that is charged
+// while the explorer is there.
+//
+// Only the one host thread calls these functions. Most accesses end in the fast paths here, because
+// the core's first cache has the line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/explore/explorer.h"
+#include "sim/machine/scheduler.h"
+
+namespace logjam::sim {
+
+// The number of accesses that were charged so far.
+extern uint64_t accesses;
+
+// Charges an access that takes_no_time() does not describe. May switch fibers. There is a running
+// fiber.
+void charge_access(const void* site, const void* address, size_t bytes, Access kind);
+
+// Puts the lines of an access of the observer into shared caches.
+void warm(const void* address, size_t bytes);
+
+// Returns whether the first and the last byte are in the same line.
+inline bool is_in_one_line(const void* address, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
+}
+
+// Returns whether the access is to one line, which its core touched last of all lines of the set:
+// such an access changes nothing and costs nothing.
+inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
+  const uint32_t line = line_of(address);
+  return is_in_one_line(address, bytes) && line != kNoLine &&
+         cpu.core->l1.is_most_recent(line, kind == Access::kStore) && cpu.prefetches_end <= cpu.now;
+}
+
+// Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
+// The rest is a call, so that the callers of most accesses save no registers.
+inline void access(const void* site, const void* address, size_t bytes, Access kind) {
+  const Cpu* cpu = running;
+  if (cpu == nullptr) {
+    if (exploring != nullptr) {
+      exploring->access(site, const_cast<void*>(address), bytes, kind);
+    } else if (warmed != nullptr) {
+      warm(address, bytes);
+    }
+    return;
+  }
+  if (takes_no_time(*cpu, address, bytes, kind)) {
+    ++accesses;
+  } else {
+    charge_access(site, address, bytes, kind);
+  }
+}
+
+inline void instructions(uint64_t count) {
+  if (Cpu* cpu = running) cpu->now += count * cpu->per_instruction;
+}
+
+// Waits for an atomic load's turn in the order of the clocks, and charges its price. May switch
+// fibers. So do the following functions before the other atomic operations.
+void charge_atomic_load(const void* site, const void* address);
+// Charges an atomic load, and returns true, if its turn has come and it takes no time.
+inline bool is_free_atomic_load(const void* address) {
+  const Cpu* cpu = running;
+  if (cpu == nullptr || cpu->now > horizon) return false;
+  if (!takes_no_time(*cpu, address, 1, Access::kLoad)) return false;
+  ++accesses;
+  return true;
+}
+inline void before_atomic_load(const void* site, const void* address) {
+  if (running != nullptr) return charge_atomic_load(site, address);
+  if (exploring != nullptr) {
+    exploring->atomic_load(site, address);
+  } else if (warmed != nullptr) {
+    warm(address, 1);
+  }
+}
+void before_atomic_store(const void* site, const void* address, size_t bytes,
+                         bool sequentially_consistent);
+void before_read_modify_write(const void* site, const void* address);
+void before_fence();
+
+}  // namespace logjam::sim

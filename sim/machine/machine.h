@@ -1,0 +1,89 @@
+// The simulated machine: its profile in the simulation's unit, and how many of its hardware
+// contexts take part. Time is counted in picoseconds, so that a cycle of every profile's frequency
+// is a whole number.
+//
+// The first call of machine() makes the program's machine, after the flags are read. It never
+// changes afterwards.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "sim/machine/profile.h"
+
+namespace logjam::sim {
+
+using Picoseconds = uint64_t;
+
+// The version of the model, which each row names. A change of the model that changes results gets
+// the next number.
+inline constexpr int kModelVersion = 9;
+
+// Distances between two complexes: the cores of a socket that share a cache (Profile::complexes).
+inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
+inline constexpr uint32_t kDistances = 4;
+inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex
+
+struct Machine {
+  Profile profile;
+  uint64_t seed;
+  // Whether the simulation checks itself (--test=sim_check:1): no clock goes back, the contexts run
+  // in the order of their clocks, and the lines' states agree with the caches' tags.
+  bool checks_itself = false;
+  bool fully_connected;  // every socket is one hop from every other
+  uint32_t contexts;     // how many take part
+  uint32_t sockets;      // how many sockets these are on
+  uint32_t complexes_of_socket, cores_of_complex;
+  Picoseconds look_ahead;  // how far a context may run ahead of the order of the clocks
+  Picoseconds cycle;
+
+  Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];
+  Picoseconds rmw, fence, pause, ticks, store_lead, line_transfer, read_occupancy, sharer;
+  Picoseconds far_atomic;  // 0: cores do their atomic operations in their own caches
+  Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
+  Picoseconds hold[kDistances];  // until a line's owner receives a request
+  Picoseconds clock, allocation, syscall, context_switch, futex_look, futex_wait, futex_wake;
+  Picoseconds wake_latency, wake_busy, timer_late, time_slice, write_back, write_back_line;
+
+  Picoseconds cycles(double number) const {
+    return static_cast<Picoseconds>(number * 1e3 / profile.ghz);
+  }
+  // Returns the part of a wait that its neighbours do not hide.
+  Picoseconds overlapped(Picoseconds wait) const {
+    return static_cast<Picoseconds>(static_cast<double>(wait) / profile.overlap);
+  }
+  // Returns the core of a context. Contexts are counted through the cores of socket 0, then those
+  // of socket 1, ..., and then, in the same order, the second context of each core.
+  uint32_t core_of(uint32_t context) const;
+  uint32_t socket_of(uint32_t context) const;
+  // Returns the complex of a core; complexes are counted through those of socket 0 first.
+  uint32_t complex_of(uint32_t core) const { return core / cores_of_complex; }
+  uint32_t socket_of_complex(uint32_t complex) const { return complex / complexes_of_socket; }
+  // Returns the distance between two complexes.
+  uint32_t distance(uint32_t one, uint32_t other) const {
+    if (one == other) return kSameComplex;
+    const uint32_t hops = socket_of_complex(one) ^ socket_of_complex(other);
+    if (hops == 0) return kSameSocket;
+    return fully_connected || std::has_single_bit(hops) ? kOneHop : kTwoHops;
+  }
+  // Returns the distance of a complex from the memory of a socket.
+  uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
+    return distance(complex, socket * complexes_of_socket);
+  }
+  // Returns the time of an instruction beside siblings that take issue slots `siblings_busy` of
+  // their time, added up: 0 if the context has its core alone.
+  Picoseconds per_instruction(double siblings_busy) const;
+  // Returns the machine in words, for platform::host_description().
+  std::string description() const;
+};
+
+// Returns the machine with its first `contexts` hardware contexts; 0: all. Ends the process with
+// one sentence if it cannot be simulated.
+Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed);
+
+// Returns the machine that the flags describe (flags.cc).
+const Machine& machine();
+
+}  // namespace logjam::sim
