@@ -1,15 +1,19 @@
 // The threads of platform/ on the simulated machine, and its description of itself.
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "platform/device_irq.h"
+#include "platform/fatal.h"
 #include "platform/host.h"
 #include "platform/process_use.h"
 #include "platform/random.h"
 #include "platform/tbb_tasks.h"
+#include "platform/text.h"
 #include "platform/thread.h"
+#include "platform/topology.h"
 #include "platform/worker_class.h"
 #include "sim/machine/lines_report.h"
 #include "sim/machine/scheduler.h"
@@ -91,6 +95,39 @@ std::string why_no_disk() {
   if (sim::kernel().has_disk()) return "";
   return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "
          "on its clock";
+}
+
+// The simulated machine as the rooms above see it: the contexts that take part, and one memory node
+// for each socket.
+namespace {
+
+Topology topology_of(const sim::Machine& machine) {
+  const auto sockets = static_cast<int>(machine.profile.sockets),
+             cores = static_cast<int>(machine.profile.cores),
+             contexts = static_cast<int>(machine.profile.contexts);
+  // Machine counts all cores before the first sibling; hwloc counts core by core, with its
+  // siblings.
+  std::string numbers;
+  for (int core = 0; core < sockets * cores; ++core) {
+    for (int sibling = 0; sibling < contexts; ++sibling) {
+      append_part(&numbers, ",", std::to_string(sibling * sockets * cores + core));
+    }
+  }
+  std::vector<int> used(machine.contexts);
+  std::iota(used.begin(), used.end(), 0);
+  const std::string description = "pack:" + std::to_string(sockets) +
+                                  " numa:1 core:" + std::to_string(cores) +
+                                  " pu:" + std::to_string(contexts) + "(indexes=" + numbers + ")";
+  const auto described = Topology::described(description, used);
+  if (!described) fatal("hwloc does not understand " + description);
+  return *described;
+}
+
+}  // namespace
+
+const Topology& this_machine() {
+  static const Topology topology = topology_of(sim::machine());
+  return topology;
 }
 
 }  // namespace logjam::platform

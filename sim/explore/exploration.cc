@@ -6,7 +6,6 @@
 #include "sim/explore/coverage.h"
 #include "sim/explore/explored_heap.h"
 #include "sim/explore/explorer.h"
-#include "sim/explore/freed_memory.h"
 #include "sim/explore/mapped_files.h"
 
 namespace logjam::platform {

@@ -5,10 +5,12 @@
 
 #include "platform/fatal.h"
 #include "sim/explore/explorer.h"
-#include "sim/explore/freed_memory.h"
 #include "sim/region.h"
 
 namespace logjam::sim {
+
+uint8_t* freed_bits = nullptr;
+
 namespace {
 
 constexpr size_t kLeastAlignment = 16;
@@ -47,6 +49,20 @@ void begin_schedule_in_heap() {
 void free_explored_piece(void* piece) {
   if (exploring != nullptr) exploring->before_free();
   note_freed(piece, static_cast<Header*>(piece)[-1].bytes);
+}
+
+void watch_freed_memory() {
+  constexpr uint64_t kBytesABit = 64;
+  freed_bits = static_cast<uint8_t*>(map_at(0, kRegionBytes / kBytesABit));
+}
+
+void note_freed(const void* at, size_t bytes) {
+  constexpr uint64_t kWord = 8, kBits = 8;
+  const uint64_t begin = reinterpret_cast<uintptr_t>(at) - kRegion;
+  // A last part of a word stays: its other bytes may be in use.
+  for (uint64_t word = begin / kWord; word < (begin + bytes) / kWord; ++word) {
+    freed_bits[word / kBits] |= static_cast<uint8_t>(1 << word % kBits);
+  }
 }
 
 }  // namespace logjam::sim

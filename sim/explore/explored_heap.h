@@ -1,15 +1,21 @@
 // The C++ heap of the explored program, in place of heap.cc's: pieces lie one after the other, in
-// few pages, because a process that is forked pays for each page that it writes. No piece is used
-// twice (freed_memory.h). The order of the calls decides the addresses; a schedule repeats it.
+// few pages, because a process that is forked pays for each page that it writes. The order of the
+// calls decides the addresses; a schedule repeats it.
+//
+// Memory that was freed is never used again, neither here nor in a FreeList. So an access to it is
+// an error, however late it comes. One bit for each 8 bytes of the region says what was freed.
 //
 // Only the one host thread calls these functions.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "sim/region.h"
 
 namespace logjam::sim {
 
-// Makes explored_piece() give memory from now on. The main thread calls it once, after
+// Makes explored_piece() give memory from now on. Call it once, in the main thread, after
 // reserve_region() and before the program's own main().
 void start_explored_heap();
 bool explored_heap_started();
@@ -18,9 +24,24 @@ bool explored_heap_started();
 // if the heap is used up.
 void* explored_piece(size_t bytes, size_t alignment);
 // Goes on at the next address of a coarse grid, so that a schedule finds the same addresses
-// although more or less was allocated before it, for the command line say.
+// although the program has allocated more or less before it: for the command line, say.
 void begin_schedule_in_heap();
 // Notes that a piece which explored_piece() returned is freed.
 void free_explored_piece(void* piece);
+
+extern uint8_t* freed_bits;  // null: nobody watches
+
+// Watches accesses to freed memory from now on. Call it once, after reserve_region().
+void watch_freed_memory();
+// Notes that nobody may touch the bytes any more. They are in the region.
+void note_freed(const void* at, size_t bytes);
+
+// Returns whether the byte at this address was freed.
+inline bool is_freed(const void* at) {
+  constexpr uint64_t kWord = 8, kBits = 8;
+  const uint64_t inside = reinterpret_cast<uintptr_t>(at) - kRegion;
+  if (freed_bits == nullptr || inside >= kRegionBytes) return false;
+  return (freed_bits[inside / kWord / kBits] >> inside / kWord % kBits & 1) != 0;
+}
 
 }  // namespace logjam::sim

@@ -169,6 +169,8 @@ class Explorer final : public Kernel {
   std::string race_in_words(const DataRaces::Race& race) const;
   std::string turns_in_words() const;
 
+  static constexpr uint64_t kNever = ~uint64_t{0};
+
   const platform::Schedule schedule_;
   platform::SplitMix64 random_, crash_random_;
   std::unique_ptr<Order> order_;
@@ -176,7 +178,7 @@ class Explorer final : public Kernel {
   std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
   std::vector<uint32_t> enabled_;
   Picoseconds jumped_ = 0;
-  uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
+  uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = kNever, next_event_ = kNever;
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
   uint64_t returned_calls_ = 0;                   // of the file system, also if the caller is late
   uint64_t timers_ = 0, timer_steps_ = 0;         // that ended without a step, and after which

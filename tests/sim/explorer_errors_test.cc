@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/explore/explorer.h"
-#include "sim/explore/freed_memory.h"
+#include "sim/explore/explored_heap.h"
 #include "tests/sim/explored_program.h"
 
 namespace logjam::sim {
