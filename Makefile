@@ -92,8 +92,7 @@ SIMULATION_SOURCES := $(wildcard sim/*.cc sim/machine/*.cc sim/explore/*.cc)
 ROOMS := $(filter-out proof/disk/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
 ifneq ($(SIM),)
 # What the simulated machine has itself. The rest of platform/ is the same.
-REPLACED := clock exploration host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
-            worker_class
+REPLACED := clock exploration host device_irq memory park persist tbb_tasks thread worker_class
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM))
 SIMULATION := $(SIMULATION_SOURCES)
 endif

@@ -27,9 +27,9 @@
 #include <vector>
 
 #include "cc/transaction_base.h"
-#include "platform/back_off.h"
 #include "platform/clock.h"
 #include "platform/racy_copy.h"
+#include "platform/spin.h"
 
 namespace logjam {
 namespace {

@@ -9,7 +9,7 @@
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
-#include "platform/shortest.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {

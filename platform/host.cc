@@ -1,5 +1,6 @@
 #include "platform/host.h"
 
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <fstream>
@@ -36,6 +37,16 @@ std::string why_no_disk() { return ""; }
 uint64_t random_number() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
+}
+
+ProcessUse process_use() {
+  rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return {seconds(u.ru_utime) + seconds(u.ru_stime), seconds(u.ru_stime),
+          static_cast<uint64_t>(u.ru_nvcsw), static_cast<uint64_t>(u.ru_nivcsw)};
 }
 
 }  // namespace logjam::platform

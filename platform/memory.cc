@@ -1,22 +1,28 @@
 #include "platform/memory.h"
 
+#include <numaif.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/limits.h"
+#include "platform/placement.h"
 
 namespace logjam::platform {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // of address space, for a mapped file
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -91,5 +97,60 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
 }
 
 MirroredMemory::~MirroredMemory() { munmap(whole_, mapped_); }
+
+bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers) {
+  constexpr size_t kBits = sizeof(unsigned long) * 8;
+  if (numbers.empty()) return false;
+  const auto most = static_cast<size_t>(*std::ranges::max_element(numbers));
+  std::vector<unsigned long> mask(most / kBits + 1);
+  for (const int number : numbers) {
+    mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
+  }
+  // With MPOL_BIND the process would end when the node is full. These policies then take another
+  // node.
+  const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
+  // The kernel reads one bit less than it is told.
+  return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;
+}
+
+void place_on_node(void* address, size_t bytes, int node) {
+  const Topology& machine = this_machine();
+  if (machine.nodes() == 1 || node >= machine.nodes()) return;
+  place_on_numbered(address, bytes, {machine.node_number(node)});
+}
+
+void interleave(void* address, size_t bytes) {
+  const Topology& machine = this_machine();
+  if (machine.nodes() == 1) return;
+  std::vector<int> numbers;
+  for (const int node : placement().nodes_of_workers()) {
+    if (node < machine.nodes()) numbers.push_back(machine.node_number(node));
+  }
+  place_on_numbered(address, bytes, numbers);
+}
+
+void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns) {
+  auto* const pages = static_cast<std::byte*>(map_huge(bytes));
+  place(pages, bytes, where);
+  const size_t end = std::min(bytes, prefaulted);
+  for (size_t at = 0; at < end && now_ns() < until_ns; at += kHugePage) {
+    // A kernel that refuses gives the pages at the first touch, as without this call.
+    madvise(pages + at, std::min(kHugePage, bytes - at), MADV_POPULATE_WRITE);
+  }
+  return pages;
+}
+
+uint64_t most_mapped_bytes() { return kReservedBytes; }
+
+std::byte* map_file(int fd) {
+  void* address =
+      mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+  if (address == MAP_FAILED) {  // the file system has no DAX
+    address = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
+}
+
+void unmap_file(std::byte* address) { munmap(address, kReservedBytes); }
 
 }  // namespace logjam::platform

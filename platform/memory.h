@@ -1,8 +1,9 @@
-// Pages from the kernel. Any thread may call any function of this file.
+// Pages from the kernel, and files as memory. Any thread may call any function of this file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace logjam::platform {
 
@@ -12,13 +13,16 @@ inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which w
 
 // Asks the kernel to put the pages of [address, address + bytes) on node `node`, also those that
 // exist already. `address` is the start of a page. Does nothing on a machine of one node, and where
-// the kernel refuses. (The native definition is in memory_node.cc; the simulated machine has its
-// own.)
+// the kernel refuses.
 void place_on_node(void* address, size_t bytes, int node);
 // Spreads the pages over the nodes on which workers run, page after page in turn; otherwise as
 // place_on_node().
 void interleave(void* address, size_t bytes);
-// Calls one of the two, or neither for kFirstTouch.
+// Asks the kernel for pages on the nodes with these numbers, as the kernel counts. With one number
+// the pages come from that node as long as it has memory; with several, from each in turn. Returns
+// whether the kernel agrees. The native machine alone has it.
+bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers);
+// Calls place_on_node() or interleave(), or neither for kFirstTouch.
 inline void place(void* address, size_t bytes, int where) {
   if (where == kEveryNode) return interleave(address, bytes);
   if (where != kFirstTouch) place_on_node(address, bytes, where);
@@ -66,5 +70,17 @@ class MirroredMemory {
   std::byte* data_;
   size_t size_;
 };
+
+// A file as memory: a store to the mapping changes the file.
+
+// Returns how far a mapped file may grow, in bytes.
+uint64_t most_mapped_bytes();
+
+// Maps most_mapped_bytes() of the file `fd` for reading and writing, also beyond its end, so that
+// the file may grow without another mapping. On a file system with DAX, stores go to the medium
+// itself. Returns null, with errno, if the kernel refuses.
+std::byte* map_file(int fd);
+// Unmaps what map_file() returned.
+void unmap_file(std::byte* address);
 
 }  // namespace logjam::platform

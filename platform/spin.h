@@ -1,6 +1,7 @@
 // Waiting without sleeping at first. Every spin in the project goes through pause().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -32,6 +33,28 @@ class SpinWait {
   static constexpr uint32_t kPausesBeforeYield = 64, kRoundsBeforeSleep = 1024;
   static constexpr uint64_t kSleepNs = 20'000;
   uint32_t rounds_ = 0;
+};
+
+// Waits with ever longer gaps between two looks at what is waited for. Each look of each waiter takes
+// the cache line away from the thread that is waited for, and that thread needs the line to end the
+// wait. With many waiters the looks alone keep the line busy (Anderson, TPDS 1990). One thread uses
+// an object for one wait.
+class BackOff {
+ public:
+  // Waits before the next look.
+  void once() {
+    for (uint32_t i = 0; i < gap_; ++i) wait_.once();
+    gap_ = std::min(2 * gap_, kLongestGap);
+  }
+  // Returns how many rounds of SpinWait it has waited.
+  uint32_t rounds() const { return wait_.rounds(); }
+  bool waits_longest() const { return gap_ == kLongestGap; }
+
+ private:
+  static constexpr uint32_t kLongestGap = 32;
+
+  SpinWait wait_;
+  uint32_t gap_ = 1;
 };
 
 // A one-word lock for short critical sections (index nodes, flush leadership). Any thread may lock

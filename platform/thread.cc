@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "platform/atomic.h"
+#include "platform/topology.h"
 
 namespace logjam::platform {
 namespace {
+
+constexpr size_t kMostContexts = 8192;  // of Linux on x86-64
 
 // The kernel's struct sched_attr, which glibc 2.36 does not declare.
 struct SchedAttr {
@@ -50,6 +53,21 @@ int pin_to(const std::vector<int>& numbers) {
   return error;
 }
 
+// Returns the contexts that the process was started with. Asks for those of the main thread, so
+// that the answer is the same for every calling thread.
+std::vector<int> allowed_numbers() {
+  std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
+  const size_t bytes = set.size() * sizeof(cpu_set_t);
+  std::vector<int> numbers;
+  if (sched_getaffinity(getpid(), bytes, set.data()) == 0) {
+    for (size_t number = 0; number < kMostContexts; ++number) {
+      if (CPU_ISSET_S(number, bytes, set.data())) numbers.push_back(static_cast<int>(number));
+    }
+  }
+  if (numbers.empty()) numbers.push_back(0);
+  return numbers;
+}
+
 int number_of(int index) { return placement().of(static_cast<uint32_t>(index)).number; }
 
 }  // namespace
@@ -57,7 +75,6 @@ int number_of(int index) { return placement().of(static_cast<uint32_t>(index)).n
 void pin_to_core(int index) { note_pin_error(pin_to({number_of(index)})); }
 
 void look_at_pin(int index) {
-  constexpr size_t kMostContexts = 8192;  // of Linux on x86-64
   std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
   const size_t bytes = set.size() * sizeof(cpu_set_t);
   const int error = pthread_getaffinity_np(pthread_self(), bytes, set.data());
@@ -117,6 +134,11 @@ std::string favour_this_thread() {
 
 void name_this_thread(const std::string& name) {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+}
+
+const Topology& this_machine() {
+  static const Topology machine = Topology::of_host(allowed_numbers());
+  return machine;
 }
 
 }  // namespace logjam::platform

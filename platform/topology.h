@@ -55,7 +55,7 @@ class Topology {
 };
 
 // Returns the machine that this process runs on, with the contexts that it may use. (The native
-// definition is in this_machine.cc; the simulated machine has its own.)
+// definition is in thread.cc; the simulated machine has its own.)
 const Topology& this_machine();
 
 }  // namespace logjam::platform

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "platform/fatal.h"
-#include "platform/mapped_file.h"
 #include "platform/placement.h"
 #include "sim/explore/mapped_files.h"
 #include "sim/machine/lines_report.h"

@@ -8,7 +8,6 @@
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
-#include "platform/process_use.h"
 #include "platform/random.h"
 #include "platform/tbb_tasks.h"
 #include "platform/text.h"

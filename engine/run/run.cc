@@ -21,7 +21,6 @@
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/placement.h"
-#include "platform/process_use.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
 

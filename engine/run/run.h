@@ -12,7 +12,7 @@
 #include "engine/run_options.h"
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
-#include "platform/process_use.h"
+#include "platform/host.h"
 
 namespace logjam {
 

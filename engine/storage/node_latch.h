@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "engine/storage/index.h"
-#include "platform/back_off.h"
 #include "platform/spin.h"
 
 namespace logjam {

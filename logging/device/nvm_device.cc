@@ -30,7 +30,7 @@
 #include "platform/copy.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
-#include "platform/mapped_file.h"
+#include "platform/memory.h"
 #include "platform/persist.h"
 
 namespace logjam {

@@ -9,7 +9,7 @@
 #include <gflags/gflags.h>
 
 #include "platform/mutex.h"
-#include "platform/shortest.h"
+#include "platform/text.h"
 #include "proof/history/history_files.h"
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"

@@ -1,18 +1,20 @@
-// Memory from the kernel.
+// Memory from the kernel. This machine may have only one node, so the tests name nodes themselves.
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>
+#include <numaif.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-namespace logjam {
+namespace logjam::platform {
 namespace {
 
 // Sizes with and without huge pages.
 TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
   for (const size_t size : {size_t{4} << 10, size_t{2} << 20, size_t{3} << 20, size_t{4} << 20}) {
-    const platform::MirroredMemory memory(size);
+    const MirroredMemory memory(size);
     ASSERT_EQ(memory.size(), size);
     for (size_t at = 0; at < size; at += 4096) {
       const uint64_t below = at + 1, above = ~at;
@@ -25,5 +27,59 @@ TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
   }
 }
 
+constexpr size_t kBytes = size_t{4} << 20;
+
+struct Policy {
+  int mode = -1;
+  unsigned long nodes[16] = {};
+};
+
+Policy policy_at(void* address) {
+  Policy policy;
+  EXPECT_EQ(
+      get_mempolicy(&policy.mode, policy.nodes, sizeof policy.nodes * 8, address, MPOL_F_ADDR), 0);
+  return policy;
+}
+
+class MemoryNode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!place_on_numbered(memory_, kBytes, {0})) GTEST_SKIP() << "the kernel forbids mbind()";
+  }
+  void TearDown() override { unmap_huge(memory_, kBytes); }
+
+  void* const memory_ = map_huge(kBytes);
+};
+
+TEST_F(MemoryNode, OneNodeIsPreferredForAllPages) {
+  for (const size_t at : {size_t{0}, kBytes - 1}) {
+    const Policy policy = policy_at(static_cast<std::byte*>(memory_) + at);
+    EXPECT_EQ(policy.mode, MPOL_PREFERRED);
+    EXPECT_EQ(policy.nodes[0], 1u);
+  }
+}
+
+// The kernel leaves out the nodes that this machine does not have.
+TEST_F(MemoryNode, SeveralNodesAreInterleaved) {
+  ASSERT_TRUE(place_on_numbered(memory_, kBytes, {0, 1}));
+  const Policy policy = policy_at(memory_);
+  EXPECT_EQ(policy.mode, MPOL_INTERLEAVE);
+  EXPECT_EQ(policy.nodes[0] & 1, 1u);
+}
+
+TEST_F(MemoryNode, ANodeThatThereIsNotChangesNothing) {
+  EXPECT_FALSE(place_on_numbered(memory_, kBytes, {1000}));
+  EXPECT_FALSE(place_on_numbered(memory_, kBytes, {}));
+  EXPECT_EQ(policy_at(memory_).mode, MPOL_PREFERRED);
+}
+
+TEST_F(MemoryNode, TheMemoryCanBeUsedWhereverItLies) {
+  for (const int where : {kFirstTouch, kEveryNode, 0, 1, 63}) {
+    const MirroredMemory ring(kBytes, where);
+    ring.data()[kBytes + 5] = std::byte{7};
+    EXPECT_EQ(ring.data()[5], std::byte{7}) << where;
+  }
+}
+
 }  // namespace
-}  // namespace logjam
+}  // namespace logjam::platform

@@ -10,7 +10,7 @@
 
 #include "engine/stats/histogram.h"
 #include "logging/log_scheme.h"
-#include "platform/process_use.h"
+#include "platform/host.h"
 #include "workloads/log_insert/record_sizes.h"
 
 namespace logjam::platform {

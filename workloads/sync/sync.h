@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/process_use.h"
+#include "platform/host.h"
 
 namespace logjam::sync {
 

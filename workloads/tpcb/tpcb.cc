@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/workload.h"
-#include "platform/shortest.h"
+#include "platform/text.h"
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"

@@ -8,7 +8,6 @@
 
 #include "platform/flag_list.h"
 #include "platform/nearest_name.h"
-#include "platform/shortest.h"
 #include "platform/text.h"
 
 // A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list),

@@ -30,7 +30,6 @@
 
 #include "logging/schemes/common/worker_states.h"
 #include "platform/atomic.h"
-#include "platform/back_off.h"
 #include "platform/spin.h"
 
 namespace logjam {

@@ -1,4 +1,4 @@
-#include "platform/process_use.h"
+#include "platform/host.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

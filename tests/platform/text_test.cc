@@ -1,5 +1,5 @@
 // The shortest texts of numbers.
-#include "platform/shortest.h"
+#include "platform/text.h"
 
 #include <gtest/gtest.h>
 
