@@ -18,14 +18,15 @@ class Centr final : public SingleStreamScheme {
  public:
   explicit Centr(const LogConfig& config) : SingleStreamScheme(config), lock_(config.workers) {}
 
-  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override LJ_ACQUIRE(lock_) {
     lock_.lock();
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     const uint64_t waited = stream().wait_for_space(begin + bytes);
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override
+      LJ_RELEASE(lock_) {
     sbl_.store(reservation.sequence, platform::memory_order_release);
     lock_.unlock();
     stream().published(commits(role));

@@ -92,7 +92,7 @@ class StealingGroup {
   // there is no room for all, moves the records of fewer members, perhaps of none. Does nothing if
   // another thread is moving the thief's. Called by the thief's worker.
   template <class Piece>
-  void steal(uint32_t thief, uint32_t count, Piece&& piece) {
+  void steal(uint32_t thief, uint32_t count, Piece&& piece) LJ_NOT_ANALYSED {  // several latches
     if (!nth(thief).moving.try_lock()) return;
     std::array<uint32_t, kMembers> taken;
     std::array<uint64_t, kMembers> ends;

@@ -33,7 +33,8 @@ class MariaDb final : public SingleStreamScheme {
  public:
   explicit MariaDb(const LogConfig& config) : SingleStreamScheme(config) {}
 
-  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override
+      LJ_ACQUIRE_SHARED(latch_) {
     for (uint64_t waited = 0;;) {
       latch_.lock_shared();
       position_lock_.lock();
@@ -47,7 +48,8 @@ class MariaDb final : public SingleStreamScheme {
     }
   }
 
-  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override
+      LJ_RELEASE_SHARED(latch_) {
     latch_.unlock_shared();
     stream().published(commits(role));
     return commit_point(reservation.sequence);

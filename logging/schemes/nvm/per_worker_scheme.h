@@ -141,20 +141,21 @@ class PerWorkerScheme : public MultiStreamScheme {
   }
 
   // Takes `advancing_`. Returns false if another thread looks, and that is enough.
-  bool take_look();
+  bool take_look() LJ_TRY_ACQUIRE(true, advancing_);
   // Wakes the workers, and the flusher of the watermarks, that have found the number of an open
   // record smaller than it is.
   void wake_others();
 
   uint64_t filled(uint32_t index) override;
-  void advance_watermark();
+  void advance_watermark() LJ_REQUIRES(advancing_);
 
   WorkerStates<WorkerState> logs_;
   WantedWatermark wanted_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> floor_{0};
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> watermark_{0}, watermark_end_{0};
-  std::vector<uint64_t> positions_;  // of the watermark that is written now
+  std::vector<uint64_t> positions_
+      LJ_GUARDED_BY(advancing_);  // of the watermark that is written now
   const bool workers_poll_;
 };
 

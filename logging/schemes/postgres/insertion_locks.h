@@ -57,7 +57,8 @@ class InsertionLocks {
   // the ring has no room for them yet. Returns the position at which they begin. Called by worker
   // `worker`, as is release().
   template <class Fits>
-  uint64_t reserve(uint32_t worker, uint64_t bytes, const Fits& fits) {
+  uint64_t reserve(uint32_t worker, uint64_t bytes,
+                   const Fits& fits) LJ_NOT_ANALYSED {  // release() unlocks
     WorkerState& me = workers_[worker];
     Lock& mine = locks_[me.held = me.next];
     if (!mine.lock.try_lock()) {
@@ -74,7 +75,7 @@ class InsertionLocks {
     return begin;
   }
   // Releases the worker's insertion lock. Its bytes are filled.
-  void release(uint32_t worker) {
+  void release(uint32_t worker) LJ_NOT_ANALYSED {
     Lock& mine = locks_[workers_[worker].held];
     mine.inserting_at.store(kNone, platform::memory_order_release);
     mine.lock.unlock();

@@ -11,8 +11,7 @@
 // LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex. A
 // worker that is descheduled between reserve and publish, or under a flush, blocks all others.
 //
-// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The mutex
-// guards `commits_`. The daemon takes no mutex, so a worker may wait for it under the mutex.
+// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The daemon takes no mutex, so a worker may wait for it under the mutex.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/pwal/ngroup.h"
@@ -34,7 +33,8 @@ class CentrLockFlush final : public SingleStreamScheme {
   explicit CentrLockFlush(const LogConfig& config)
       : SingleStreamScheme(with_delay(config)), group_(pwal_ngroup()) {}
 
-  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override
+      LJ_ACQUIRE(mutex_) {
     mutex_.lock();
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     if (!stream().ring().fits(begin + bytes)) flush_buffer(worker);
@@ -42,8 +42,8 @@ class CentrLockFlush final : public SingleStreamScheme {
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override
+      LJ_RELEASE(mutex_) {
     sbl_.store(reservation.sequence, platform::memory_order_release);
     stream().published(commits(role));
     if (commits(role) && ++commits_ >= group_) flush_buffer(worker);
@@ -57,15 +57,15 @@ class CentrLockFlush final : public SingleStreamScheme {
  private:
   uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
 
-  // Waits until the buffer is durable. Called under the mutex.
-  void flush_buffer(uint32_t worker) {
+  // Waits until the buffer is durable.
+  void flush_buffer(uint32_t worker) LJ_REQUIRES(mutex_) {
     commits_ = 0;
     stream().wait(worker, commit_point(sbl()), Flush::kNow);
   }
 
   const uint64_t group_;
   alignas(platform::kCacheLine) platform::mutex mutex_;
-  uint64_t commits_ = 0;  // since the last flush under the mutex
+  uint64_t commits_ LJ_GUARDED_BY(mutex_) = 0;  // since the last flush under the mutex
   platform::atomic<uint64_t> sbl_{0};
 };
 

@@ -8,8 +8,7 @@
 //   position_  by log, what the last anchor says. Stored (release) under `lock_`, after the anchor
 //              has its place in the log. A worker loads it (acquire) before it takes its own place.
 //              So the anchor lies before the worker's record.
-//   lock_      a try lock, which a worker holds from begin() to finish(). It guards `ends_` and
-//              `next_positions_`.
+//   lock_      a try lock, which a worker holds from begin() to finish().
 //   due_       stored under the lock; a hint.
 #pragma once
 
@@ -36,7 +35,7 @@ class Anchors {
   // returns the end of log s, and `durable(s)` up to where log s is durable. Any worker may call
   // it.
   template <class EndOf, class Durable>
-  bool begin(const EndOf& end_of, const Durable& durable) {
+  bool begin(const EndOf& end_of, const Durable& durable) LJ_TRY_ACQUIRE(true, lock_) {
     if (ends_.size() == 1) return false;
     const uint64_t end = end_of(own_);
     if (end < due_.load(platform::memory_order_relaxed) || !lock_.try_lock()) return false;
@@ -54,7 +53,7 @@ class Anchors {
   // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Called by
   // the worker whose begin() returned true.
   template <class Write>
-  void finish(uint64_t place, const Write& write) {
+  void finish(uint64_t place, const Write& write) LJ_RELEASE(lock_) {
     next_positions_[own_] = place;
     write(next_positions_);
     for (uint32_t s = 0; s < ends_.size(); ++s) {
@@ -73,7 +72,7 @@ class Anchors {
   std::vector<platform::atomic<uint64_t>> position_;
   platform::atomic<uint64_t> due_{0};
   platform::SpinLock lock_;
-  std::vector<uint64_t> ends_, next_positions_;
+  std::vector<uint64_t> ends_ LJ_GUARDED_BY(lock_), next_positions_ LJ_GUARDED_BY(lock_);
 };
 
 }  // namespace logjam

@@ -78,7 +78,8 @@ class Taurus final : public DependencyScheme {
            streams() * sizeof(uint64_t);
   }
 
-  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+  LogReservation reserve(uint32_t worker, const Dependencies& deps,
+                         uint32_t bytes) override LJ_NOT_ANALYSED {  // an anchor's lock
     WorkerState& me = workers_[worker];
     const uint32_t own = home(worker);
     VectorLog& log = *logs_[own];
