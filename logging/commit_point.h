@@ -5,6 +5,7 @@
 // and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,6 +29,9 @@ struct Dependencies {
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: the record to reserve will be kPart of the transaction
+
+  // Returns the largest number that the transaction depends on. Its own number is larger (R3, R4).
+  uint64_t max_number() const { return std::max(max_read, max_overwritten); }
 };
 
 // The position of a record that has no place in its stream yet. The scheme moves the record to its

@@ -22,13 +22,14 @@ struct SchemeInfo {
   // How the scheme differs from its source, for each row and figure; empty if it does not.
   std::string_view differs = {};
   // The choices that make a scheme, as texts for `logjam list`.
-  std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
+  std::string_view streams = {}, buffer = {}, sequence = {}, flushed_by = {}, safe_when = {},
+                   cut = {}, source = {};
   LogTraits traits = {};
   RecoveryRule recovery = {};
   // Returns how many streams the scheme wants for `directories` log directories and
   // `config.workers` workers.
-  std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count;
-  std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct;
+  std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count = {};
+  std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct = {};
   // Returns why the values of the scheme's flags cannot be used, in one sentence, or an empty
   // string if they can be used.
   std::function<std::string()> check_flags = [] { return std::string(); };
@@ -59,6 +60,10 @@ inline const SchemeInfo* find_scheme(std::string_view name) { return Schemes::fi
 inline uint32_t one_stream(uint32_t, const LogConfig&) { return 1; }
 inline uint32_t stream_per_directory(uint32_t directories, const LogConfig&) { return directories; }
 inline uint32_t stream_per_worker(uint32_t, const LogConfig& config) { return config.workers; }
+// Sets a text that a registration has left out.
+inline void fill_in(std::string_view& text, std::string_view usual) {
+  if (text.empty()) text = usual;
+}
 template <class Scheme>
 std::unique_ptr<LogScheme> construct(const LogConfig& config) {
   return std::make_unique<Scheme>(config);

@@ -40,19 +40,12 @@ class Centr final : public SingleStreamScheme {
   platform::atomic<uint64_t> sbl_{0};
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "centr",
-    .streams = "1",
     .buffer = "one lock around acquire, fill, release",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "Aether Alg. 1",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<Centr>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -15,20 +15,15 @@
 namespace logjam {
 namespace {
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(fetch_add_scheme({
     .name = "command",
-    .streams = "1",
     .buffer = "fetch-add, of types and inputs instead of values",
     .sequence = "byte offset (LSN), before validation",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= SDL",
     .cut = "first gap, then re-executed in order",
     .source = "H-Store",
     .traits = {.number_drawn = NumberDrawn::kBefore, .commands = true},
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<UnitCountScheme>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

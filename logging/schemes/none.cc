@@ -18,7 +18,7 @@ class None final : public LogScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t) override {
     uint64_t& last = last_[worker];
-    last = std::max({last, deps.max_read, deps.max_overwritten}) + 1;
+    last = std::max(last, deps.max_number()) + 1;
     return {.sequence = last};
   }
   CommitPoint publish(uint32_t, const LogReservation&, RecordRole) override { return {}; }

@@ -1,30 +1,15 @@
 // Aether's log: one stream, with one of Aether's buffers (aether_buffer.h). There are five schemes.
 // They differ in two decisions: whether inserts are consolidated, and how regions are released.
 //
-// The workers that a descheduled worker blocks:
-//
 //   aether-c          Inserts that find the log's lock busy are consolidated. The lock is held
-//                     until the whole group is filled (section 5.1). A worker that stops between
-//                     reserve and publish blocks every other insert, as in `centr`, except for the
-//                     members of its group, which fill their parts and continue. The stopped worker
-//                     is then the last member to leave, and releases the lock. A worker that stops
-//                     while it leads a group and waits for the lock blocks that group.
+//                     until the whole group is filled (section 5.1). The last member that leaves
+//                     releases the lock.
 //   aether-d          The lock is held only to acquire buffer space. Regions are filled at the same
-//                     time, and released in LSN order (section 5.2, Alg. 3). A worker that stops
-//                     while it holds the lock blocks every insert. A worker that stops between
-//                     reserve and publish, or in publish while it waits for its turn, blocks in
-//                     publish the workers with larger LSNs until it has released. In the end, it
-//                     blocks all workers.
-//   aether-cd         Both (section 5.3). A worker that stops while it holds the lock blocks every
-//                     insert. A worker that leads a group, and stops before it has told the group
-//                     its region, blocks the members of that group. A worker that stops between
-//                     reserve and publish blocks, in publish, the last member to leave of every
-//                     later group; the members of its group leave the release to it.
+//                     time, and released in LSN order (section 5.2, Alg. 3).
+//   aether-cd         Both (section 5.3). The last member that leaves a group releases its region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
-//                     to the worker before it (section 5.2, Alg. 5, A.6). A worker that stops
-//                     between reserve and publish, or while it releases for others, blocks only the
-//                     1 worker in 32 that breaks the treadmill, until the release queue (1024
-//                     nodes) or the ring is full. Later commits are not durable meanwhile.
+//                     to the worker before it (section 5.2, Alg. 5, A.6). 1 worker in 32 waits,
+//                     and so breaks the treadmill.
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
 //                     sockets.
@@ -69,23 +54,16 @@ constexpr std::string_view kBacksOff =
 template <class Release, Consolidate consolidate>
 SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view source,
                 std::string_view differs = kBacksOff) {
-  return {
+  return lsn_scheme({
       .name = name,
       .differs = differs,
-      .streams = "1",
       .buffer = buffer,
-      .sequence = "byte offset (LSN)",
-      .flushed_by = "leader or daemon",
-      .safe_when = "LSN <= durable",
-      .cut = "first gap",
       .source = source,
-      .recovery = first_gap(),
-      .stream_count = one_stream,
       .construct = construct<Aether<Release, consolidate>>,
       .check_flags = check_aether_flags,
       .flags = consolidate == Consolidate::kNever ? std::vector<std::string_view>{}
                                                   : std::vector<std::string_view>{"aether_slots"},
-  };
+  });
 }
 
 const SchemeRegistration c(info<ReleaseUnderLock, Consolidate::kTogether>(

@@ -121,14 +121,11 @@ class AetherBuffer {
 
   // Returns the figures of this buffer. Any thread may call it.
   Counters counters() const {
-    const auto sum = [&](platform::Counter WorkerState::*counter) {
-      return static_cast<double>(
-          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
-    };
-    const double consolidated = sum(&WorkerState::consolidated), groups = sum(&WorkerState::groups);
-    Counters counters = {{"inserts", sum(&WorkerState::inserts)},
+    const double consolidated = workers_.total(&WorkerState::consolidated),
+                 groups = workers_.total(&WorkerState::groups);
+    Counters counters = {{"inserts", workers_.total(&WorkerState::inserts)},
                          {"consolidated_inserts", consolidated},
-                         {"delegated_releases", sum(&WorkerState::delegated)}};
+                         {"delegated_releases", workers_.total(&WorkerState::delegated)}};
     if (!arrays_.empty()) {
       counters.add({{"groups", groups}, {"mean_group_size", consolidated, groups}});
     }

@@ -38,10 +38,7 @@
 // the first gap are used.
 //
 // Idle logs stall no other log (R5): their tails are durable. Records that a worker published in an
-// idle log are flushed by the log's flusher, or by a worker that waits for them. A worker that is
-// descheduled between reserve and publish stalls later workers of its log (aether.cc). It also
-// stalls, in other logs, the transactions that are reserved after it, because their tails lie after
-// its hole.
+// idle log are flushed by the log's flusher, or by a worker that waits for them.
 //
 // Protocol. A GSN is drawn after the tails were read; the tails come from AetherBuffer. Only its
 // worker uses a WorkerState, and only the worker pushes to its dependency queue; any thread may ask
@@ -90,7 +87,7 @@ class Dlog final : public DependencyScheme {
     const auto [begin, waited] = logs_[me.home]->buffer.reserve(worker, me.bytes);
     if (deps.commits) me.bound = load_tails(logs_, me.tails);
     me.tails[me.home] = begin + me.bytes;
-    const uint64_t gsn = logs_[me.home]->clock.next(std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t gsn = logs_[me.home]->clock.next(deps.max_number());
     if (deps.commits && sync_bytes_ != 0) {
       for (const auto& log : logs_) log->clock.raise(gsn);
       write_watermark_body(me.home, begin + bytes, gsn, me.tails);
@@ -122,8 +119,7 @@ class Dlog final : public DependencyScheme {
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
     for (const auto& log : logs_) all.add(log->buffer.counters());
-    const auto syncs =
-        static_cast<double>(workers_.sum([](const WorkerState& one) { return one.syncs.value(); }));
+    const double syncs = workers_.total(&WorkerState::syncs);
     all.add({{"sync_records", syncs}, {"sync_record_bytes", syncs * sync_bytes_}});
     return all;
   }

@@ -38,17 +38,14 @@
 //
 // Idle streams. A stream that has nothing to write, and whose watermark is smaller than a number
 // that a commit waits for, writes a watermark record alone (R5); the paper has barrier transactions
-// for that. A worker without an open record delays nobody. A worker that is descheduled between
-// reserve and publish holds up the watermark, but no bytes of other workers. As a thief it holds up
-// the watermark, the bytes after its piece, and, once their buffers are full, those it steals from.
+// for that. A worker without an open record delays nobody.
 //
 // Protocol.
 //   floor      stored under `advancing`, then the thread fences, and looks at the workers. A worker
 //              announces its bound, fences, and loads the floor (nvm/worker_log.h). So the thread
 //              sees the bound, or the worker draws a number above the floor.
-//   watermark  stored (release) under `advancing`, after its durable sequence was recorded. Any
-//              thread loads it. A thread that finds it too small tells the stream's flusher.
-//   wanted_    raised before the record is handed over. A thread that finds the record also finds
+//   watermark  of a stream: raised under `advancing`, after its durable sequence was recorded.
+//   wanted()   raised before the record is handed over. A thread that finds the record also finds
 //              its number there.
 // Only its worker uses a member of `last_`.
 #include <algorithm>
@@ -56,26 +53,22 @@
 #include "logging/scheme_registry.h"
 #include "logging/schemes/autonomous/stealing_groups.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
 
 namespace logjam {
 namespace {
 
-using platform::memory_order_acquire, platform::memory_order_relaxed,
-    platform::memory_order_release;
+using platform::memory_order_relaxed;
 
 constexpr uint64_t kStealBytes = uint64_t{4} << 10;
 // Makes steals frequent where there are few records.
 const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
 
-class Autonomous final : public MultiStreamScheme {
+class Autonomous final : public WatermarkScheme {
  public:
   explicit Autonomous(const LogConfig& config)
-      : MultiStreamScheme(config),
-        last_(config.workers),
-        numbers_(config.workers),
-        wanted_(config.workers) {
+      : WatermarkScheme(config, config.workers), last_(config.workers), numbers_(config.workers) {
     const uint64_t given = given_steal_bytes.get(), steal_bytes = given == 0 ? kStealBytes : given;
     for (uint32_t s = 0; s < streams(); ++s) {
       const std::vector<uint32_t> workers = workers_of(s);
@@ -88,7 +81,7 @@ class Autonomous final : public MultiStreamScheme {
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     Log& log = *logs_[home(worker)];
     uint64_t& last = last_[worker];
-    const uint64_t least = std::max({deps.max_read, deps.max_overwritten, last}) + 1;
+    const uint64_t least = std::max(deps.max_number(), last) + 1;
     const auto opened = log.groups.open(number(worker), bytes, least, [&] {
       return last = std::max(least, log.floor.load(memory_order_relaxed) + 1);
     });
@@ -102,19 +95,10 @@ class Autonomous final : public MultiStreamScheme {
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
-    if (commits(role)) wanted_.raise(worker, reservation.sequence);
+    if (commits(role)) raise_wanted(worker, reservation.sequence);
     logs_[reservation.stream]->groups.publish(number(worker), reservation.bytes);
     stream(reservation.stream).published(commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
-  }
-
-  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
-    return CommitPoint::in_every_stream(deps.max_read);
-  }
-
-  bool idle() const override {
-    const bool lag = std::ranges::any_of(logs_, [&](const auto& log) { return lags(*log); });
-    return !lag && MultiStreamScheme::idle();
   }
 
   Counters counters() const override {
@@ -131,21 +115,17 @@ class Autonomous final : public MultiStreamScheme {
     StealingGroups groups;
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
     alignas(platform::kCacheLine) platform::SpinLock advancing;
-    platform::atomic<uint64_t> watermark{0};
   };
 
   // Returns the worker's number among those of its stream.
   uint32_t number(uint32_t worker) const { return numbers_[worker]; }
-  bool lags(const Log& log) const {
-    return log.watermark.load(memory_order_acquire) < wanted_.wanted();
-  }
 
   // Counts all that the workers have handed over as filled: a write moves it.
   uint64_t filled(uint32_t index) override {
     Log& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
     const bool quiet = unwritten == 0 && filled == stream(index).durable();
-    if (!quiet || !lags(log) || !log.advancing.try_lock()) return filled + unwritten;
+    if (!quiet || !lags(index) || !log.advancing.try_lock()) return filled + unwritten;
     advance(index, log);
     log.advancing.unlock();
     return log.groups.filled();
@@ -153,48 +133,42 @@ class Autonomous final : public MultiStreamScheme {
   uint64_t filled_to_write(uint32_t index, uint64_t) override {
     Log& log = *logs_[index];
     log.advancing.lock();
-    const uint64_t wanted = advance(index, log);
+    const uint64_t most = advance(index, log);
     log.advancing.unlock();
     // These commits have waited for T here, and wait for no other stream's T.
     notify_lagging_flushers(
-        wanted,
-        [&](uint32_t s) {
-          return s == index ? wanted : logs_[s]->watermark.load(memory_order_relaxed);
-        },
-        Flush::kNow);
+        most, [&](uint32_t s) { return s == index ? most : watermark(s); }, Flush::kNow);
     return log.groups.filled();
   }
 
   // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
   // number that the watermark is to reach. Called under `advancing`.
   uint64_t advance(uint32_t index, Log& log) {
-    const uint64_t wanted = std::max(log.floor.load(memory_order_relaxed), wanted_.wanted());
-    log.floor.store(wanted, memory_order_relaxed);
+    const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
+    log.floor.store(most, memory_order_relaxed);
     platform::full_fence();
-    const uint64_t below = std::min(log.groups.take_all(), wanted + 1);
-    if (below <= log.watermark.load(memory_order_relaxed) + 1) return wanted;
+    const uint64_t below = std::min(log.groups.take_all(), most + 1);
+    if (below <= watermark(index) + 1) return most;
     log.groups.append(kWatermarkBytes, [&](uint64_t begin) {
-      write_watermark(index, begin, below - 1);
+      write_watermark_body(index, begin, below - 1, {});
       record_durable_sequence(index, begin + kWatermarkBytes, below - 1);
-      log.watermark.store(below - 1, memory_order_release);
+      raise_watermark(index, below - 1);
     });
-    return wanted;
+    return most;
   }
 
   WorkerStates<uint64_t> last_;  // GSN
   std::vector<uint32_t> numbers_;
   std::vector<std::unique_ptr<Log>> logs_;
-  WantedWatermark wanted_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "autonomous",
     .differs = "a ring and a flush lead for each device, not for each worker; a thief passes "
                "over buffers that another copies; the state of workers is a watermark record in "
                "the log; numbers "
                "in place of a clock; no remote flush avoidance; made from descriptions of the "
                "paper, which was not at hand",
-    .streams = "1 per device",
     .buffer = "private; moved by its worker, or stolen",
     .sequence = "GSN: over reads, overwrites, worker",
     .flushed_by = "workers, each for 8; leader, daemon",
@@ -202,9 +176,8 @@ const SchemeRegistration registration({
     .cut = "least last watermark",
     .source = "Nguyen et al. 2025; LeanStore",
     .recovery = min_cut(&StreamTail::last_watermark, "GSN"),
-    .stream_count = stream_per_directory,
     .construct = construct<Autonomous>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

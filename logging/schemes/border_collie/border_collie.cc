@@ -9,11 +9,6 @@
 // recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
 // R1 to R4. SBL stands still for no idle worker (R5).
 //
-// A worker that is descheduled between reserve and publish delays the durability of all later
-// records, and of those that others reserved between its announcement and its draw. In the end,
-// when the ring is full, it blocks workers that reserve. A thread that is descheduled while it
-// herds delays acknowledgements until it runs again, and nothing else.
-//
 // Protocol. The flags': herd_flags.h. The sequencer's and SBL's: common/fetch_add_scheme.h.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/border_collie/herd_flags.h"
@@ -22,23 +17,16 @@
 namespace logjam {
 namespace {
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(fetch_add_scheme({
     .name = "border-collie",
     .differs =
         "no thread only herds: who asks for SBL does, one at a time; a worker that waits for "
         "room says where its hole begins; made from descriptions of the paper, which was "
         "not at hand",
-    .streams = "1",
     .buffer = "fetch-add + a flag per worker: black or white, and an LSN",
-    .sequence = "byte offset (LSN), fetch-add",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= SDL",
-    .cut = "first gap",
     .source = "Border-Collie, centralized",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<FetchAddScheme<HerdFlags>>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

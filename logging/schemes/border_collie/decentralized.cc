@@ -1,7 +1,7 @@
 // `border-collie-d`: Border-Collie's decentralized variant (Kim et al., SIGMOD 2019): a log for
 // each worker, a clock in place of the shared sequencer, and a boundary that is herded from all
 // workers. The logs, the boundary and the cut are those of logging/schemes/nvm/per_worker_scheme.h,
-// which also says why they keep R1 to R5, and which workers a descheduled worker blocks.
+// which also says why they keep R1 to R5.
 //
 // Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp must be
 // larger than those of what the transaction reads and overwrites, than its worker's last one, and
@@ -28,7 +28,7 @@ class Decentralized final : public PerWorkerScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     uint64_t& last = last_[worker];
-    const uint64_t least = std::max({deps.max_read, deps.max_overwritten, last}) + 1;
+    const uint64_t least = std::max(deps.max_number(), last) + 1;
     const uint64_t bound = std::max(least, platform::ticks());
     return open(worker, bytes, bound, [&] { return last = std::max(bound, floor() + 1); });
   }
@@ -37,22 +37,19 @@ class Decentralized final : public PerWorkerScheme {
   WorkerStates<uint64_t> last_;  // stamps
 };
 
-const SchemeRegistration registration({
-    .name = "border-collie-d",
-    .differs = "each worker flushes its own log, where the paper has flushers; the boundary is "
-               "persisted as a watermark record, so a synchronous commit makes two writes, one "
-               "after the other; made from descriptions of the paper, which was not at hand",
-    .streams = "1 per worker, 1 of watermarks",
-    .buffer = "private",
-    .sequence = "clock, over reads and overwrites",
-    .flushed_by = "each worker its own; daemons",
-    .safe_when = "stamp <= the boundary",
-    .cut = "last watermark of the boundary that is met",
-    .source = "Kim et al. 2019",
-    .recovery = PerWorkerScheme::recovery("stamp"),
-    .stream_count = PerWorkerScheme::stream_count,
-    .construct = construct<Decentralized>,
-});
+const SchemeRegistration registration(per_worker_scheme(
+    "stamp",
+    {
+        .name = "border-collie-d",
+        .differs = "each worker flushes its own log, where the paper has flushers; the boundary is "
+                   "persisted as a watermark record, so a synchronous commit makes two writes, one "
+                   "after the other; made from descriptions of the paper, which was not at hand",
+        .sequence = "clock, over reads and overwrites",
+        .safe_when = "stamp <= the boundary",
+        .cut = "last watermark of the boundary that is met",
+        .source = "Kim et al. 2019",
+        .construct = construct<Decentralized>,
+    }));
 
 }  // namespace
 }  // namespace logjam

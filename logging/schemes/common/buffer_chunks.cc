@@ -43,12 +43,6 @@ void ChunkOwner::begin() {
   }
 }
 
-Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
-  const uint64_t bytes =
-      owners.sum([](const ChunkOwner& owner) { return owner.padding_bytes.value(); });
-  return {{"padding_bytes", static_cast<double>(bytes)}};
-}
-
 BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, ChunkLength::Rule rule)
     : stream_(stream),
       run_(run),

@@ -114,7 +114,9 @@ class Patience {
 };
 
 // Returns the counter of the padding in all chunks of `owners`. Any thread may call it.
-Counters padding_of(const WorkerStates<ChunkOwner>& owners);
+inline Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
+  return {{"padding_bytes", owners.total(&ChunkOwner::padding_bytes)}};
+}
 
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {

@@ -200,4 +200,11 @@ class FetchAddScheme : public SingleStreamScheme {
   uint64_t reserved_end_ = 0, published_end_ = 0;
 };
 
+// Returns the registration of a scheme of this kind, as lsn_scheme() does.
+inline SchemeInfo fetch_add_scheme(SchemeInfo info) {
+  fill_in(info.sequence, "byte offset (LSN), fetch-add");
+  fill_in(info.safe_when, "LSN <= SDL");
+  return lsn_scheme(std::move(info));
+}
+
 }  // namespace logjam

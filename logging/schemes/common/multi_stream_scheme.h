@@ -42,6 +42,7 @@
 
 #include "logging/format/record.h"
 #include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 #include "logging/schemes/common/durable_sequence.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
@@ -59,6 +60,11 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
       default:
         return true;
     }
+  }
+  // Returns the point of the largest number that the transaction read: all that it depends on is
+  // durable when every stream is durable up to there.
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_every_stream(deps.max_read);
   }
   void poll(uint32_t worker) override;
   uint32_t flushers() const override { return streams(); }
@@ -192,5 +198,14 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   alignas(platform::kCacheLine) mutable platform::atomic<uint64_t> global_durable_sequence_{0};
   mutable platform::atomic<uint32_t> lagging_{0};
 };
+
+// Returns the registration of a scheme with a stream for each device: what `info` leaves out, most
+// of them share.
+inline SchemeInfo device_scheme(SchemeInfo info) {
+  fill_in(info.streams, "1 per device");
+  fill_in(info.flushed_by, "logger each, leader");
+  info.stream_count = stream_per_directory;
+  return info;
+}
 
 }  // namespace logjam

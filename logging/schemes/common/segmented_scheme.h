@@ -13,9 +13,6 @@
 // records get their numbers under the latch, as other records do, so later records have larger
 // numbers.
 //
-// A worker that is descheduled between reserve and publish blocks the DSN of its buffer, and with
-// it the CSN. Under the latch (a few instructions) it blocks the workers of its buffer.
-//
 // Protocol. The buffer's is in common/segmented_buffer.h. Only its worker uses a segment of
 // open_segments_. A publisher raises `wanted_`, fills its segment, then fences and loads whether
 // the daemon sleeps (Stream::published). The daemon stores that it sleeps, fences, and calls
@@ -28,7 +25,7 @@
 
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/segmented_buffer.h"
-#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/common/watermark_scheme.h"
 
 namespace logjam {
 

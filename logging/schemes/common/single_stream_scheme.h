@@ -12,7 +12,10 @@
 // durable* LSN, is the position up to which the log is on the device.
 #pragma once
 
+#include <utility>
+
 #include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 #include "logging/stream/stream.h"
 
 namespace logjam {
@@ -68,5 +71,17 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
 
   Stream stream_;
 };
+
+// Returns the registration of a scheme of this kind: what `info` leaves out, most of them share.
+inline SchemeInfo lsn_scheme(SchemeInfo info) {
+  fill_in(info.streams, "1");
+  fill_in(info.sequence, "byte offset (LSN)");
+  fill_in(info.flushed_by, "leader or daemon");
+  fill_in(info.safe_when, "LSN <= durable");
+  fill_in(info.cut, "first gap");
+  info.recovery = first_gap();
+  info.stream_count = one_stream;
+  return info;
+}
 
 }  // namespace logjam

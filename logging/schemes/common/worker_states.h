@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "platform/atomic.h"
+#include "platform/counter.h"
 
 namespace logjam {
 
@@ -20,22 +21,12 @@ class WorkerStates {
   State& operator[](uint32_t worker) { return *states_[worker]; }
   const State& operator[](uint32_t worker) const { return *states_[worker]; }
 
-  // Returns the sum of `value(state)` over all workers.
-  template <class Value>
-  uint64_t sum(const Value& value) const {
+  // Returns the sum of a counter of all workers. Any thread may call it.
+  template <class Owner = State>
+  double total(platform::Counter Owner::*counter) const {
     uint64_t total = 0;
-    for (const auto& state : states_) total += value(*state);
-    return total;
-  }
-  // Returns the largest `value(state)` of all workers, 0 if there are no workers.
-  template <class Value>
-  uint64_t max(const Value& value) const {
-    uint64_t most = 0;
-    for (const auto& state : states_) {
-      const uint64_t one = value(*state);
-      if (one > most) most = one;
-    }
-    return most;
+    for (const auto& state : states_) total += ((*state).*counter).value();
+    return static_cast<double>(total);
   }
 
  private:

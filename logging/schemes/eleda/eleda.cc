@@ -16,11 +16,7 @@
 // SBL (the ELEDA worker), and one that only flushes up to SBL, advances SDL, and stores SDL on the
 // device (the ELEDA flusher).
 //
-// A worker that is descheduled between reserve and publish delays the durability of all later
-// records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
-// that fills or publishes. A worker that wants to reserve waits if SBL has not passed its last
-// 262144 records. A thread that is descheduled while it advances SBL delays acknowledgements until
-// it runs again, and nothing else.
+// A worker waits in reserve() if SBL has not passed its last 262144 records.
 #include <gflags/gflags.h>
 
 #include "logging/flag_checks.h"
@@ -67,23 +63,17 @@ std::string check_flags() {
 SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view flushed_by,
                 std::string_view source,
                 std::unique_ptr<LogScheme> (*construct)(const LogConfig&)) {
-  return {
+  return fetch_add_scheme({
       .name = name,
       .differs =
           "without --eleda_store_sdl, SDL is not stored on the device after each flush (section "
           "4.3), because recovery finds the end of the log by its checksums",
-      .streams = "1",
       .buffer = buffer,
-      .sequence = "byte offset (LSN), fetch-add",
       .flushed_by = flushed_by,
-      .safe_when = "LSN <= SDL",
-      .cut = "first gap",
       .source = source,
-      .recovery = first_gap(),
-      .stream_count = one_stream,
       .construct = construct,
       .check_flags = check_flags,
-  };
+  });
 }
 
 const SchemeRegistration hops(info("eleda", "fetch-add + grasshopper: hops and crawls",

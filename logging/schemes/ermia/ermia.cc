@@ -9,11 +9,6 @@
 // recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
 // R1 to R4. An idle worker is clean, and delays nothing (R5).
 //
-// A worker that is descheduled between reserve and publish delays the durability of all records
-// after its *last* one: SBL stands still. In the end, when the ring is full, it blocks workers that
-// reserve. A thread that is descheduled while it advances SBL delays acknowledgements until it runs
-// again, and nothing else.
-//
 // Protocol. The words': dirty_ends.h. The sequencer's and SBL's: common/fetch_add_scheme.h.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/acknowledgement.h"
@@ -28,25 +23,18 @@ class Ermia final : public FetchAddScheme<DirtyEnds> {
   explicit Ermia(const LogConfig& config) : FetchAddScheme(config, !acknowledges_unsafely()) {}
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(fetch_add_scheme({
     .name = "ermia",
     .differs = "without --ack=unsafe, the largest end of clean workers is bounded by the tail; who "
                "asks for SBL looks at the words, and no daemon; a worker that waits for room says "
                "where its hole begins",
-    .streams = "1",
     .buffer = "fetch-add + last end and dirty bit per worker",
-    .sequence = "byte offset (LSN), fetch-add",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= SDL",
-    .cut = "first gap",
     .source = "ERMIA's sm-log-alloc",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<Ermia>,
     .check_flags = check_ack_flag,
     .unsafe = unsafe_ack_flag,
     .flags = {"ack"},
-});
+}));
 
 }  // namespace
 }  // namespace logjam

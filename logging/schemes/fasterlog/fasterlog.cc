@@ -11,10 +11,6 @@
 // recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
 // R1 to R4. An idle worker is in no epoch, and delays nothing (R5).
 //
-// A worker that is descheduled between reserve and publish delays the durability of all later
-// records, and of those earlier ones that SBL has not passed. In the end, when the ring is full, it
-// blocks workers that reserve.
-//
 // Protocol. That of the slots, the epoch and the read-only address: epoch_slots.h. The caller's
 // lock there is advancing_ of common/fetch_add_scheme.h, which has the rest.
 #include "logging/scheme_registry.h"
@@ -24,22 +20,15 @@
 namespace logjam {
 namespace {
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(fetch_add_scheme({
     .name = "fasterlog",
     .differs = "who asks for SBL raises the epoch and drains it, where workers drain it, too, as "
                "they enter; one ring for pages; a worker that waits for room keeps its hole, where "
                "FASTER's draws again",
-    .streams = "1",
     .buffer = "fetch-add + epochs: SBL advances when the older epoch is drained",
-    .sequence = "byte offset (LSN), fetch-add",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= SDL",
-    .cut = "first gap",
     .source = "FASTER's FasterLog, Garnet",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<FetchAddScheme<EpochSlots>>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -17,11 +17,6 @@
 // FetchAddScheme. As LinkBuf has no thread of its own, who asks for SBL advances it, also with
 // --flush_help=false.
 //
-// A worker that is descheduled between reserve and publish delays the durability of all later
-// records. Workers whose records begin a window (1 MiB) or more after its record wait in publish,
-// and when the ring is full, workers wait in reserve. A thread that is descheduled while it moves
-// the tail or SBL delays the same.
-//
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
 //
 // The shared fields and their protocol are those of LinkBuf and FetchAddScheme.
@@ -44,25 +39,19 @@ class Innodb final : public FetchAddScheme<LinkBuf> {
   explicit Innodb(const LogConfig& config) : FetchAddScheme(config, window_bytes()) {}
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(fetch_add_scheme({
     .name = "innodb",
     .differs = "records of any length in place of blocks of 512 bytes with headers; one operation "
                "writes and syncs, where MySQL writes and then syncs; space in the buffer is free "
                "when it is durable, where MySQL frees what is written; one link entry for every 8 "
                "bytes of log, where MySQL has one for every byte; the order of dirty pages, "
                "checkpoints' limit on the log and the resizing of the buffer are left out",
-    .streams = "1",
     .buffer = "fetch-add, filled in parallel; links from each record's begin to its end",
-    .sequence = "byte offset (LSN), fetch-add",
-    .flushed_by = "leader or daemon",
     .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "MySQL 8.0, WL#10310 and later",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<Innodb>,
     .check_flags = [] { return check_power_of_two("test=innodb_window", window_bytes(), 64); },
-});
+}));
 
 }  // namespace
 }  // namespace logjam

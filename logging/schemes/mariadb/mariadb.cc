@@ -14,9 +14,6 @@
 // MariaDB's group_commit_lock: the owner writes for all, and wakes those who are durable, and one
 // more, who is the next owner.
 //
-// A worker that is descheduled between reserve and publish holds the latch. It blocks the next
-// write; and, each time that a writer waits for it, the reservations of all workers for a moment.
-//
 // Protocol. position_ is stored (release) under position_lock_, by a thread that shares the latch;
 // any thread loads it (acquire). A worker that finds no room leaves the latch before it waits,
 // because the write that makes room needs the latch. filled_ is stored (release) under the latch
@@ -78,22 +75,15 @@ class MariaDb final : public SingleStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "mariadb",
     .differs = "a writer that does not get the latch soon tries again later; copies go on in one "
                "ring while a write is under way, where MariaDB's writer changes "
                "to the other of two buffers; records without pages",
-    .streams = "1",
     .buffer = "shared latch, LSN under a spin lock, filled in parallel",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "MariaDB 10.11, log0log.cc",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<MariaDb>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -5,8 +5,7 @@
 // LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten got
 // their numbers before the transaction's record. A transaction is safe when all records with LSNs
 // up to its LSN are durable, in whatever log. So transactions commit in total LSN order.
-// logging/schemes/nvm/per_worker_scheme.h has the cut, why the cut keeps R1 to R5, and which
-// workers a descheduled worker blocks.
+// logging/schemes/nvm/per_worker_scheme.h has the cut, and why the cut keeps R1 to R5.
 //
 // Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for the number to come.
 // A thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
@@ -31,23 +30,21 @@ class NvLog final : public PerWorkerScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{1};
 };
 
-const SchemeRegistration registration({
-    .name = "nvlog",
-    .differs = "the group commit number is persisted as a watermark record, which recovery needs "
-               "to see damage, so a synchronous commit makes two writes, one after the other; made "
-               "from what Poplar says of it",
-    .streams = "1 per worker, 1 of watermarks",
-    .buffer = "private",
-    .sequence = "global LSN, fetch-add",
-    .flushed_by = "each worker its own; daemons",
-    .safe_when = "all LSNs up to its own durable",
-    .cut = "last watermark of the group commit that is met",
-    .source = "NV-Logging; Poplar 3.3",
-    .traits = {.fills_device_memory = true},
-    .recovery = PerWorkerScheme::recovery("LSN"),
-    .stream_count = PerWorkerScheme::stream_count,
-    .construct = construct<NvLog>,
-});
+const SchemeRegistration registration(per_worker_scheme(
+    "LSN",
+    {
+        .name = "nvlog",
+        .differs =
+            "the group commit number is persisted as a watermark record, which recovery needs "
+            "to see damage, so a synchronous commit makes two writes, one after the other; made "
+            "from what Poplar says of it",
+        .sequence = "global LSN, fetch-add",
+        .safe_when = "all LSNs up to its own durable",
+        .cut = "last watermark of the group commit that is met",
+        .source = "NV-Logging; Poplar 3.3",
+        .traits = {.fills_device_memory = true},
+        .construct = construct<NvLog>,
+    }));
 
 }  // namespace
 }  // namespace logjam

@@ -5,8 +5,8 @@
 // GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
 // that it overwrites, the largest of the transactions that have read what it overwrites, and the
 // worker's last number. A transaction is safe when its GSN <= the GSN of the passive group commit.
-// logging/schemes/nvm/per_worker_scheme.h has the group commit, the cut, why the cut keeps R1 to
-// R5, and which workers a descheduled worker blocks.
+// logging/schemes/nvm/per_worker_scheme.h has the group commit, the cut, and why the cut keeps R1
+// to R5.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
 // these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
@@ -31,7 +31,7 @@ class NvmD final : public PerWorkerScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     uint64_t& last = last_[worker];
-    const uint64_t least = std::max({deps.max_read, deps.max_overwritten, deps.max_war, last}) + 1;
+    const uint64_t least = std::max({deps.max_number(), deps.max_war, last}) + 1;
     return open(worker, bytes, least, [&] { return last = std::max(least, floor() + 1); });
   }
 
@@ -40,23 +40,21 @@ class NvmD final : public PerWorkerScheme {
   ReadStamps stamps_;
 };
 
-const SchemeRegistration registration({
-    .name = "nvmd",
-    .differs = "the group commit number is persisted as a watermark record, which recovery needs "
-               "to see damage, so a synchronous commit makes two writes, one after the other; read "
-               "stamps lie in a hashed table, not in the tuples; made from what Poplar says of it",
-    .streams = "1 per worker, 1 of watermarks",
-    .buffer = "private",
-    .sequence = "GSN: over reads, overwrites, readers",
-    .flushed_by = "each worker its own; daemons",
-    .safe_when = "GSN <= passive group commit's",
-    .cut = "last watermark of the group commit that is met",
-    .source = "NVM-D; Poplar 3.3, 6",
-    .traits = {.number_drawn = NumberDrawn::kBefore, .fills_device_memory = true},
-    .recovery = PerWorkerScheme::recovery("GSN"),
-    .stream_count = PerWorkerScheme::stream_count,
-    .construct = construct<NvmD>,
-});
+const SchemeRegistration registration(per_worker_scheme(
+    "GSN",
+    {
+        .name = "nvmd",
+        .differs =
+            "the group commit number is persisted as a watermark record, which recovery needs "
+            "to see damage, so a synchronous commit makes two writes, one after the other; read "
+            "stamps lie in a hashed table, not in the tuples; made from what Poplar says of it",
+        .sequence = "GSN: over reads, overwrites, readers",
+        .safe_when = "GSN <= passive group commit's",
+        .cut = "last watermark of the group commit that is met",
+        .source = "NVM-D; Poplar 3.3, 6",
+        .traits = {.number_drawn = NumberDrawn::kBefore, .fills_device_memory = true},
+        .construct = construct<NvmD>,
+    }));
 
 }  // namespace
 }  // namespace logjam

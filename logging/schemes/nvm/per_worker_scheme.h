@@ -37,9 +37,6 @@
 // before the last one in the same log (R2). The last writer is the one with the largest number,
 // because numbers grow along overwrites (R3).
 //
-// A worker that is descheduled between reserve and publish delays the acknowledgement of larger
-// numbers, and nothing else: other workers continue to reserve, fill and persist.
-//
 // Protocol. Only its worker uses WorkerState::end. WorkerState::log has its protocol in
 // worker_log.h; the scheme may load `floor_` when it draws the number of a record.
 //   publish     The worker raises `wanted_` to the number, before another thread can see the
@@ -66,7 +63,7 @@
 
 #include "logging/recovery_rule.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/common/watermark_scheme.h"
 #include "logging/schemes/nvm/worker_log.h"
 #include "platform/spin.h"
 
@@ -76,19 +73,7 @@ class PerWorkerScheme : public MultiStreamScheme {
  public:
   explicit PerWorkerScheme(const LogConfig& config);
 
-  // Returns the number of streams: one for each worker, and one of watermarks. For
-  // SchemeInfo::stream_count.
-  static uint32_t stream_count(uint32_t, const LogConfig& config) { return config.workers + 1; }
-  // Returns the recovery rule, for SchemeInfo::recovery. `number_name` is the name of the number,
-  // for the operator.
-  static RecoveryRule recovery(const std::string& number_name) {
-    return watermarks_cut(number_name);
-  }
-
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override;
-  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
-    return CommitPoint::in_every_stream(deps.max_read);
-  }
   bool is_durable(const CommitPoint& point) const override {
     if (point.sequence == 0) return true;
     const bool of_one_worker =
@@ -158,5 +143,16 @@ class PerWorkerScheme : public MultiStreamScheme {
       LJ_GUARDED_BY(advancing_);  // of the watermark that is written now
   const bool workers_poll_;
 };
+
+// Returns the registration of a scheme of this kind. `number` is the name of its number, for the
+// operator.
+inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
+  info.streams = "1 per worker, 1 of watermarks";
+  info.buffer = "private";
+  info.flushed_by = "each worker its own; daemons";
+  info.recovery = watermarks_cut(number);
+  info.stream_count = [](uint32_t, const LogConfig& config) { return config.workers + 1; };
+  return info;
+}
 
 }  // namespace logjam

@@ -25,10 +25,6 @@
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
 // run seeds the checksums, and one run uses each position once.
 //
-// A worker that is descheduled between reserve and publish delays the acknowledgement of all later
-// records, and nothing else: other workers continue to reserve, fill and persist. A thread that is
-// descheduled while it advances the watermark delays nothing, because no thread owns the watermark.
-//
 // Protocol. A thread that has filled a hole, has replaced a stale bound, or needs to know how far
 // the log is filled raises durable_ (release) after a fence. If several threads do so at the same
 // time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
@@ -122,10 +118,8 @@ class Scm final : public LogScheme {
     return durable_positions();
   }
   Counters counters() const override {
-    const uint64_t persists = persisted_.sum([](const auto& one) { return one.persists.value(); });
-    const uint64_t bytes = persisted_.sum([](const auto& one) { return one.bytes.value(); });
-    return {{"flushes", static_cast<double>(persists)},
-            {"flush_bytes", static_cast<double>(bytes)}};
+    return {{"flushes", persisted_.total(&Persisted::persists)},
+            {"flush_bytes", persisted_.total(&Persisted::bytes)}};
   }
 
  private:

@@ -46,7 +46,7 @@ class Poplar final : public SegmentedScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     reads_[worker] = deps.reads;
-    return take_hole(worker, std::max(deps.max_read, deps.max_overwritten), bytes);
+    return take_hole(worker, deps.max_number(), bytes);
   }
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
@@ -62,22 +62,19 @@ class Poplar final : public SegmentedScheme {
   WorkerStates<bool> reads_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "poplar",
     .differs = "a buffer that lags gets watermark records",
-    .streams = "1 per device",
     .buffer = "latched offset, segment index",
     .sequence = "SSN: over reads, overwrites, buffer",
-    .flushed_by = "logger each, leader",
     .safe_when = "write-only: SSN <= own DSN; else SSN <= CSN",
     .cut = "RSNe; write-only beyond it kept",
     .source = "Poplar Alg. 1, 2; sections 4, 5",
     .recovery = up_to_rsne_and_write_only(),
-    .stream_count = stream_per_directory,
     .construct = construct<Poplar>,
     .check_flags = SegmentedScheme::check_segment_flag,
     .flags = {"poplar_segment_bytes"},
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -16,12 +16,6 @@
 // schemes whose number is an LSN in one stream (single_stream_scheme.h says why);
 // InsertionLocks::look is what makes it true that a write has no hole.
 //
-// A worker that is descheduled between reserve and publish holds an insertion lock. It blocks the
-// workers that come to that lock, each once, because they try another lock the next time; with as
-// many of them as locks, it blocks all. It delays the durability of all later records, and of
-// earlier ones that were reserved after it had taken its lock. A worker that is descheduled while
-// it holds the spin lock blocks every insert.
-//
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. That holder
 // comes to Stream::published soon, or announces its exact position and then steps or wakes the
 // daemon itself (Stream::wait_for_space).
@@ -67,28 +61,21 @@ class Postgres final : public SingleStreamScheme {
   mutable InsertionLocks locks_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "postgres",
     .differs = "a flusher takes the end of the log at the time of its lock for an inserter's "
                "position, where PostgreSQL's sleeps until the lock is free; a finished flusher "
                "wakes those whose commits are durable, and one more, where PostgreSQL wakes all; "
                "records without pages and without a link to the record before",
-    .streams = "1",
     .buffer = "insertion locks, LSN under a spin lock, filled in parallel",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "PostgreSQL 9.4, xlog.c",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<Postgres>,
     .check_flags =
         [] {
           return check_range("test=postgres_insert_locks", static_cast<double>(insert_locks()), 1,
                              kMostInsertLocks);
         },
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -8,8 +8,7 @@
 // for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
 // for it under the mutex.
 //
-// LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex. A
-// worker that is descheduled between reserve and publish, or under a flush, blocks all others.
+// LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The daemon takes no mutex, so a worker may wait for it under the mutex.
 #include "logging/scheme_registry.h"
@@ -69,22 +68,16 @@ class CentrLockFlush final : public SingleStreamScheme {
   platform::atomic<uint64_t> sbl_{0};
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "centr-lockflush",
     .differs = "a group that does not fill is flushed after 1 ms; a write has a checksum, where "
                "the paper writes bodies and then headers",
-    .streams = "1",
     .buffer = "one mutex around acquire, fill, release, flush",
-    .sequence = "byte offset (LSN)",
     .flushed_by = "every N-th committer",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "P-WAL Alg. 1",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<CentrLockFlush>,
     .flags = {"pwal_ngroup"},
-});
+}));
 
 }  // namespace
 }  // namespace logjam

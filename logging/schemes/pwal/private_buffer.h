@@ -1,21 +1,22 @@
 // A log buffer that only its worker writes to, without a latch. While the worker is idle, another
 // thread may append a watermark. Records are numbered by a counter that all buffers share.
 //
-// Protocol.
-//   open_    is true while the worker has a record open. The worker stores true, draws its number
-//            (an addition to the counter, seq_cst), and then waits as long as `claimed_` is true
-//            (seq_cst). It stores false (release) after the place.
-//   claimed_ a thread that wants to append a watermark sets it (exchange, seq_cst), loads the
-//            counter (seq_cst), and then `open_` (acquire). If `open_` is true, the thread gives
-//            up. If not, it appends a watermark of the counter's value and stores the place. Then
-//            it stores false (release).
-// Either the thread's load of the counter sees the worker's addition, and then the thread also sees
-// `open_`, or the record that the worker has published since. Or the addition comes later, and then
-// the worker, which loads `claimed_` after the addition, sees the claim and waits, or sees the
-// place that was stored under the claim. So the two never fill the same bytes, and the numbers of
-// all records after a watermark are larger than the watermark. A worker waits for some
-// instructions, and only if its buffer was idle. If the thread is descheduled meanwhile, the worker
-// waits for it.
+// Protocol. W1, W2 and A1, A2 are seq_cst.
+//
+//   the worker opens a record                    a thread appends a watermark
+//   W0  open_ = true                             A1  claimed_ = true (exchange)
+//   W1  counter_ += 1: the record's number       A2  load counter_: the watermark's number
+//   W2  wait as long as claimed_                 A3  load open_ (acquire); if it is true, give up
+//   W3  fill, store the place                        else append, store the place
+//   W4  open_ = false (release)                  A4  claimed_ = false (release)
+//
+//   first       then
+//   W1 then A2  A3 sees open_, or the place that W3 has stored
+//   A2 then W1  the record's number is larger than the watermark's; W2 sees the claim and waits, or
+//               sees the place that A3 has stored
+//
+// So the two never fill the same bytes, and each record after a watermark has a larger number.
+//
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. It writes
 //            the slot that is not current, and makes that slot current by the next `count_`

@@ -39,10 +39,6 @@
 // writes: the price of R1 here. (NV-Logging pays with one more file instead, which has watermarks
 // for all logs: logging/schemes/nvm/per_worker_scheme.h.)
 //
-// A worker that stops between reserve and publish stalls, until it publishes, the acknowledgement
-// of all numbers above that of the last record or watermark of its file. It stalls no worker that
-// reserves, fills or flushes. A worker that stops elsewhere stalls nothing.
-//
 // Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
 // the buffer of an idle worker is proved in private_buffer.h. `recorded` is the largest LSN whose
 // durable sequence was recorded; it is raised (release) after that. Only its worker uses `commits`

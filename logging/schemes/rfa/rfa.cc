@@ -29,8 +29,8 @@
 // wins by GSN, because numbers grow along overwrites (R3). With one log all transactions are
 // closed, and nothing but the log's first gap ends the recovery.
 //
-// Idle logs and descheduled workers are as in Poplar (R5); but a log that stands still delays only
-// the transactions that are not closed.
+// Idle logs are as in Poplar (R5). A log that stands still delays only the transactions that are
+// not closed.
 //
 // Protocol.
 //   floor  of a log. Raised (acq_rel) after the watermark record with its positions has its place
@@ -68,7 +68,7 @@ class Rfa final : public SegmentedScheme {
     if (!me.decided)
       me.closed = is_closed(deps, log, log.floor.load(platform::memory_order_acquire));
     me.decided = !deps.commits;
-    LogReservation hole = take_hole(worker, std::max(deps.max_read, deps.max_overwritten), bytes);
+    LogReservation hole = take_hole(worker, deps.max_number(), bytes);
     if (me.closed) {
       hole.flags = kClosed;
     } else if (deps.commits) {
@@ -95,12 +95,8 @@ class Rfa final : public SegmentedScheme {
 
   Counters counters() const override {
     Counters all = SegmentedScheme::counters();
-    const auto sum = [&](platform::Counter WorkerState::*counter) {
-      return static_cast<double>(
-          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
-    };
-    all.add({{"remote_waits", sum(&WorkerState::remote_waits)},
-             {"false_waits", sum(&WorkerState::false_waits)}});
+    all.add({{"remote_waits", workers_.total(&WorkerState::remote_waits)},
+             {"false_waits", workers_.total(&WorkerState::false_waits)}});
     return all;
   }
 
@@ -152,21 +148,18 @@ class Rfa final : public SegmentedScheme {
   std::vector<std::unique_ptr<Log>> logs_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "rfa",
     .differs = "without --ack=unsafe, a read from the own log counts as local only if it needs no "
                "other log; a log for each device, not for each worker; dependencies by row, not "
                "by page",
-    .streams = "1 per device",
     .buffer = "Poplar's",
     .sequence = "GSN: over reads, overwrites, log; names the log",
-    .flushed_by = "logger each, leader",
     .safe_when = "closed: GSN <= own DSN; else GSN <= CSN",
     .cut = "least last GSN; closed beyond it kept",
     .source = "Haubenschild et al. 2020; LeanStore",
     .traits = {.stream_bits = kStreamBits},
     .recovery = min_cut_or_closed("GSN"),
-    .stream_count = stream_per_directory,
     .construct = construct<Rfa>,
     .check_flags =
         [] {
@@ -175,7 +168,7 @@ const SchemeRegistration registration({
         },
     .unsafe = unsafe_ack_flag,
     .flags = {"ack", "poplar_segment_bytes"},
-});
+}));
 
 }  // namespace
 }  // namespace logjam

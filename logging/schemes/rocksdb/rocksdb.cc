@@ -10,9 +10,8 @@
 // sleep until it has synced. A worker that waits for its commit leads the flush (Stream::wait), so
 // with synchronous commits one thread writes for all in both.
 //
-// A worker that is descheduled between reserve and publish blocks its group's leader, and so the
-// publish of all later workers. So does a leader that is descheduled. A worker waits for room in
-// the ring before it fills its record; the leader has copied the earlier ones meanwhile.
+// A worker waits for room in the ring before it fills its record: by then the leader has copied the
+// earlier records.
 //
 // Protocol. sbl_ is stored (release) by the leader, one at a time, and loaded (acquire) by any
 // thread. The groups' is in write_groups.h.
@@ -55,21 +54,14 @@ class RocksDb final : public SingleStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> sbl_{0};
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "rocksdb",
     .differs = "a writer links before its record is filled, because its number is a position; the "
                "leader copies, and a flusher writes; no pipelined write to a memtable",
-    .streams = "1",
     .buffer = "write groups: the leader copies all records",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "RocksDB's write_thread.cc",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<RocksDb>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

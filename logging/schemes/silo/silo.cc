@@ -23,8 +23,7 @@
 // the cut no record is missing in any stream, so the set is closed (R4).
 //
 // Idle or blocked workers stall no epoch: a logger takes their buffers, and idle loggers write
-// watermark records (as long as some stream has an epoch without one). A worker that is descheduled
-// between the draw of its TID and publish stalls its epoch and later epochs.
+// watermark records, as long as some stream has an epoch without one.
 //
 // Protocol.
 //   tids_        its protocol is in epoch_tids.h. A logger asks which epoch is
@@ -45,7 +44,7 @@
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/buffer_chunks.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/common/watermark_scheme.h"
 #include "logging/schemes/silo/epoch_tids.h"
 #include "platform/clock.h"
 
@@ -54,13 +53,10 @@ DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 namespace logjam {
 namespace {
 
-using platform::memory_order_acquire, platform::memory_order_relaxed;
-using platform::memory_order_release;
-
-class Silo final : public MultiStreamScheme {
+class Silo final : public WatermarkScheme {
  public:
   explicit Silo(const LogConfig& config)
-      : MultiStreamScheme(config),
+      : WatermarkScheme(config, 1),
         epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
         buffers_(config.workers),
         tids_(config.workers) {
@@ -70,18 +66,18 @@ class Silo final : public MultiStreamScheme {
   }
 
   void draw_number(uint32_t worker, const Dependencies& deps) override {
-    tids_.draw(worker, std::max(deps.max_read, deps.max_overwritten));
+    tids_.draw(worker, deps.max_number());
   }
   void abandon(uint32_t worker) override {
     tids_.abandon(worker);
     platform::full_fence();
     // The flusher may have gone to sleep because this worker held up its watermark.
-    if (watermark_due(*loggers_[home(worker)])) notify_flusher(home(worker));
+    if (watermark_due(home(worker))) notify_flusher(home(worker));
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
-    const uint64_t tid = tids_.tid(worker, std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t tid = tids_.tid(worker, deps.max_number());
     const auto [begin, waited] = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
     return reservation(index, begin, bytes, tid, waited);
   }
@@ -89,7 +85,7 @@ class Silo final : public MultiStreamScheme {
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
-    const bool first_of_epoch = wanted_.raise(0, epoch);
+    const bool first_of_epoch = raise_wanted(0, epoch);
     auto& chunks = loggers_[reservation.stream]->chunks;
     chunks.publish(buffers_[worker], reservation.bytes, reservation.sequence);
     tids_.published(worker, commits(role));
@@ -97,13 +93,9 @@ class Silo final : public MultiStreamScheme {
     if (first_of_epoch) {
       // The epoch may have ended since the draw, when no stream wanted a watermark of it.
       platform::full_fence();
-      if (tids_.ended() >= epoch) notify_lagging_flushers();
+      if (tids_.ended() >= epoch) notify_lagging(wanted());
     }
     return CommitPoint::in_every_stream(reservation.sequence);
-  }
-
-  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
-    return CommitPoint::in_every_stream(deps.max_read);
   }
 
   uint32_t flushers() const override { return streams() + 1; }
@@ -111,7 +103,7 @@ class Silo final : public MultiStreamScheme {
     if (flusher < streams()) return MultiStreamScheme::flush(flusher, stopping);
     const uint64_t now = platform::ticks();
     if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;
-    if (now < epoch_end_ && !(stopping && watermark_lags())) {
+    if (now < epoch_end_ && !(stopping && any_lags())) {
       const auto left = static_cast<uint64_t>(platform::ticks_to_ns(epoch_end_ - now));
       return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
     }
@@ -119,10 +111,8 @@ class Silo final : public MultiStreamScheme {
     const uint64_t ended = tids_.end_epoch();
     VLOG(2) << "epoch " << ended << " ended";
     platform::full_fence();
-    notify_lagging_flushers();
+    notify_lagging(wanted());
   }
-
-  bool idle() const override { return !watermark_lags() && MultiStreamScheme::idle(); }
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
@@ -139,30 +129,18 @@ class Silo final : public MultiStreamScheme {
 
     BufferChunks chunks;
     const std::vector<uint32_t> workers;
-    platform::atomic<uint64_t> watermark{0};
   };
 
-  void notify_lagging_flushers() {
-    MultiStreamScheme::notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) {
-      return loggers_[s]->watermark.load(memory_order_relaxed);
-    });
-  }
-  bool watermark_lags() const {
-    return std::ranges::any_of(loggers_, [&](const auto& logger) {
-      return logger->watermark.load(memory_order_acquire) < wanted_.wanted();
-    });
-  }
-  bool watermark_due(const Logger& logger) const {
-    const uint64_t watermark = logger.watermark.load(memory_order_relaxed);
-    return watermark < wanted_.wanted() && watermark < tids_.ended();
+  bool watermark_due(uint32_t index) const {
+    return lags(index) && watermark(index) < tids_.ended();
   }
 
   uint64_t filled(uint32_t index) override {
     Logger& logger = *loggers_[index];
-    const bool due = watermark_due(logger);
+    const bool due = watermark_due(index);
     if (due || logger.chunks.pass_due()) {
       logger.chunks.passing().lock();
-      if (due) advance_watermark(logger);
+      if (due) advance_watermark(index, logger);
       logger.chunks.pass(
           0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
@@ -175,38 +153,32 @@ class Silo final : public MultiStreamScheme {
 
   // Appends a watermark record of the last epoch that has ended, and to which no worker will add a
   // record. Called under passing().
-  void advance_watermark(Logger& logger) {
+  void advance_watermark(uint32_t index, Logger& logger) {
     const uint64_t ended = tids_.over_for(logger.workers);
-    if (logger.watermark.load(memory_order_relaxed) >= ended) return;
-    if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return;
-    logger.watermark.store(ended, memory_order_release);
-    count_watermark();
+    if (watermark(index) >= ended) return;
+    if (logger.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
   }
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
   std::vector<std::unique_ptr<Logger>> loggers_;
   EpochTids tids_;
-  WantedWatermark wanted_{1};
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "silo",
     .differs = "buffers are written without a copy; idle loggers write watermark records",
-    .streams = "1 per device",
     .buffer = "private, handed to its logger",
     .sequence = "epoch, count: over reads, overwrites",
-    .flushed_by = "logger each, leader",
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
     .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole, .fills_after_unlock = true},
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
-    .stream_count = stream_per_directory,
     .construct = construct<Silo>,
     .check_flags = [] { return check_range("silo_epoch_ms", FLAGS_silo_epoch_ms, 0.1, 10'000); },
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -33,9 +33,7 @@
 // commit record, which has the vector (R2). With one log all vectors are empty.
 //
 // Idle logs stall no other log (R5): a vector has no position beyond a log's last record. The
-// record up to there is flushed by its log's flusher, or by a worker that waits for it. A worker
-// that is descheduled between reserve and publish stalls later workers of its log (aether.cc), and
-// in other logs those that depend on its record, or on a later one of that log.
+// record up to there is flushed by its log's flusher, or by a worker that waits for it.
 //
 // A worker that commits appends an anchor before its record, in the same hole, when its log has
 // grown enough since the last one (anchors.h).
@@ -95,7 +93,7 @@ class Taurus final : public DependencyScheme {
     bytes += static_cast<uint32_t>(me.words.size() * sizeof(uint64_t));
     me.bytes = before + bytes;
     const auto [begin, waited] = log.buffer.reserve(worker, me.bytes);
-    const uint64_t gsn = log.clock.next(std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t gsn = log.clock.next(deps.max_number());
     if (anchors) {
       log.anchors.finish(begin, [&, at = begin](const Vector& positions) {
         write_watermark_body(own, at, gsn, positions);
@@ -128,13 +126,9 @@ class Taurus final : public DependencyScheme {
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
     for (const auto& log : logs_) all.add(log->buffer.counters());
-    const auto sum = [&](platform::Counter WorkerState::*counter) {
-      return static_cast<double>(
-          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
-    };
-    all.add({{"remote_waits", sum(&WorkerState::remote_waits)},
-             {"vector_bytes", sum(&WorkerState::entries) * sizeof(uint64_t),
-              sum(&WorkerState::commits)}});
+    all.add({{"remote_waits", workers_.total(&WorkerState::remote_waits)},
+             {"vector_bytes", workers_.total(&WorkerState::entries) * sizeof(uint64_t),
+              workers_.total(&WorkerState::commits)}});
     return all;
   }
 
@@ -166,7 +160,7 @@ class Taurus final : public DependencyScheme {
 
   // Notes the vector of what the transaction depends on.
   void take_vector(WorkerState& me, const Dependencies& deps) const {
-    const bool depends = std::max(deps.max_read, deps.max_overwritten) != 0;
+    const bool depends = deps.max_number() != 0;
     for (uint32_t s = 0; s < streams(); ++s) {
       me.vector[s] = deps.vector != nullptr ? deps.vector[s] : depends ? end_of(s) : 0;
     }
@@ -199,12 +193,11 @@ class Taurus final : public DependencyScheme {
   WorkerStates<WorkerState> workers_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "taurus",
     .differs = "values alone; a number orders writes, and replay follows it; buffers are Aether's; "
                "vectors of rows lie in a table at a hash, without an eviction; readers leave no "
                "vector, which values do not need",
-    .streams = "1 per device",
     .buffer = "aether-cd's in each",
     .sequence = "GSN: over reads, overwrites, log",
     .flushed_by = "leader or daemon each",
@@ -212,11 +205,10 @@ const SchemeRegistration registration({
     .cut = "by record: its LSN vector is met",
     .source = "Xia et al. 2020",
     .recovery = met_vectors(),
-    .stream_count = stream_per_directory,
     .construct = construct<Taurus>,
     .check_flags = check_aether_flags,
     .flags = {"aether_slots"},
-});
+}));
 
 }  // namespace
 }  // namespace logjam

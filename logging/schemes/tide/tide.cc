@@ -34,41 +34,36 @@
 // by number, because numbers grow along overwrites (R3).
 //
 // Idle streams (R5). The thread that writes a record tells the streams whose watermark is below its
-// number. They write a watermark record although they have nothing else to write. A worker that is
-// descheduled between reserve and publish delays the writes of its stream and the watermark; so
-// does one in every scheme whose workers fill a shared ring.
+// number. They write a watermark record although they have nothing else to write.
 //
 // Protocol. buffer_chunks.h has that of the buffers.
 //   floor      stored (relaxed) under passing(), before the watermark record takes its place
 //              (release). Workers load it (relaxed) after they have taken a buffer (acquire). Other
 //              threads load it for their stream's floor; an old value does no harm.
-//   watermark  stored (release) under passing(), when the record has its place.
-//   wanted_    has a slot for each stream, raised when a record is passed, before it is durable:
-//              wanted_watermark.h.
+//   watermark  of a stream: raised under passing(), when the record has its place.
+//   wanted()   has a slot for each stream, raised when a record is passed, before it is durable.
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/buffer_chunks.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/common/watermark_scheme.h"
 #include "platform/clock.h"
 #include "platform/test_value.h"
 
 namespace logjam {
 namespace {
 
-using platform::memory_order_acquire, platform::memory_order_relaxed;
-using platform::memory_order_release;
+using platform::memory_order_relaxed;
 
 // Changes kPace, for measurements: --test=tide_pace:N makes it N - 1.
 const platform::TestValue given_pace("tide_pace");
 // Makes a chunk for each record, as in a shared buffer, for measurements: --test=tide_record:1.
 const platform::TestValue chunk_is_record("tide_record");
 
-class Tide final : public MultiStreamScheme {
+class Tide final : public WatermarkScheme {
  public:
-  explicit Tide(const LogConfig& config)
-      : MultiStreamScheme(config), buffers_(config.workers), wanted_(streams()) {
+  explicit Tide(const LogConfig& config) : WatermarkScheme(config), buffers_(config.workers) {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
     if (pace != 0) pacer_.emplace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -82,8 +77,7 @@ class Tide final : public MultiStreamScheme {
     ChunkOwner& buffer = buffers_[worker];
     const auto [begin, waited] = logs_[index]->chunks.reserve(buffer, worker, bytes);
     const uint64_t floor = logs_[index]->floor.load(memory_order_relaxed);
-    const uint64_t number =
-        std::max({deps.max_read, deps.max_overwritten, buffer.sequence, floor}) + 1;
+    const uint64_t number = std::max({deps.max_number(), buffer.sequence, floor}) + 1;
     return reservation(index, begin, bytes, number, waited);
   }
 
@@ -93,17 +87,6 @@ class Tide final : public MultiStreamScheme {
     logs_[index]->chunks.publish(buffers_[worker], reservation.bytes, number);
     stream(index).published(commits(role));
     return CommitPoint::in_every_stream(number);
-  }
-
-  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
-    return CommitPoint::in_every_stream(deps.max_read);
-  }
-
-  bool idle() const override {
-    for (uint32_t s = 0; s < streams(); ++s) {
-      if (lags(s)) return false;
-    }
-    return MultiStreamScheme::idle();
   }
 
   Counters counters() const override {
@@ -124,12 +107,7 @@ class Tide final : public MultiStreamScheme {
 
     BufferChunks chunks;
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
-    alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark{0};
   };
-
-  bool lags(uint32_t index) const {
-    return logs_[index]->watermark.load(memory_order_acquire) < wanted_.wanted();
-  }
 
   // Returns the end of the last chunk, even if that is open: then the thread that is about to write
   // closes it, and from then on it does not count.
@@ -154,7 +132,7 @@ class Tide final : public MultiStreamScheme {
     uint64_t last = 0;  // the largest number of a record that was passed
     log.chunks.passing().lock();
     if (closes && !log.chunks.pending() && (log.chunks.dealt_after_boundary() || lags(index))) {
-      advance_watermark(log);
+      advance_watermark(index, log);
     }
     log.chunks.pass(
         closes ? patience_ticks_ : 0,
@@ -163,23 +141,19 @@ class Tide final : public MultiStreamScheme {
           if (chunk.watermark) return record_durable_sequence(index, chunk.end, chunk.sequence);
           last = std::max(last, chunk.sequence);
         });
-    const bool others_lag = wanted_.raise(index, last);
+    const bool others_lag = raise_wanted(index, last);
     log.chunks.passing().unlock();
-    if (!others_lag) return;
-    notify_lagging_flushers(
-        last, [&](uint32_t s) { return logs_[s]->watermark.load(memory_order_acquire); },
-        Flush::kNow);
+    if (others_lag) notify_lagging(last, Flush::kNow);
   }
 
   // Raises the floor, and appends a watermark record of it. Called under passing().
-  void advance_watermark(Log& log) {
+  void advance_watermark(uint32_t index, Log& log) {
     uint64_t floor = 0;
     for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
     floor += kStep;
     log.floor.store(floor, memory_order_relaxed);
     if (log.chunks.append_watermark(floor)) {
-      log.watermark.store(floor, memory_order_release);
-      count_watermark();
+      raise_watermark(index, floor);
     } else {
       log.chunks.close();
     }
@@ -187,25 +161,21 @@ class Tide final : public MultiStreamScheme {
 
   const uint64_t patience_ticks_ = platform::ns_to_ticks(kPatienceNs);
   WorkerStates<ChunkOwner> buffers_;
-  WantedWatermark wanted_;
   std::vector<std::unique_ptr<Log>> logs_;
   std::optional<FlushPacer> pacer_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(device_scheme({
     .name = "tide",
-    .streams = "1 per device",
     .buffer = "private, of adaptive length",
     .sequence = "over reads, overwrites, floor",
-    .flushed_by = "logger each, leader",
     .safe_when = "number <= least durable watermark",
     .cut = "least last watermark",
     .source = "own; Silo's buffers, watermarks",
     .traits = {.fills_after_unlock = true},
     .recovery = min_cut(&StreamTail::last_watermark, "watermark"),
-    .stream_count = stream_per_directory,
     .construct = construct<Tide>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -8,10 +8,6 @@
 // A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
 // the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
 //
-// A worker that is descheduled between reserve and publish delays its slot and later slots. It
-// blocks a reservation only when the pool or the ring is full. A thread that is descheduled while
-// it closes a slot blocks all reservations for as long.
-//
 // No wake-up is lost: a worker releases its record, fences (Stream::published), and looks whether
 // the daemon sleeps; the daemon says that it sleeps, fences, and looks at sbl().
 //
@@ -68,22 +64,15 @@ class WiredTiger final : public SingleStreamScheme {
   WorkerStates<uint32_t> joined_slots_;
 };
 
-const SchemeRegistration registration({
+const SchemeRegistration registration(lsn_scheme({
     .name = "wiredtiger",
     .differs = "a flusher writes for all, where in WiredTiger the last worker of a slot writes it; "
                "a synchronous commit does not close its slot, its flusher does; records in one "
                "ring, and not rounded up to 128 bytes",
-    .streams = "1",
     .buffer = "slots joined by compare-and-swap, filled in parallel",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
     .source = "WiredTiger's log_slot.c",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
     .construct = construct<WiredTiger>,
-});
+}));
 
 }  // namespace
 }  // namespace logjam

@@ -1,0 +1,89 @@
+// The watermarks of schemes with several streams: the number that a commit waits for, and the
+// number that each stream has written a watermark record of.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "platform/assert.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+// The largest sequence number that a commit waits for. A stream whose watermark is smaller must
+// catch up, although it has nothing to write (R5).
+//
+// Protocol. A thread raises the number *before* another thread can wait for it: before it publishes
+// the record, or before a reader parks. A flusher that finds a record filled therefore also finds
+// what its publisher wants. Each slot is raised by atomic_max, seq_cst. One slot for each worker or
+// stream keeps workers off each other's cache lines. Any thread may call wanted().
+class WantedWatermark {
+ public:
+  explicit WantedWatermark(uint32_t slots) : slots_(slots) {}
+
+  // Raises `slot` to `sequence`. Returns whether `sequence` is larger than the number in `slot`
+  // before. Called by the worker (or a worker of the stream) of `slot`.
+  bool raise(uint32_t slot, uint64_t sequence) {
+    return platform::atomic_max(*slots_[slot], sequence, platform::memory_order_seq_cst);
+  }
+  // Returns the largest number that any slot wants, 0 if none does.
+  uint64_t wanted() const {
+    uint64_t most = 0;
+    for (const auto& slot : slots_) most = std::max(most, slot->load());
+    return most;
+  }
+
+ private:
+  std::vector<platform::Padded<platform::atomic<uint64_t>>> slots_;
+};
+
+// The common part of schemes in which the threads that flush a stream append watermark records to
+// it. Its *watermark* is the number of the last one that has its place in the stream.
+//
+// Protocol. The watermark of a stream is stored (release) by one thread at a time, under a lock of
+// the scheme. Any thread loads it (acquire). A thread that finds it too small tells the stream's
+// flusher.
+class WatermarkScheme : public MultiStreamScheme {
+ public:
+  bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }
+
+ protected:
+  // `slots` is the number of slots of the wanted watermark; 0: one for each stream.
+  explicit WatermarkScheme(const LogConfig& config, uint32_t slots = 0)
+      : MultiStreamScheme(config),
+        wanted_(slots == 0 ? streams() : slots),
+        watermarks_(streams()) {}
+
+  bool raise_wanted(uint32_t slot, uint64_t number) { return wanted_.raise(slot, number); }
+  uint64_t wanted() const { return wanted_.wanted(); }
+  uint64_t watermark(uint32_t index) const {
+    return watermarks_[index]->load(platform::memory_order_acquire);
+  }
+  // Returns whether a commit waits for a number that the stream has no watermark of.
+  bool lags(uint32_t index) const { return watermark(index) < wanted(); }
+  bool any_lags() const {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      if (lags(s)) return true;
+    }
+    return false;
+  }
+  // Notes that a watermark record of `number` has its place in the stream.
+  void raise_watermark(uint32_t index, uint64_t number) {
+    LJ_ASSERT(number > watermark(index));
+    watermarks_[index]->store(number, platform::memory_order_release);
+    count_watermark();
+  }
+  // Wakes the flusher of each stream whose watermark is below `number`. Any thread may call it.
+  void notify_lagging(uint64_t number, Flush flush = Flush::kByPolicy) {
+    notify_lagging_flushers(
+        number, [this](uint32_t s) { return watermark(s); }, flush);
+  }
+
+ private:
+  WantedWatermark wanted_;
+  std::vector<platform::Padded<platform::atomic<uint64_t>>> watermarks_;
+};
+
+}  // namespace logjam
