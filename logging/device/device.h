@@ -85,7 +85,10 @@ class Device {
   // has nothing else to do. May block until the write is finished, or for about `timeout_ns`. A
   // device overrides it if that saves a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
-                              uint64_t timeout_ns);
+                              uint64_t timeout_ns) {
+    start(offset, bytes, sync);
+    if (!finished()) wait(timeout_ns);
+  }
 
   // Returns whether no write is under way in `slot`. Does not block.
   virtual bool finished(uint32_t slot = 0) = 0;
@@ -107,7 +110,11 @@ class Device {
   virtual void release(uint64_t /*before*/) {}
 
   // Writes `bytes` at `offset`, and returns when they are durable. For set-up and tests.
-  void write_through(uint64_t offset, std::span<const std::byte> bytes);
+  void write_through(uint64_t offset, std::span<const std::byte> bytes) {
+    constexpr uint64_t kLookAgainNs = 20'000'000;
+    start_and_wait(offset, bytes, Sync::kData, kLookAgainNs);
+    while (!finished()) wait(kLookAgainNs);
+  }
 
  private:
   friend std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);

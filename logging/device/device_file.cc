@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 
-#include "logging/device/write_file.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 

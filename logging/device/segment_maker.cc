@@ -3,13 +3,51 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 
-#include "logging/device/write_file.h"
 #include "platform/files.h"
+#include "platform/memory.h"
 
 namespace logjam {
 
 using platform::files;
+
+int FreeSegments::release(uint64_t end, uint64_t most) {
+  const platform::lock_guard<platform::mutex> hold(mutex_);
+  if (end <= released()) return 0;
+  released_.store(end, platform::memory_order_release);
+  for (; end - first_ > most; ++first_) {
+    const int error = files().remove(segment_path(path_, first_));
+    if (error != 0 && error != ENOENT) return error;
+  }
+  return 0;
+}
+
+int FreeSegments::become(uint64_t index) {
+  const platform::lock_guard<platform::mutex> hold(mutex_);
+  const std::string path = segment_path(path_, index);
+  if (first_ == released()) return 0;
+  platform::FileStatus there;
+  if (const int error = files().status(path, &there); error != 0) return error;
+  if (there.kind != platform::FileKind::kNone) return 0;
+  const int error = files().rename(segment_path(path_, first_), path);
+  if (error == 0) ++first_;
+  return error;
+}
+
+std::span<const std::byte> zeros() {
+  constexpr uint64_t kBytes = uint64_t{1} << 20;
+  static const auto* memory = static_cast<const std::byte*>(platform::map_huge(kBytes));
+  return {memory, kBytes};
+}
+
+int pad_to_page(int file, uint64_t* bytes) {
+  constexpr uint64_t kPageBytes = 4096;
+  uint64_t size = 0;
+  if (const int error = files().size(file, &size); error != 0) return error;
+  *bytes = (size + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return *bytes == size ? 0 : files().resize(file, *bytes);
+}
 
 SegmentMaker::SegmentMaker(const std::string& path, Segments segments, int open_flags,
                            FreeSegments& free)

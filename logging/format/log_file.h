@@ -6,7 +6,7 @@
 //   end <XXH3-64 of all lines before, in hex>
 //
 // The block is padded with zero bytes to kLogHeaderBytes; its last 16 bytes may hold an SDL
-// (logging/format/stored_sdl.h). The records follow it: stream position p
+// (put_stored_sdl()). The records follow it: stream position p
 // is file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories,
 // and logging/format/stripes.h says where position p lies. A file may continue in segment files
 // (logging/format/segments.h). Any thread may call any function.
@@ -90,5 +90,20 @@ std::vector<std::string> log_file_paths(const std::vector<std::string>& director
 // Returns whether the file at `path` holds only zeros: a run was about to begin its log there.
 // Returns false if the file cannot be read.
 bool log_file_is_blank(const std::string& path);
+
+// SDL as a scheme may store it on the device (ELEDA, section 4.3): the position up to which a
+// stream is durable, in the last 16 bytes of the header block of the stream's first file.
+//
+//   8 bytes   SDL
+//   8 bytes   XXH3-64 of these, seeded with the run
+//
+// The block is written again as a whole. A device that loses power leaves each of its sectors as it
+// was, or as it should be, and the text of the header is the same in both. So a torn write can only
+// lose the SDL, and then nothing vouches for the end of the log.
+inline constexpr uint64_t kStoredSdlBytes = 16;
+// Puts the SDL of `run` into a header block, of kLogHeaderBytes bytes.
+void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
+// Returns the SDL in a header block, or 0 if the block has none of `run`.
+uint64_t stored_sdl(std::span<const std::byte> block, uint64_t run);
 
 }  // namespace logjam

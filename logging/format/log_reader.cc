@@ -4,8 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "logging/format/log_file.h"
 #include "logging/format/segmented_file.h"
-#include "logging/format/stored_sdl.h"
 #include "logging/format/stripes.h"
 #include "platform/fatal.h"
 #include "platform/files.h"

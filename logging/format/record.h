@@ -13,8 +13,8 @@
 //   body    := type u16, rows u16, input_bytes u32,
 //              input [input_bytes rounded up to 8]          kind kCommand
 //
-// The body of any record of a transaction may end with an LSN vector, a list of words
-// (logging/format/vector_word.h). The record then has the flag kVector.
+// The body of any record of a transaction may end with an LSN vector, a list of words (VectorWord).
+// The record then has the flag kVector.
 //
 // A range image (--log_records=txn,range) says which version of the row it changes. A transaction
 // that logs one has read that version, so its records never carry kWriteOnly. Inserts, blind writes
@@ -52,7 +52,6 @@
 #include <span>
 
 #include "logging/format/durable_lag.h"
-#include "logging/format/vector_word.h"
 
 namespace logjam {
 
@@ -176,6 +175,30 @@ inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
   return {reinterpret_cast<const uint64_t*>(&header + 1),
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
 }
+
+// One entry of the LSN vector with which a record's body may end: a stream, and a position in it.
+// The record counts only if that stream has all records up to the position.
+//
+//   bits 0 to 46    the position / 8: the ends of records are multiples of 8
+//   bits 47 to 62   the stream
+//   bit 63          another entry lies before this one
+//
+// A reader begins with the record's last word, so a vector needs no length.
+struct VectorWord {
+  static constexpr uint32_t kPositionBits = 47, kStreamBits = 16;
+  static constexpr uint64_t kMore = uint64_t{1} << (kPositionBits + kStreamBits);
+
+  // Returns the word. `more` says whether another entry lies before it.
+  static constexpr uint64_t encode(uint32_t stream, uint64_t position, bool more) {
+    return position / 8 | uint64_t{stream} << kPositionBits | (more ? kMore : 0);
+  }
+  static constexpr uint32_t stream(uint64_t word) {
+    return static_cast<uint32_t>(word >> kPositionBits & ((1 << kStreamBits) - 1));
+  }
+  static constexpr uint64_t position(uint64_t word) {
+    return (word & ((uint64_t{1} << kPositionBits) - 1)) * 8;
+  }
+};
 
 // Returns the words of the record's LSN vector, which is empty if the record has none. They point
 // into the record.

@@ -6,7 +6,7 @@
 // A writer makes the segments in order. It begins the next one only when all of the current one is
 // durable: its bytes (zeros, or a recycled file's), its length and its name. So after a crash no
 // segment file is missing or too short if a later one exists, except segments before the stream's
-// start that the log has released (logging/device/free_segments.h). Any thread may call any
+// start that the log has released (logging/device/segment_maker.h). Any thread may call any
 // function.
 #pragma once
 

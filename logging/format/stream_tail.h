@@ -4,7 +4,7 @@
 // never touches bytes that were durable once. Valid records vouch for how far streams were durable
 // (logging/format/durable_lag.h). Each record vouches for its own stream, even if it lies after the
 // stream's end. The body of a watermark record vouches for other streams too, and a StreamStart for
-// its own, as does an SDL in its header (logging/format/stored_sdl.h). A stream that ends before a
+// its own, as does an SDL in its header (logging/format/log_file.h). A stream that ends before a
 // position that is vouched for is *damaged*. A stream is also damaged if it ends where a segment
 // file is missing or too short although the next one exists (logging/format/segments.h). If nothing
 // vouches for the lost bytes, a damaged stream cannot be distinguished from a torn one.

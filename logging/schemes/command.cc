@@ -10,7 +10,7 @@
 // validation would have seen the lock. So T draws first. For inserts the index nodes replace the
 // lock: they show U's inserts before U takes its write locks (occ.cc).
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/unit_count_scheme.h"
+#include "logging/schemes/common/unit_counts.h"
 
 namespace logjam {
 namespace {

@@ -1,6 +1,6 @@
 // SDL on the device: "Once SDL is advanced, the flusher thread stores SDL to stable storage"
 // (ELEDA, section 4.3). When a flush has made SDL advance, a write of its own stores SDL on the
-// stream's first device (logging/format/stored_sdl.h). The store takes one of the device's slots.
+// stream's first device (logging/format/log_file.h). The store takes one of the device's slots.
 // With one slot the next flush waits for it; commits never do. A log whose end is lost is then
 // reported, and not taken for a log that a crash has torn.
 //
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "logging/format/stored_sdl.h"
+#include "logging/format/log_file.h"
 #include "logging/log_config.h"
 #include "logging/stream/striped_devices.h"
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "logging/format/log_file.h"
-#include "logging/format/stored_sdl.h"
 #include "tests/fuzz/target.h"
 
 namespace logjam::fuzz {

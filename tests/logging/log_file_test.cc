@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "logging/format/stored_sdl.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {

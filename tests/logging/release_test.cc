@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "logging/device/free_segments.h"
+#include "logging/device/segment_maker.h"
 #include "logging/format/segments.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"

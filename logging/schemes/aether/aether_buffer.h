@@ -28,6 +28,7 @@
 #include "logging/schemes/aether/release.h"
 #include "logging/schemes/aether/release_queue.h"
 #include "logging/schemes/common/handoff_lock.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
 #include "platform/counter.h"
@@ -36,15 +37,6 @@
 namespace logjam {
 
 enum class Consolidate : uint8_t { kNever, kTogether, kBySocket };
-
-// Returns --aether_slots: the number of slots of each consolidation array. Any thread may call it.
-uint32_t aether_slots();
-// Returns the value of --test=aether_force:n: with it, every n-th insert of a worker joins a group
-// even if the lock is free, so that tests see groups. 0 forces no insert. Any thread may call it.
-uint32_t aether_force();
-// Returns why the value of --aether_slots cannot be used, in one sentence, or an empty string if it
-// can be used. For SchemeInfo::check_flags.
-std::string check_aether_flags();
 
 // `Release` is ReleaseUnderLock, ReleaseInOrder or ReleaseQueue.
 template <class Release>

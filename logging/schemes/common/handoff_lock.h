@@ -28,6 +28,7 @@
 #include "logging/schemes/common/queue_lock.h"
 #include "platform/atomic.h"
 #include "platform/placement.h"
+#include "platform/test_value.h"
 #include "platform/thread_annotations.h"
 
 namespace logjam {
@@ -50,7 +51,8 @@ class LJ_CAPABILITY("latch") HandoffLock {
  private:
   static constexpr uint32_t kLeastInLine = 12;
 
-  static bool waiters_sleep_at_once();
+  inline static const platform::TestValue sleeps_at_once_{"lock_sleeps_at_once"};
+  static bool waiters_sleep_at_once() { return sleeps_at_once_.get() != 0; }
 
   const bool in_line_;
   [[no_unique_address]] QueueLock line_;

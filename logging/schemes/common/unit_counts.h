@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/range_counts.h"
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
@@ -54,6 +55,15 @@ class UnitCounts : public TrackerBase {
 
   const uint64_t unit_bytes_;
   RangeCounts counts_;
+};
+
+// An LSN by fetch-add, with filled bytes counted per I/O unit: the log of `centr-faa` and of
+// `command`, which differ in what the records hold.
+class UnitCountScheme final : public FetchAddScheme<UnitCounts> {
+  static constexpr uint64_t kUnitBytes = uint64_t{64} << 10;
+
+ public:
+  explicit UnitCountScheme(const LogConfig& config) : FetchAddScheme(config, kUnitBytes) {}
 };
 
 }  // namespace logjam

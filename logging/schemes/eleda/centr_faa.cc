@@ -2,7 +2,7 @@
 // Poplar (section 6.1) measures as CENTR: "acquires its LSN using a fetch-add", committed in LSN
 // order.
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/unit_count_scheme.h"
+#include "logging/schemes/common/unit_counts.h"
 
 namespace logjam {
 namespace {

@@ -11,8 +11,8 @@
 //
 // Protocol. The words': dirty_ends.h. The sequencer's and SBL's: common/fetch_add_scheme.h.
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/acknowledgement.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/ermia/dirty_ends.h"
 
 namespace logjam {

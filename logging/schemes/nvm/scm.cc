@@ -35,7 +35,7 @@
 #include "logging/format/log_file.h"
 #include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/acknowledgement.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "platform/counter.h"

@@ -12,8 +12,8 @@
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The daemon takes no mutex, so a worker may wait for it under the mutex.
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
-#include "logging/schemes/pwal/ngroup.h"
 #include "platform/mutex.h"
 
 namespace logjam {

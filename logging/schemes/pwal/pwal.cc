@@ -48,9 +48,8 @@
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/acknowledgement.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "logging/schemes/pwal/ngroup.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/pwal/private_buffer.h"
 #include "platform/spin.h"
 #include "platform/test_value.h"

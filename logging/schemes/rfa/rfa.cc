@@ -43,7 +43,7 @@
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/acknowledgement.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/segmented_scheme.h"
 #include "platform/counter.h"
 
