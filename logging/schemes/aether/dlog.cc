@@ -65,7 +65,7 @@ class Dlog final : public DependencyScheme {
       : DependencyScheme(config, kWriters), workers_(config.workers) {
     if (streams() > 1) sync_bytes_ = watermark_body_bytes();
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<SocketLog>(config, stream(s)));
+      logs_.push_back(std::make_unique<StreamLog>(config, stream(s)));
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       WorkerState& me = workers_[worker];
@@ -128,8 +128,8 @@ class Dlog final : public DependencyScheme {
   static constexpr Writers kWriters =
       placement == Placement::kSocket ? Writers::kOfSocket : Writers::kAll;
 
-  struct SocketLog {
-    SocketLog(const LogConfig& config, Stream& stream)
+  struct StreamLog {
+    StreamLog(const LogConfig& config, Stream& stream)
         : buffer(config, Consolidate::kTogether, stream) {}
 
     AetherBuffer<ReleaseInOrder> buffer;
@@ -154,7 +154,7 @@ class Dlog final : public DependencyScheme {
   }
 
   uint32_t sync_bytes_ = 0;
-  std::vector<std::unique_ptr<SocketLog>> logs_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
   WorkerStates<WorkerState> workers_;
 };
 

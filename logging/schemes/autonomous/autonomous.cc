@@ -68,21 +68,21 @@ const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
 class Autonomous final : public WatermarkScheme {
  public:
   explicit Autonomous(const LogConfig& config)
-      : WatermarkScheme(config, config.workers), last_(config.workers), numbers_(config.workers) {
+      : WatermarkScheme(config, config.workers), last_(config.workers), nth_(config.workers) {
     const uint64_t given = given_steal_bytes.get(), steal_bytes = given == 0 ? kStealBytes : given;
     for (uint32_t s = 0; s < streams(); ++s) {
       const std::vector<uint32_t> workers = workers_of(s);
       const auto count = static_cast<uint32_t>(workers.size());
-      logs_.push_back(std::make_unique<Log>(stream(s), run(), count, steal_bytes));
-      for (uint32_t i = 0; i < count; ++i) numbers_[workers[i]] = i;
+      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), count, steal_bytes));
+      for (uint32_t i = 0; i < count; ++i) nth_[workers[i]] = i;
     }
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
-    Log& log = *logs_[home(worker)];
+    StreamLog& log = *logs_[home(worker)];
     uint64_t& last = last_[worker];
     const uint64_t least = std::max(deps.max_number(), last) + 1;
-    const auto opened = log.groups.open(number(worker), bytes, least, [&] {
+    const auto opened = log.groups.open(nth(worker), bytes, least, [&] {
       return last = std::max(least, log.floor.load(memory_order_relaxed) + 1);
     });
     return {.sequence = last,
@@ -96,7 +96,7 @@ class Autonomous final : public WatermarkScheme {
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
     if (commits(role)) raise_wanted(worker, reservation.sequence);
-    logs_[reservation.stream]->groups.publish(number(worker), reservation.bytes);
+    logs_[reservation.stream]->groups.publish(nth(worker), reservation.bytes);
     stream(reservation.stream).published(commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
@@ -108,8 +108,8 @@ class Autonomous final : public WatermarkScheme {
   }
 
  private:
-  struct Log {
-    Log(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
+  struct StreamLog {
+    StreamLog(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
         : groups(stream, run, workers, steal_bytes) {}
 
     StealingGroups groups;
@@ -117,12 +117,12 @@ class Autonomous final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::SpinLock advancing;
   };
 
-  // Returns the worker's number among those of its stream.
-  uint32_t number(uint32_t worker) const { return numbers_[worker]; }
+  // Returns which of its stream's workers the worker is, from 0.
+  uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
   // Counts all that the workers have handed over as filled: a write moves it.
   uint64_t filled(uint32_t index) override {
-    Log& log = *logs_[index];
+    StreamLog& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
     const bool quiet = unwritten == 0 && filled == stream(index).durable();
     if (!quiet || !lags(index) || !log.advancing.try_lock()) return filled + unwritten;
@@ -131,7 +131,7 @@ class Autonomous final : public WatermarkScheme {
     return log.groups.filled();
   }
   uint64_t filled_to_write(uint32_t index, uint64_t) override {
-    Log& log = *logs_[index];
+    StreamLog& log = *logs_[index];
     log.advancing.lock();
     const uint64_t most = advance(index, log);
     log.advancing.unlock();
@@ -143,7 +143,7 @@ class Autonomous final : public WatermarkScheme {
 
   // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
   // number that the watermark is to reach. Called under `advancing`.
-  uint64_t advance(uint32_t index, Log& log) {
+  uint64_t advance(uint32_t index, StreamLog& log) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);
     platform::full_fence();
@@ -158,8 +158,8 @@ class Autonomous final : public WatermarkScheme {
   }
 
   WorkerStates<uint64_t> last_;  // GSN
-  std::vector<uint32_t> numbers_;
-  std::vector<std::unique_ptr<Log>> logs_;
+  std::vector<uint32_t> nth_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
 };
 
 const SchemeRegistration registration(device_scheme({

@@ -58,12 +58,12 @@ class Rfa final : public SegmentedScheme {
       : SegmentedScheme(config, kStreamBits),
         transitive_(!acknowledges_unsafely()),
         workers_(config.workers) {
-    for (uint32_t s = 0; s < streams(); ++s) logs_.push_back(std::make_unique<Log>());
+    for (uint32_t s = 0; s < streams(); ++s) logs_.push_back(std::make_unique<StreamLog>());
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     WorkerState& me = workers_[worker];
-    Log& log = *logs_[home(worker)];
+    StreamLog& log = *logs_[home(worker)];
     // All records of a transaction carry the same flag.
     if (!me.decided)
       me.closed = is_closed(deps, log, log.floor.load(platform::memory_order_acquire));
@@ -86,7 +86,7 @@ class Rfa final : public SegmentedScheme {
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     if (is_safe(deps.max_read)) return {};
-    const Log& log = *logs_[home(worker)];
+    const StreamLog& log = *logs_[home(worker)];
     const bool own = is_safe(deps.max_foreign) &&
                      (!transitive_ || is_safe(log.open.load(platform::memory_order_relaxed)));
     return own ? CommitPoint::in_stream(home(worker), deps.max_read, kOwnStreamQueue)
@@ -101,7 +101,7 @@ class Rfa final : public SegmentedScheme {
   }
 
  private:
-  struct Log {
+  struct StreamLog {
     platform::atomic<uint64_t> floor{0};
     alignas(platform::kCacheLine) platform::atomic<uint64_t> open{0};
   };
@@ -113,7 +113,7 @@ class Rfa final : public SegmentedScheme {
     platform::Counter remote_waits, false_waits;
   };
 
-  bool is_closed(const Dependencies& deps, const Log& log, uint64_t floor) const {
+  bool is_closed(const Dependencies& deps, const StreamLog& log, uint64_t floor) const {
     if (!deps.reads || streams() == 1 || deps.max_read <= floor) return true;
     if (deps.max_foreign > floor) return false;
     return !transitive_ || log.open.load(platform::memory_order_relaxed) <= floor;
@@ -126,7 +126,7 @@ class Rfa final : public SegmentedScheme {
   // Appends a watermark record that raises the log's floor, at the end of a segment.
   void append_watermark(uint32_t index, bool closes) override {
     if (streams() == 1) return;
-    Log& log = *logs_[index];
+    StreamLog& log = *logs_[index];
     const bool raises = closes && global_durable_sequence() > log.floor.load();
     if (!raises && buffer(index).sequence() >= wanted()) return;
     uint64_t floor = ~uint64_t{0};
@@ -145,7 +145,7 @@ class Rfa final : public SegmentedScheme {
 
   const bool transitive_;
   WorkerStates<WorkerState> workers_;
-  std::vector<std::unique_ptr<Log>> logs_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
 };
 
 const SchemeRegistration registration(device_scheme({

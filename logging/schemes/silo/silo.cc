@@ -61,7 +61,7 @@ class Silo final : public WatermarkScheme {
         buffers_(config.workers),
         tids_(config.workers) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      loggers_.push_back(std::make_unique<Logger>(stream(s), run(), workers_of(s)));
+      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), workers_of(s)));
     }
   }
 
@@ -78,7 +78,7 @@ class Silo final : public WatermarkScheme {
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
     const uint64_t tid = tids_.tid(worker, deps.max_number());
-    const auto [begin, waited] = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    const auto [begin, waited] = logs_[index]->chunks.reserve(buffers_[worker], worker, bytes);
     return reservation(index, begin, bytes, tid, waited);
   }
 
@@ -86,7 +86,7 @@ class Silo final : public WatermarkScheme {
                       RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
     const bool first_of_epoch = raise_wanted(0, epoch);
-    auto& chunks = loggers_[reservation.stream]->chunks;
+    auto& chunks = logs_[reservation.stream]->chunks;
     chunks.publish(buffers_[worker], reservation.bytes, reservation.sequence);
     tids_.published(worker, commits(role));
     stream(reservation.stream).published(commits(role));
@@ -123,8 +123,8 @@ class Silo final : public WatermarkScheme {
  private:
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
-  struct Logger {
-    Logger(Stream& stream, uint64_t run, std::vector<uint32_t> of)
+  struct StreamLog {
+    StreamLog(Stream& stream, uint64_t run, std::vector<uint32_t> of)
         : chunks(stream, run, static_cast<uint32_t>(of.size())), workers(std::move(of)) {}
 
     BufferChunks chunks;
@@ -136,32 +136,32 @@ class Silo final : public WatermarkScheme {
   }
 
   uint64_t filled(uint32_t index) override {
-    Logger& logger = *loggers_[index];
+    StreamLog& log = *logs_[index];
     const bool due = watermark_due(index);
-    if (due || logger.chunks.pass_due()) {
-      logger.chunks.passing().lock();
-      if (due) advance_watermark(index, logger);
-      logger.chunks.pass(
+    if (due || log.chunks.pass_due()) {
+      log.chunks.passing().lock();
+      if (due) advance_watermark(index, log);
+      log.chunks.pass(
           0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
             if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
           });
-      logger.chunks.passing().unlock();
+      log.chunks.passing().unlock();
     }
-    return logger.chunks.filled();
+    return log.chunks.filled();
   }
 
   // Appends a watermark record of the last epoch that has ended, and to which no worker will add a
   // record. Called under passing().
-  void advance_watermark(uint32_t index, Logger& logger) {
-    const uint64_t ended = tids_.over_for(logger.workers);
+  void advance_watermark(uint32_t index, StreamLog& log) {
+    const uint64_t ended = tids_.over_for(log.workers);
     if (watermark(index) >= ended) return;
-    if (logger.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
+    if (log.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);
   }
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
-  std::vector<std::unique_ptr<Logger>> loggers_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it
 };

@@ -61,7 +61,7 @@ class Taurus final : public DependencyScheme {
   explicit Taurus(const LogConfig& config)
       : DependencyScheme(config), vectors_(streams()), workers_(config.workers) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<VectorLog>(config, *this, s));
+      logs_.push_back(std::make_unique<StreamLog>(config, *this, s));
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       workers_[worker].vector.resize(streams());
@@ -80,7 +80,7 @@ class Taurus final : public DependencyScheme {
                          uint32_t bytes) override LJ_NOT_ANALYSED {  // an anchor's lock
     WorkerState& me = workers_[worker];
     const uint32_t own = home(worker);
-    VectorLog& log = *logs_[own];
+    StreamLog& log = *logs_[own];
     me.words.clear();
     bool anchors = false;
     if (deps.commits) {
@@ -136,8 +136,8 @@ class Taurus final : public DependencyScheme {
   // The queues of a worker's commit points.
   static constexpr uint8_t kOwnLog = 1;  // the other one is DependencyQueue's
 
-  struct VectorLog {
-    VectorLog(const LogConfig& config, const Taurus& all, uint32_t index)
+  struct StreamLog {
+    StreamLog(const LogConfig& config, const Taurus& all, uint32_t index)
         : buffer(config, Consolidate::kTogether, all.stream(index)),
           anchors(index, all.streams(), all.watermark_body_bytes()) {}
 
@@ -189,7 +189,7 @@ class Taurus final : public DependencyScheme {
   }
 
   RowVectors vectors_;
-  std::vector<std::unique_ptr<VectorLog>> logs_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
   WorkerStates<WorkerState> workers_;
 };
 

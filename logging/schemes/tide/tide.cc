@@ -67,7 +67,7 @@ class Tide final : public WatermarkScheme {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
     if (pace != 0) pacer_.emplace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
     for (uint32_t s = 0; s < streams(); ++s) {
-      logs_.push_back(std::make_unique<Log>(stream(s), run(), stream(s).home().writers));
+      logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), stream(s).home().writers));
       if (pacer_) stream(s).set_pacer(*pacer_);
     }
   }
@@ -99,8 +99,8 @@ class Tide final : public WatermarkScheme {
   static constexpr uint64_t kStep = 1 << 16, kPace = 8;
   static constexpr double kPatienceNs = 8000;  // for records that workers are filling
 
-  struct Log {
-    Log(Stream& stream, uint64_t run, uint32_t owners)
+  struct StreamLog {
+    StreamLog(Stream& stream, uint64_t run, uint32_t owners)
         : chunks(stream, run, owners,
                  chunk_is_record.get() == 0 ? ChunkLength::Rule::kAdaptive
                                             : ChunkLength::Rule::kRecord) {}
@@ -112,7 +112,7 @@ class Tide final : public WatermarkScheme {
   // Returns the end of the last chunk, even if that is open: then the thread that is about to write
   // closes it, and from then on it does not count.
   uint64_t filled(uint32_t index) override {
-    Log& log = *logs_[index];
+    StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);
     const uint64_t filled = log.chunks.filled();
     if (log.chunks.pending()) return filled;
@@ -128,7 +128,7 @@ class Tide final : public WatermarkScheme {
 
   // Passes chunks; with `closes`, all that are dealt now.
   void pass(uint32_t index, bool closes) {
-    Log& log = *logs_[index];
+    StreamLog& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed
     log.chunks.passing().lock();
     if (closes && !log.chunks.pending() && (log.chunks.dealt_after_boundary() || lags(index))) {
@@ -147,7 +147,7 @@ class Tide final : public WatermarkScheme {
   }
 
   // Raises the floor, and appends a watermark record of it. Called under passing().
-  void advance_watermark(uint32_t index, Log& log) {
+  void advance_watermark(uint32_t index, StreamLog& log) {
     uint64_t floor = 0;
     for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
     floor += kStep;
@@ -161,7 +161,7 @@ class Tide final : public WatermarkScheme {
 
   const uint64_t patience_ticks_ = platform::ns_to_ticks(kPatienceNs);
   WorkerStates<ChunkOwner> buffers_;
-  std::vector<std::unique_ptr<Log>> logs_;
+  std::vector<std::unique_ptr<StreamLog>> logs_;
   std::optional<FlushPacer> pacer_;
 };
 
