@@ -5,6 +5,7 @@
 #include <set>
 
 #include "logging/format/stripes.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
@@ -152,6 +153,7 @@ void Log::write_headers() {
 Log::~Log() { stop(); }
 
 void Log::release(const std::vector<uint64_t>& positions) {
+  LJ_ASSERT(positions.size() == streams());
   const Stripes stripes{options_.header.stripes, options_.header.stripe_bytes};
   for (uint32_t file = 0; file < devices_.size(); ++file) {
     const uint64_t position = positions[file / stripes.devices];
@@ -169,6 +171,7 @@ int Log::socket_of_directory(uint32_t directory) const {
 }
 
 void Log::start() {
+  LJ_ASSERT(flushers_.empty() && !stopping_.load());
   if (device_traits(options_.device).discards) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {

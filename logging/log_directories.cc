@@ -10,6 +10,7 @@
 #include "logging/format/log_reader.h"
 #include "logging/format/remove_files.h"
 #include "logging/format/segments.h"
+#include "platform/assert.h"
 #include "platform/files.h"
 #include "platform/host.h"
 
@@ -234,6 +235,7 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
                              const std::function<void()>& write_headers,
                              const std::function<void()>& replaced,
                              const std::function<void()>& after_step) {
+  LJ_ASSERT(lengths_ && header.log == log() && header.ordinal == ordinal());
   const int error = manifest_->prepare([&](Manifest& manifest) {
     found_(manifest);
     manifest.last_ordinal = header.ordinal;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "logging/format/record.h"
+#include "platform/assert.h"
 
 namespace logjam {
 namespace {
@@ -202,6 +203,7 @@ RecoveryRule met_vectors() {
 RecoveryRule watermarks_cut(const std::string& name) {
   return {.cut =
               [name](const StreamTails& tails) {
+                LJ_ASSERT(!tails.empty());
                 const StreamTail& last = tails.back();
                 const uint64_t reached = std::max(last.last_watermark, last.complete_from_start());
                 Cut cut{.bytes = all_bytes(tails), .sequence = reached, .why = {}};

@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 // Whether a write also makes its bytes durable: kData does, kNone does not.
@@ -67,8 +69,7 @@ class Device {
   // Returns the traits of the device's kind. Any thread may call it.
   const DeviceTraits& traits() const { return traits_; }
 
-  // Returns the block size in bytes: offsets, lengths and memory addresses that are passed to
-  // start() are multiples of it. It is 4096 for direct I/O.
+  // Returns the block size in bytes, which is 4096 for direct I/O (assert_in_blocks()).
   virtual uint32_t block_bytes() const = 0;
 
   // Returns how many writes may be under way, at least 1. Slots are numbered from 0. Any thread may
@@ -114,6 +115,13 @@ class Device {
     constexpr uint64_t kLookAgainNs = 20'000'000;
     start_and_wait(offset, bytes, Sync::kData, kLookAgainNs);
     while (!finished()) wait(kLookAgainNs);
+  }
+
+ protected:
+  // Asserts that a write is one of whole blocks, in the file and in memory.
+  void assert_in_blocks(uint64_t offset, std::span<const std::byte> bytes) const {
+    LJ_ASSERT(offset % block_bytes() == 0 && bytes.size() % block_bytes() == 0);
+    LJ_ASSERT(reinterpret_cast<uintptr_t>(bytes.data()) % block_bytes() == 0);
   }
 
  private:

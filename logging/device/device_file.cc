@@ -1,12 +1,12 @@
 #include "logging/device/device_file.h"
 
 #include <fcntl.h>
-#include <glog/logging.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 
@@ -92,6 +92,7 @@ void DeviceFile::preallocate(uint64_t bytes) {
 }
 
 void DeviceFile::raise_ready(uint64_t ready) {
+  LJ_ASSERT(ready > ready_.load(platform::memory_order_relaxed));
   ready_.store(ready, platform::memory_order_release);
   event_.notify();
 }
@@ -168,7 +169,7 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
   if (index == 0) return place;
   // A released segment may have become another one.
   const uint64_t released = free_.released();
-  CHECK_GE(index, released) << "a write to a released segment of " << path_;
+  LJ_ASSERT(index >= released);
   const auto [at, is_new] = open_.try_emplace(index, -1);
   close_below(released);
   if (is_new) {

@@ -29,6 +29,7 @@
 #include "platform/event_count.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -104,8 +105,9 @@ class DeviceFile {
   SegmentMaker maker_;            // the grower's
   std::map<uint64_t, int> open_;  // segments that the log has reached, by index
 
-  platform::mutex punching_;            // guards punched_
-  uint64_t punched_ = kLogHeaderBytes;  // up to here the blocks were given back
+  platform::mutex punching_;
+  uint64_t punched_ LJ_GUARDED_BY(punching_) =
+      kLogHeaderBytes;  // the blocks before were given back
 
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
   platform::atomic<uint64_t> ready_{0};

@@ -10,6 +10,7 @@
 
 #include "logging/device/device_registry.h"
 #include "logging/format/segments.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -65,6 +66,8 @@ void FaultyDevice::fail_if_told() {
 void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                          uint32_t slot) {
   fail_if_told();
+  assert_in_blocks(offset, bytes);
+  LJ_ASSERT(slot < depth_);
   const platform::lock_guard<platform::mutex> guard(mutex_);
   if (cut_.load()) return;
   refuse_overlap(offset, bytes.size());

@@ -15,7 +15,7 @@
 //
 // Protocol. start() and finished() are called under the flush latch. Any thread may call
 // power_cut(). It sets `cut_` first, so that a start() that is writing sectors back stops there and
-// leaves a torn write. The mutex guards the writes and their bytes. wait() takes no lock: it looks
+// leaves a torn write. wait() takes no lock: it looks
 // at `inner_writes_`. Any thread may call mapped() and persist(). Lines are copied under the mutex.
 // A line that two records share is copied for each record, and the later copy holds both.
 #pragma once
@@ -29,6 +29,7 @@
 #include "logging/format/segments.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -71,12 +72,12 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool persist(std::span<const std::byte> bytes) override;
 
   void fail_if_told();
-  void write_back_line(uint64_t line);
-  void write_back_sectors();
-  void write_back_sector(uint64_t offset, std::span<const std::byte> bytes);
-  void refuse_overlap(uint64_t offset, uint64_t bytes) const;
-  void begin_next();
-  std::span<const std::byte> unsynced(const Write& write);
+  void write_back_line(uint64_t line) LJ_REQUIRES(mutex_);
+  void write_back_sectors() LJ_REQUIRES(mutex_);
+  void write_back_sector(uint64_t offset, std::span<const std::byte> bytes) LJ_REQUIRES(mutex_);
+  void refuse_overlap(uint64_t offset, uint64_t bytes) const LJ_REQUIRES(mutex_);
+  void begin_next() LJ_REQUIRES(mutex_);
+  std::span<const std::byte> unsynced(const Write& write) LJ_REQUIRES(mutex_);
 
   std::unique_ptr<Device> inner_;
   const uint32_t depth_;
@@ -85,14 +86,16 @@ class FaultyDevice final : public Device, private PersistentMemory {
   int memory_fd_;  // holds unsynced bytes, at the file's offsets; dies with the process
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
-  std::mt19937_64 random_;
-  std::vector<Write> unsynced_;   // the writes that have not been given to the inner device
-  std::optional<Write> current_;  // the write that the inner device syncs
+  std::mt19937_64 random_ LJ_GUARDED_BY(mutex_);
+  // The writes that have not been given to the inner device, and the one that it syncs.
+  std::vector<Write> unsynced_ LJ_GUARDED_BY(mutex_);
+  std::optional<Write> current_ LJ_GUARDED_BY(mutex_);
   platform::atomic<bool> inner_writes_{false};  // whether current_ has a value
   std::byte* staging_ = nullptr;                // page-aligned copy for the inner device
   size_t staging_bytes_ = 0;
-  std::vector<uint64_t> lines_;  // the cache lines of one persist(), for shuffling
-  std::byte* cache_ = nullptr;   // indexed by file offset, if the inner device is memory
+  std::vector<uint64_t> lines_
+      LJ_GUARDED_BY(mutex_);    // the cache lines of one persist(), for shuffling
+  std::byte* cache_ = nullptr;  // indexed by file offset, if the inner device is memory
   platform::atomic<uint64_t> mapped_end_{0};
   platform::atomic<bool> cut_{false}, forgets_{false};
   platform::atomic<int> fail_{0};

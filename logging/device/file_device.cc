@@ -27,6 +27,7 @@
 
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/limits.h"
@@ -89,6 +90,8 @@ FileDevice::~FileDevice() {
 
 void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                        uint32_t slot) {
+  assert_in_blocks(offset, bytes);
+  LJ_ASSERT(slot < depth() && !writes_[slot].under_way);
   file_.make_room(offset + bytes.size());
   writes_[slot] = {true, offset, bytes, sync};
   submit(slot);
@@ -97,6 +100,7 @@ void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync s
 void FileDevice::submit(uint32_t slot) {
   const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+  LJ_ASSERT(entry != nullptr);  // the ring has one for each slot
   // The part of the write that lies in the next segment file is written by another request, like
   // the rest of a short write.
   const DeviceFile::Place at = file_.place(write.offset);
@@ -114,6 +118,8 @@ void FileDevice::submit(uint32_t slot) {
 
 void FileDevice::start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                                 uint64_t) {
+  assert_in_blocks(offset, bytes);
+  LJ_ASSERT(std::ranges::none_of(writes_, &Write::under_way));
   file_.make_room(offset + bytes.size());
   file_.write(offset, bytes, sync);
 }
@@ -137,6 +143,7 @@ void FileDevice::completed(uint32_t slot, int result) {
   if (result < 0) file_.fail(write.sync == Sync::kData ? "write and sync" : "write", -result);
   if (result == 0) file_.fail("write", EIO);
   const auto done = static_cast<size_t>(result);
+  LJ_ASSERT(write.under_way && done <= write.bytes.size());
   write.offset += done;
   write.bytes = write.bytes.subspan(done);
   write.under_way = !write.bytes.empty();

@@ -110,6 +110,7 @@ int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
 }
 
 void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) {
+  assert_in_blocks(offset, bytes);
   std::byte* to = mapped(offset, bytes.size());
   if (to != bytes.data()) platform::copy(to, bytes.data(), bytes.size());
   if (sync == Sync::kData) persist({to, bytes.size()});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "platform/assert.h"
 #include "platform/files.h"
 #include "platform/memory.h"
 
@@ -25,6 +26,7 @@ int FreeSegments::release(uint64_t end, uint64_t most) {
 
 int FreeSegments::become(uint64_t index) {
   const platform::lock_guard<platform::mutex> hold(mutex_);
+  LJ_ASSERT(first_ <= released() && (index == 0 || index >= released()));
   const std::string path = segment_path(path_, index);
   if (first_ == released()) return 0;
   platform::FileStatus there;
@@ -68,6 +70,7 @@ int SegmentMaker::open_file() {
 }
 
 int SegmentMaker::go_on(uint64_t most_bytes) {
+  LJ_ASSERT(most_bytes != 0 && most_bytes % 4096 == 0);
   if (file_ < 0) {
     if (const int error = open_file(); error != 0) return error;
   }
@@ -83,6 +86,7 @@ int SegmentMaker::go_on(uint64_t most_bytes) {
 // Makes the segment durable. A recycled segment is synced too, because the run that made it may
 // have been killed before its sync.
 int SegmentMaker::finish() {
+  LJ_ASSERT(written_ == segments_.bytes);
   if (const int error = files().sync_data(file_); error != 0) return error;
   if (const int error = platform::sync_parent(path_); error != 0) return error;
   files().close(file_);

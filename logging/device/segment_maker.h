@@ -21,6 +21,7 @@
 #include "logging/format/segments.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -34,7 +35,7 @@ namespace logjam {
 // exists. The new name is durable before the log uses the segment; until then a
 // power cut may leave the file under its old name.
 //
-// Protocol. Any thread may call any function; one mutex guards the names. The log does not open a
+// Protocol. Any thread may call any function. The log does not open a
 // free segment, because it was released: DeviceFile looks at released().
 class FreeSegments {
  public:
@@ -53,7 +54,8 @@ class FreeSegments {
  private:
   const std::string path_;
   platform::mutex mutex_;
-  uint64_t first_ = 1;  // the lowest free segment, if any; the free ones end at released_
+  uint64_t first_ LJ_GUARDED_BY(mutex_) =
+      1;  // the lowest free segment, if any; the free ones end at released_
   platform::atomic<uint64_t> released_{1};
 };
 
@@ -74,8 +76,8 @@ class SegmentMaker {
   // Returns the path of the segment that begins at ready().
   std::string path() const { return segment_path(path_, index_); }
 
-  // Continues the segment that begins at ready(): writes at most `most_bytes` of zeros, a multiple
-  // of 4096, and makes the segment durable when it is complete. Returns 0 or errno.
+  // Continues the segment that begins at ready(): writes at most `most_bytes` of zeros, and makes
+  // the segment durable when it is complete. Returns 0 or errno.
   int go_on(uint64_t most_bytes);
 
  private:

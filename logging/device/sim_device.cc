@@ -23,9 +23,11 @@
 
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/mutex.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {
@@ -49,7 +51,7 @@ class SimMedium {
 
  private:
   platform::SpinLock latch_;
-  uint64_t busy_until_ns_ = 0;
+  uint64_t busy_until_ns_ LJ_GUARDED_BY(latch_) = 0;
 };
 
 class SimDevice final : public Device {
@@ -94,10 +96,8 @@ std::shared_ptr<SimMedium> SimMedium::of(const std::string& path) {
 }
 
 uint64_t SimMedium::transfer(uint64_t ns) {
-  latch_.lock();
-  const uint64_t end = busy_until_ns_ = std::max(platform::now_ns(), busy_until_ns_) + ns;
-  latch_.unlock();
-  return end;
+  const platform::lock_guard<platform::SpinLock> hold(latch_);
+  return busy_until_ns_ = std::max(platform::now_ns(), busy_until_ns_) + ns;
 }
 
 SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second)
@@ -110,7 +110,9 @@ SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_
       overshoot_ns_(kFirstOvershootNs) {}
 
 void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync, uint32_t slot) {
+  assert_in_blocks(offset, bytes);
   Write& write = writes_[slot];
+  LJ_ASSERT(slot < depth() && write.deadline_ns.load(platform::memory_order_relaxed) == 0);
   const uint64_t transferred =
       medium_->transfer(static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size())));
   if (late_) {

@@ -11,15 +11,19 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 // The pace of one directory. Any thread may call transfer().
 class DevicePace {
  public:
-  explicit DevicePace(double bytes_per_second) : ns_per_byte_(1e9 / bytes_per_second) {}
+  explicit DevicePace(double bytes_per_second) : ns_per_byte_(1e9 / bytes_per_second) {
+    LJ_ASSERT(bytes_per_second > 0);
+  }
 
   // Queues a transfer of `bytes` after all earlier ones, and sleeps until a device of that speed
   // would have completed it.
@@ -40,7 +44,7 @@ class DevicePace {
 
   const double ns_per_byte_;
   platform::mutex mutex_;
-  uint64_t done_ns_ = 0;
+  uint64_t done_ns_ LJ_GUARDED_BY(mutex_) = 0;
 };
 
 // The paces of all directories. One thread may call of() at a time.

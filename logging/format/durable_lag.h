@@ -18,6 +18,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 inline constexpr uint32_t kLagCodeBits = 5;
@@ -41,6 +43,7 @@ struct WatermarkWord {
   static constexpr uint32_t kPositionBits = 56;
 
   static constexpr uint64_t encode(uint64_t position, uint64_t durable) {
+    LJ_ASSERT(position >> kPositionBits == 0);
     return position | lag_code(position, durable) << kPositionBits;
   }
   static constexpr uint64_t position(uint64_t word) {

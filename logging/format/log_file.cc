@@ -12,6 +12,7 @@
 
 #include "logging/format/segments.h"
 #include "logging/format/text_block.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 
@@ -91,6 +92,8 @@ KeyValues LogFileHeader::lines() const {
 }
 
 std::vector<std::byte> LogFileHeader::encode() const {
+  LJ_ASSERT(stripe < stripes && stream < std::max(streams, 1u) && stripe_bytes != 0);
+  LJ_ASSERT(segment_bytes % kLogHeaderBytes == 0 && ordinal >= 1 && ordinal <= kMostOrdinal);
   const std::string text = encode_text_block(kFirstLine, lines());
   constexpr uint64_t kMostBytes = kLogHeaderBytes - kStoredSdlBytes;
   if (text.size() > kMostBytes) {
@@ -169,6 +172,7 @@ std::string log_file_path(const std::string& directory, uint32_t stream) {
 
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
                                         uint32_t streams, uint32_t stripes) {
+  LJ_ASSERT(!directories.empty());
   std::vector<std::string> paths(uint64_t{streams} * stripes);
   for (uint32_t file = 0; file < paths.size(); ++file) {
     paths[file] = log_file_path(directories[file % directories.size()], file / stripes);
@@ -226,6 +230,7 @@ uint64_t checksum_of(uint64_t sdl, uint64_t run) {
 }  // namespace
 
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl) {
+  LJ_ASSERT(block.size() == kLogHeaderBytes);
   const uint64_t words[] = {sdl, checksum_of(sdl, run)};
   static_assert(sizeof words == kStoredSdlBytes);
   std::memcpy(block.last(kStoredSdlBytes).data(), words, sizeof words);

@@ -101,7 +101,7 @@ bool log_file_is_blank(const std::string& path);
 // was, or as it should be, and the text of the header is the same in both. So a torn write can only
 // lose the SDL, and then nothing vouches for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
-// Puts the SDL of `run` into a header block, of kLogHeaderBytes bytes.
+// Puts the SDL of `run` into a header block.
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
 // Returns the SDL in a header block, or 0 if the block has none of `run`.
 uint64_t stored_sdl(std::span<const std::byte> block, uint64_t run);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -213,12 +214,15 @@ ManifestRun* Manifest::run(uint32_t ordinal) {
 }
 
 void Manifest::remove_run(uint32_t ordinal) {
-  removable.push_back({Removable::Kind::kRun, ordinal, run(ordinal)->header.run});
+  const ManifestRun* const removed = run(ordinal);
+  LJ_ASSERT(removed != nullptr);
+  removable.push_back({Removable::Kind::kRun, ordinal, removed->header.run});
   std::erase_if(runs, [&](const ManifestRun& one) { return one.ordinal() == ordinal; });
 }
 
 void Manifest::remove_checkpoint(uint64_t number) {
   const auto found = std::ranges::find(checkpoints, number, &Checkpoint::number);
+  LJ_ASSERT(found != checkpoints.end());
   removable.push_back({Removable::Kind::kCheckpoint, number, found->id});
   checkpoints.erase(found);
 }

@@ -23,6 +23,7 @@
 
 #include "logging/format/manifest.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -67,8 +68,7 @@ class LogManifest {
 
   // Makes a change in two steps, if it may be refused. prepare() writes the changed manifest
   // beside the current one, and the member files; returns 0 or errno. commit() makes it the
-  // current one, or ends the process. The thread that called prepare() calls commit() or undo(),
-  // and no thread calls change() between them.
+  // current one, or ends the process. The thread that called prepare() calls commit() or undo().
   int prepare(const std::function<void(Manifest&)>& change);
   void commit();
   // Removes what prepare() has written.
@@ -77,7 +77,8 @@ class LogManifest {
  private:
   const std::vector<std::string> directories_;
   mutable platform::mutex mutex_;
-  Manifest manifest_;
+  Manifest manifest_ LJ_GUARDED_BY(mutex_);
+  bool is_prepared_ LJ_GUARDED_BY(mutex_) = false;
   Manifest prepared_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "logging/format/record.h"
+#include "platform/assert.h"
 
 namespace logjam {
 namespace {
@@ -86,6 +87,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
 }
 
 RangeImage::RangeImage(std::span<const std::byte> image) : left_(image) {
+  LJ_ASSERT(image.size() >= sizeof version_);
   std::memcpy(&version_, image.data(), sizeof version_);
   left_ = left_.subspan(sizeof version_);
 }

@@ -28,7 +28,7 @@ struct Range {
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 
-// Walks a range image of at least 8 bytes, which must outlive the object.
+// Walks a range image, which outlives the object.
 class RangeImage {
  public:
   explicit RangeImage(std::span<const std::byte> image);

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "platform/assert.h"
+
 namespace logjam {
 namespace {
 
@@ -18,6 +20,7 @@ uint64_t checksum_seed(uint64_t run, uint64_t position) {
 }  // namespace
 
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position) {
+  LJ_ASSERT_IN_TESTS(header.bytes >= sizeof(RecordHeader));
   return XXH3_64bits_withSeed(reinterpret_cast<const std::byte*>(&header) + sizeof(uint64_t),
                               header.bytes - sizeof(uint64_t), checksum_seed(run, position));
 }

@@ -52,6 +52,7 @@
 #include <span>
 
 #include "logging/format/durable_lag.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -110,8 +111,10 @@ struct LoggedWrite {
   const std::byte* before = nullptr;  // image_bytes bytes; null unless kBeforeAndAfter
 
   bool has_ranges() const { return header.image == WriteImage::kRanges; }
-  // Returns the after image. There must be one.
-  std::span<const std::byte> image() const { return {after, header.image_bytes}; }
+  std::span<const std::byte> image() const {
+    LJ_ASSERT_IN_TESTS(after != nullptr);
+    return {after, header.image_bytes};
+  }
 };
 
 struct CommandHeader {
@@ -179,7 +182,7 @@ inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
 // One entry of the LSN vector with which a record's body may end: a stream, and a position in it.
 // The record counts only if that stream has all records up to the position.
 //
-//   bits 0 to 46    the position / 8: the ends of records are multiples of 8
+//   bits 0 to 46    the position / 8
 //   bits 47 to 62   the stream
 //   bit 63          another entry lies before this one
 //
@@ -190,6 +193,8 @@ struct VectorWord {
 
   // Returns the word. `more` says whether another entry lies before it.
   static constexpr uint64_t encode(uint32_t stream, uint64_t position, bool more) {
+    LJ_ASSERT(position % 8 == 0 && position / 8 >> kPositionBits == 0);
+    LJ_ASSERT(stream >> kStreamBits == 0);
     return position / 8 | uint64_t{stream} << kPositionBits | (more ? kMore : 0);
   }
   static constexpr uint32_t stream(uint64_t word) {

@@ -1,7 +1,6 @@
 #include "logging/format/record_writer.h"
 
-#include <string>
-
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -18,11 +17,10 @@ void encode(std::byte* to, const LoggedCommand& command) {
 }
 
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position) {
-  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
-  if (!empty && encoded_bytes != header->bytes) {
-    platform::fatal("a log record of " + std::to_string(encoded_bytes) +
-                    " bytes was encoded into a hole of " + std::to_string(header->bytes));
-  }
+  [[maybe_unused]] const bool empty =
+      header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
+  LJ_ASSERT(empty || encoded_bytes == header->bytes);
+  LJ_ASSERT(header->bytes >= sizeof(RecordHeader) && header->bytes % 8 == 0);
   header->checksum = position == kPlacedLater ? 0 : record_checksum(*header, run, position);
 }
 
@@ -33,16 +31,22 @@ void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t po
     const uint64_t lag = lag_code(position + at, durable) << kLagShift;
     header.flags = static_cast<uint8_t>((header.flags & ~kLagMask) | lag);
     header.checksum = record_checksum(header, run, position + at);
+    LJ_ASSERT_IN_TESTS(header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0);
     at += header.bytes;
+    LJ_ASSERT(at <= bytes);
   }
 }
 
 RecordWriter::RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags)
     : hole_(hole.hole), next_(hole.hole + sizeof(RecordHeader)) {
+  LJ_ASSERT(kind == RecordKind::kVoid || kind == RecordKind::kPadding ||
+            kind == RecordKind::kWatermark);
   *reinterpret_cast<RecordHeader*>(hole_) = header_for(hole, kind, txn, flags);
 }
 
 void RecordWriter::add(uint64_t watermark_word) {
+  LJ_ASSERT(next_ + sizeof watermark_word <=
+            hole_ + reinterpret_cast<const RecordHeader*>(hole_)->bytes);
   std::memcpy(next_, &watermark_word, sizeof watermark_word);
   next_ += sizeof watermark_word;
 }

@@ -56,9 +56,8 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
 }
 
 // Stores the checksum of the record that begins with `header`, for the run `run` and the stream
-// position `position`. Ends the process if the record has another length than `encoded_bytes`, the
-// length of what was written; kVoid and kPadding records need not be written to their end. A record
-// that is kPlacedLater gets no checksum yet.
+// position `position`. `encoded_bytes` were written of it: all, unless it is a kVoid or kPadding
+// record. A record that is kPlacedLater gets no checksum yet.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
 // Seals records that were kPlacedLater: the `bytes` at `records`, which lie at `position` of a
@@ -73,7 +72,7 @@ class RecordWriter {
   RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0);
   // Appends a word to the body of a kWatermark record.
   void add(uint64_t watermark_word);
-  // Stores the checksum. A kWatermark record must have filled its hole exactly.
+  // Stores the checksum.
   void seal(uint64_t run, uint64_t position);
 
  private:

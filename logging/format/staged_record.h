@@ -37,8 +37,8 @@ class StagedRecord {
   // Returns the length of the record as it is now.
   uint64_t bytes() const { return used_; }
 
-  // Appends the hole's LSN vector to the record, copies the record into the hole, which has bytes()
-  // bytes then, and seals it for the run `run`. Ends the process if the hole has another length.
+  // Appends the hole's LSN vector to the record, copies the record into the hole, and seals it for
+  // the run `run`.
   void fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags, uint64_t run);
 
  private:

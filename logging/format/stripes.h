@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "logging/format/log_file.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -47,9 +48,9 @@ struct Stripes {
     if (devices == 1 || held == 0) return held;
     return position(device, file_bytes - 1) + 1;
   }
-  // Returns the position of the byte at `file_offset` of the device's file. `file_offset` is not in
-  // the header.
+  // Returns the position of the byte at `file_offset` of the device's file.
   uint64_t position(uint32_t device, uint64_t file_offset) const {
+    LJ_ASSERT(file_offset >= kLogHeaderBytes && device < devices);
     const uint64_t at = file_offset - kLogHeaderBytes;
     return devices == 1 ? at : (at / bytes * devices + device) * bytes + at % bytes;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "platform/assert.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -16,9 +17,11 @@ std::string hex(uint64_t value) {
 }
 
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines) {
+  LJ_ASSERT(first_line.find('\n') == first_line.npos);
   std::string text(first_line);
   text += '\n';
   for (const auto& [key, value] : lines) {
+    LJ_ASSERT(key.find_first_of("=\n") == key.npos);
     text.append(key).append("=").append(platform::without_control_characters(value)).append("\n");
   }
   return text + "end " + hex(XXH3_64bits(text.data(), text.size())) + "\n";

@@ -21,7 +21,7 @@ namespace logjam {
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the text: `first_line`, which has no line break, then `lines`, then the checksum.
+// Returns the text: `first_line`, then `lines`, then the checksum.
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
 // Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On

@@ -9,7 +9,9 @@
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/single_stream_scheme.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {
@@ -27,6 +29,7 @@ class Centr final : public SingleStreamScheme {
 
   CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override
       LJ_RELEASE(lock_) {
+    LJ_ASSERT_IN_TESTS(reservation.position == sbl_.load(platform::memory_order_relaxed));
     sbl_.store(reservation.sequence, platform::memory_order_release);
     lock_.unlock();
     stream().published(commits(role));

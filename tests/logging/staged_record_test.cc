@@ -147,7 +147,7 @@ TEST(StagedRecordDeathTest, AHoleOfAnotherSizeOrTooManyWritesEndTheProcess) {
   std::vector<uint64_t> memory(5);
   const LogReservation larger{.hole = reinterpret_cast<std::byte*>(memory.data()), .bytes = 40};
   EXPECT_DEATH(record.fill(larger, RecordKind::kTransaction, 1, 0, 1),
-               "a log record of 32 bytes was encoded into a hole of 40");
+               "encoded_bytes == header->bytes");
   const LoggedWrite erase{{3, WriteOp::kErase, WriteImage::kAfter, 8, 1}};
   for (uint32_t i = 0; i < kMostWrites; ++i) record.add(erase);
   EXPECT_DEATH(record.add(erase), "more than 65535 rows");

@@ -1,5 +1,6 @@
 #include "logging/schemes/aether/consolidation_array.h"
 
+#include "platform/assert.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -7,11 +8,11 @@ namespace logjam {
 ConsolidationArray::ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes)
     : max_group_bytes_(max_group_bytes), array_(slots), pool_(2 * (slots + members) + 1) {
   for (Slot& slot : pool_) slot.state.store(kFree, platform::memory_order_relaxed);
-  for (uint32_t place = 0; place < slots; ++place) {
+  for (uint32_t index = 0; index < slots; ++index) {
     Slot& slot = pool_[next_++];
-    slot.place = place;
+    slot.index = index;
     slot.state.store(kReady, platform::memory_order_relaxed);
-    array_[place].store(&slot, platform::memory_order_release);
+    array_[index].store(&slot, platform::memory_order_release);
   }
 }
 
@@ -37,14 +38,16 @@ uint64_t ConsolidationArray::close(Slot& slot) {
   do {
     fresh = &pool_[next_++ % pool_.size()];
   } while (fresh->state.load(platform::memory_order_acquire) != kFree);
-  fresh->place = slot.place;
+  fresh->index = slot.index;
   fresh->state.store(kReady, platform::memory_order_release);
-  array_[slot.place].store(fresh, platform::memory_order_release);
-  return static_cast<uint64_t>(slot.state.exchange(kPending, platform::memory_order_acq_rel) -
-                               kReady);
+  array_[slot.index].store(fresh, platform::memory_order_release);
+  const int64_t open = slot.state.exchange(kPending, platform::memory_order_acq_rel);
+  LJ_ASSERT(open > kReady);
+  return static_cast<uint64_t>(open - kReady);
 }
 
 void ConsolidationArray::notify(Slot& slot, const Region& region) {
+  LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kPending);
   slot.region = region;
   slot.state.store(kDone - static_cast<int64_t>(region.end - region.begin),
                    platform::memory_order_release);
@@ -58,10 +61,13 @@ Region ConsolidationArray::wait(Slot& slot) {
 
 bool ConsolidationArray::leave(Slot& slot, uint64_t bytes) {
   const auto amount = static_cast<int64_t>(bytes);
-  return slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount == kDone;
+  const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;
+  LJ_ASSERT(left <= kDone);
+  return left == kDone;
 }
 
 void ConsolidationArray::free(Slot& slot) {
+  LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kDone);
   slot.state.store(kFree, platform::memory_order_release);
 }
 

@@ -12,7 +12,7 @@
 //           live as long as the array. A thread may keep a pointer to a slot while the slot is
 //           closed and opened again; it then joins the later group, which does no harm.
 //   close   is called by the leader under the log's lock, which also guards the pool. It puts a
-//           free slot into the array: it stores the free slot's `place`, then its state, then the
+//           free slot into the array: it stores the free slot's `index`, then its state, then the
 //           array's pointer, the last two with release. Then it exchanges the closed slot's state
 //           for kPending. After that no thread joins the group.
 //   notify  stores `region`, then the state (release). Members load the state (acquire), then
@@ -37,7 +37,7 @@ class ConsolidationArray {
  public:
   struct alignas(platform::kCacheLine) Slot {
     platform::atomic<int64_t> state;
-    uint32_t place = 0;            // the slot's index in the array; only the leader uses it
+    uint32_t index = 0;            // in the array; only the leader uses it
     Region region;                 // the buffer region of the group
     platform::EventCount members;  // where members wait for the region
   };
@@ -66,7 +66,7 @@ class ConsolidationArray {
   // Leaves the group. Returns true for the last member, which must free the slot and release the
   // region (it has a copy). Called by a member that has filled its bytes.
   bool leave(Slot& slot, uint64_t bytes);
-  // Returns the slot to the pool. Called by the last member, after leave() returned true.
+  // Returns the slot to the pool. Called by the last member.
   void free(Slot& slot);
 
  private:

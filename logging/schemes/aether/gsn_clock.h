@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
@@ -23,7 +24,9 @@ class alignas(platform::kCacheLine) GsnClock {
     const uint64_t gsn = advance();
     if (gsn > depends_on) return gsn;
     raise(depends_on);
-    return advance();
+    const uint64_t larger = advance();
+    LJ_ASSERT(larger > depends_on);
+    return larger;
   }
   // Raises the clock to a number drawn from another log.
   void raise(uint64_t gsn) { platform::atomic_max(clock_, gsn); }

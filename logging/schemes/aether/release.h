@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/event_count.h"
 #include "platform/spin.h"
@@ -36,6 +37,7 @@ class ReleaseUnderLock {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }
   bool release(const Region& region, uint64_t) {
+    LJ_ASSERT(region.begin == filled_.load(platform::memory_order_relaxed));
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }

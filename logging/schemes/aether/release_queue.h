@@ -44,9 +44,8 @@ class ReleaseQueue {
   static constexpr bool kDecoupled = true;
   static constexpr uint32_t kTreadmill = 32;
 
-  // Makes a queue of `nodes`, a power of two, at least 2. With probability 1 / `treadmill` (a power
-  // of two) a node is not delegated, so that no thread releases for others for ever. With 1, no
-  // node is delegated.
+  // Makes a queue of `nodes`. With probability 1 / `treadmill` a node is not delegated, so that no
+  // thread releases for others for ever. With 1, no node is delegated.
   explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill);
 
   // Returns the stream position up to which all regions are released. Any thread may call it.

@@ -142,8 +142,8 @@ class Autonomous final : public WatermarkScheme {
   }
 
   // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
-  // number that the watermark is to reach. Called under `advancing`.
-  uint64_t advance(uint32_t index, StreamLog& log) {
+  // number that the watermark is to reach.
+  uint64_t advance(uint32_t index, StreamLog& log) LJ_REQUIRES(log.advancing) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);
     platform::full_fence();

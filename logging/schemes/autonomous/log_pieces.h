@@ -13,6 +13,7 @@
 #include "logging/format/record_writer.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "logging/stream/stream.h"
+#include "platform/assert.h"
 #include "platform/copy.h"
 #include "platform/spin.h"
 
@@ -65,19 +66,27 @@ class Piece {
  public:
   Piece(LogPieces& pieces, uint32_t slot) : pieces_(pieces), slot_(slot) {}
   bool open(uint64_t bytes) {
-    end_ = pieces_.open(slot_, bytes);
-    return end_ != LogPieces::kNoRoom;
+    LJ_ASSERT(end_ == limit_);
+    const uint64_t begin = pieces_.open(slot_, bytes);
+    if (begin == LogPieces::kNoRoom) return false;
+    end_ = begin;
+    limit_ = begin + bytes;
+    return true;
   }
   void move(const std::byte* records, uint64_t bytes) {
+    LJ_ASSERT(end_ + bytes <= limit_);
     pieces_.move(end_, records, bytes);
     end_ += bytes;
   }
-  void close() { pieces_.close(slot_); }
+  void close() {
+    LJ_ASSERT(end_ == limit_);
+    pieces_.close(slot_);
+  }
 
  private:
   LogPieces& pieces_;
   const uint32_t slot_;
-  uint64_t end_ = 0;
+  uint64_t end_ = 0, limit_ = 0;  // of what is moved, and of the piece
 };
 
 }  // namespace logjam

@@ -34,8 +34,10 @@
 #include <vector>
 
 #include "logging/schemes/nvm/worker_log.h"
+#include "platform/assert.h"
 #include "platform/counter.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -94,6 +96,7 @@ class StealingGroup {
   template <class Piece>
   void steal(uint32_t thief, uint32_t count, Piece&& piece) LJ_NOT_ANALYSED {  // several latches
     if (!nth(thief).moving.try_lock()) return;
+    LJ_ASSERT(count <= kMembers);
     std::array<uint32_t, kMembers> taken;
     std::array<uint64_t, kMembers> ends;
     uint32_t members = 0;
@@ -161,10 +164,12 @@ class StealingGroup {
     return reinterpret_cast<std::byte*>(member.memory.data()) + (position - member.base);
   }
 
-  // Moves the member's records before `end`. Called under `moving`, in an open piece.
+  // Moves the member's records before `end`. Called in an open piece.
   template <class Piece>
-  static void move(Member& member, uint64_t end, bool own, Piece& piece) {
+  static void move(Member& member, uint64_t end, bool own, Piece& piece)
+      LJ_REQUIRES(member.moving) {
     const uint64_t begin = moved(member);
+    LJ_ASSERT(begin <= end && begin >= member.base);
     if (begin == end) return;
     piece.move(at(member, begin), end - begin);
     member.moved.store(end, platform::memory_order_release);

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/park.h"
@@ -47,9 +48,9 @@ class LJ_CAPABILITY("latch") BackoffLock {
   }
   // Releases the lock. May be called by another thread than the one that locked.
   void unlock() LJ_RELEASE() {
-    if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
-      platform::wake_one(state_);
-    }
+    const uint32_t state = state_.exchange(kFree, platform::memory_order_release);
+    LJ_ASSERT(state != kFree);
+    if (state == kSleepers) platform::wake_one(state_);
   }
 
  private:

@@ -1,11 +1,10 @@
 #include "logging/schemes/common/buffer_chunks.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "logging/format/record_writer.h"
+#include "platform/assert.h"
 
 namespace logjam {
 namespace {
@@ -36,6 +35,7 @@ uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) 
 void ChunkOwner::begin() {
   platform::SpinWait wait;
   uint32_t state = state_.load(platform::memory_order_acquire);
+  LJ_ASSERT_IN_TESTS(state != kBusy);
   while (state == kTaken ||
          !state_.compare_exchange_weak(state, kBusy, platform::memory_order_acquire)) {
     wait.once();
@@ -50,7 +50,7 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, ChunkL
       length_(stream.ring().capacity(), owners, rule),
       slot_mask_(slot_count(stream.ring().capacity(), length_.least(), owners) - 1),
       slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
-  CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
+  LJ_ASSERT(slot_mask_ < kMostSlots);  // a number of `next_` names one slot
 }
 
 BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
@@ -68,6 +68,7 @@ BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, ui
 
 void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence) {
   owner.used += bytes;
+  LJ_ASSERT_IN_TESTS(owner.used <= owner.chunk->end && sequence >= owner.sequence);
   owner.sequence = sequence;
   owner.filled.bytes += bytes;
   if (owner.used == owner.chunk->end) hand_over(owner);
@@ -126,7 +127,7 @@ BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
   while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
   chunk.begin = begin_of(next);
   chunk.end = chunk.begin + bytes;
-  CHECK_LT(chunk.end, kMostStreamBytes) << "a stream of buffer chunks ends at 2 PiB";
+  LJ_ASSERT(chunk.end < kMostStreamBytes);  // 2 PiB
   chunk.owner = worker;
   chunk.watermark = watermark;
   chunk.done.store(false, platform::memory_order_relaxed);
@@ -136,6 +137,7 @@ BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
 
 void BufferChunks::hand_over(ChunkOwner& owner) {
   BufferChunk& chunk = *owner.chunk;
+  LJ_ASSERT(owner.used == chunk.end || owner.used + kLeastRecordBytes <= chunk.end);
   if (owner.used != chunk.end) {
     write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
     owner.padding_bytes.add(chunk.end - owner.used);

@@ -51,10 +51,12 @@
 #include "logging/schemes/common/chunk_length.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/counter.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -78,7 +80,10 @@ class ChunkOwner {
   // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
   void begin();
   // Ends the use that begin() began. Called by the worker.
-  void end() { state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release); }
+  void end() {
+    LJ_ASSERT_IN_TESTS(state_.load(platform::memory_order_relaxed) == kBusy);
+    state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
+  }
 
   // Takes the chunk. Returns false if the worker is using its chunk or has none. Called by a
   // flushing thread.
@@ -86,9 +91,11 @@ class ChunkOwner {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
   }
-  // Gives the ownership back. Called by the thread whose take() returned true, after it handed the
-  // chunk over.
-  void give_back() { state_.store(kNone, platform::memory_order_release); }
+  // Gives the ownership back. Called by the thread whose take() returned true.
+  void give_back() {
+    LJ_ASSERT(chunk == nullptr && state_.load(platform::memory_order_relaxed) == kTaken);
+    state_.store(kNone, platform::memory_order_release);
+  }
 
  private:
   enum State : uint32_t { kNone, kOpen, kBusy, kTaken };
@@ -141,19 +148,19 @@ class alignas(platform::kCacheLine) BufferChunks {
   void publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence);
 
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
-  platform::SpinLock& passing() { return passing_; }
+  platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes it when all before it is passed and the ring has room. Returns false if too many others
   // were not passed yet. A worker whose chunk is dealt later sees what the caller did before.
-  bool append_watermark(uint64_t sequence);
-  // Sets a boundary after all chunks. Called under passing().
-  void close() { boundary_.store(dealt(), platform::memory_order_relaxed); }
+  bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_);
+  // Sets a boundary after all chunks.
+  void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
   // is in the way of a flush. Waits for chunks that are in the way and in use, in all for at most
   // `patience` (in ticks). `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before
   // filled() includes the chunk.
   template <class OwnerOf, class Note>
-  void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) {
+  void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     Patience waits(patience);
     while (true) {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
@@ -174,6 +181,7 @@ class alignas(platform::kCacheLine) BufferChunks {
         owner.give_back();
       }
       if (chunk.watermark && !write_watermark(chunk)) return;
+      LJ_ASSERT(chunk.begin == filled() && chunk.end > chunk.begin);
       note(chunk);
       filled_.store(chunk.end, platform::memory_order_release);
       passed_.store(passed + 1, platform::memory_order_relaxed);

@@ -3,8 +3,8 @@
 // to `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's
 // DSN.
 //
-// Protocol. latch_ guards the pairs. Both numbers grow from pair to pair, because a thread that
-// comes late with an older pair is ignored: the newer pair stands for it. `next_` is the first
+// Protocol. Both numbers grow from pair to pair, because a thread that comes late with an older pair
+// is ignored: the newer pair stands for it. `next_` is the first
 // pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
 // no latch. `sequence_` is stored before `next_` (release), so a thread that loads a `next_` beyond
 // its position finds its sequence number. A thread that has stored or loaded (acquire) the durable
@@ -16,8 +16,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -30,6 +32,7 @@ class DurableSequence {
     const uint64_t last =
         count_ == 0 ? durable_sequence() : pairs_[(first_ + count_ - 1) % kMost].sequence;
     if (sequence <= last) return latch_.unlock();
+    LJ_ASSERT(count_ == 0 || end > pairs_[(first_ + count_ - 1) % kMost].end);
     if (count_ == kMost) --count_;  // the new pair stands for the dropped one: it holds later
     pairs_[(first_ + count_++) % kMost] = {end, sequence};
     next_.store(pairs_[first_].end, platform::memory_order_release);
@@ -67,9 +70,8 @@ class DurableSequence {
     uint64_t end, sequence;
   };
 
-  // Removes the pairs that `durable` reaches, and takes the number of the last. The caller holds
-  // latch_.
-  void remove_reached(uint64_t durable) {
+  // Removes the pairs that `durable` reaches, and takes the number of the last.
+  void remove_reached(uint64_t durable) LJ_REQUIRES(latch_) {
     uint64_t sequence = durable_sequence();
     for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
       sequence = pairs_[first_].sequence;
@@ -85,8 +87,8 @@ class DurableSequence {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{kNone};
   platform::atomic<uint64_t> sequence_{0}, end_{0};
   alignas(platform::kCacheLine) platform::SpinLock latch_;
-  uint32_t first_ = 0, count_ = 0;
-  std::vector<Pair> pairs_ = std::vector<Pair>(kMost);
+  uint32_t first_ LJ_GUARDED_BY(latch_) = 0, count_ LJ_GUARDED_BY(latch_) = 0;
+  std::vector<Pair> pairs_ LJ_GUARDED_BY(latch_) = std::vector<Pair>(kMost);
 };
 
 }  // namespace logjam

@@ -33,11 +33,13 @@
 #include <cstdint>
 
 #include "logging/schemes/common/single_stream_scheme.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/event_count.h"
 #include "platform/mutex.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -154,6 +156,7 @@ class FetchAddScheme : public SingleStreamScheme {
     }
     const uint64_t before = sbl_.load(platform::memory_order_relaxed);
     const uint64_t after = tracker_.advance(before, next_);
+    LJ_ASSERT(after >= before && after <= next_.load(platform::memory_order_relaxed));
     if (after != before) sbl_.store(after, platform::memory_order_release);
     advancing_.unlock();
     return after != before;
@@ -195,9 +198,10 @@ class FetchAddScheme : public SingleStreamScheme {
   mutable Tracker tracker_;
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
-  // Guards the last record's end that SBL had to reach, and the last one that it has reached.
   platform::mutex boundaries_;
-  uint64_t reserved_end_ = 0, published_end_ = 0;
+  // The last record's end that SBL had to reach, and the last one that it has reached.
+  uint64_t reserved_end_ LJ_GUARDED_BY(boundaries_) = 0;
+  uint64_t published_end_ LJ_GUARDED_BY(boundaries_) = 0;
 };
 
 // Returns the registration of a scheme of this kind, as lsn_scheme() does.

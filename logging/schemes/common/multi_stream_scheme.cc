@@ -7,6 +7,7 @@ namespace logjam {
 
 MultiStreamScheme::MultiStreamScheme(const LogConfig& config, Flush of_waiters, Writers writers)
     : LogScheme(config), of_waiters_(of_waiters), turns_(config.workers) {
+  LJ_ASSERT(!config.devices.empty() && config.devices.size() % config.stripes == 0);
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
   }
@@ -60,6 +61,7 @@ void MultiStreamScheme::write_watermark(uint32_t index, uint64_t begin, uint64_t
 
 void MultiStreamScheme::write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                                              std::span<const uint64_t> positions) {
+  LJ_ASSERT(positions.empty() || positions.size() == streams());
   const uint32_t bytes = positions.empty() ? kWatermarkBytes : watermark_body_bytes();
   const LogReservation hole = reservation(index, begin, bytes, sequence);
   RecordWriter record(hole, RecordKind::kWatermark, 0);

@@ -46,6 +46,7 @@
 #include "logging/schemes/common/durable_sequence.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -54,6 +55,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   bool is_durable(const CommitPoint& point) const override {
     switch (point.scope) {
       case CommitPoint::Scope::kStream:
+        LJ_ASSERT_IN_TESTS(point.index < streams());
         return point.sequence <= durable_sequence(point.index);
       case CommitPoint::Scope::kEveryStream:
         return everywhere_durable(point.sequence);
@@ -122,6 +124,10 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
 
   LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes, uint64_t sequence,
                              uint64_t waited_ticks = 0) const {
+    LJ_ASSERT_IN_TESTS(begin % 8 == 0 && bytes % 8 == 0 &&
+                       bytes <= stream(index).ring().max_record_bytes());
+    LJ_ASSERT_IN_TESTS(sequence >> kSequenceBits == 0);
+    LJ_ASSERT_IN_TESTS(fits(index, begin + bytes));
     return {.sequence = sequence,
             .position = begin,
             .durable = stream(index).durable(),

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/cpu.h"
 #include "platform/park.h"
@@ -48,6 +49,7 @@ class LJ_CAPABILITY("latch") BasicQueueLock {
   }
   // Releases the lock. May be called by another thread than the one that locked.
   void unlock() LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(last_.load(platform::memory_order_relaxed) != nullptr);
     Waiter* next = next_.load(platform::memory_order_acquire);
     if (next == nullptr) {
       Waiter* seen = no_waiter();

@@ -21,17 +21,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
 class RangeCounts {
  public:
-  // Makes a table for a ring. `range_bytes`, the size of a range, is a power of two.
+  // Makes a table for a ring. `range_bytes` is the size of a range.
   RangeCounts(uint64_t range_bytes, uint64_t ring_bytes)
       : shift_(static_cast<uint32_t>(std::countr_zero(range_bytes))),
         entries_(std::bit_ceil((ring_bytes >> shift_) + 2)),
-        lap_shift_(static_cast<uint32_t>(std::countr_zero(entries_.size()))) {}
+        lap_shift_(static_cast<uint32_t>(std::countr_zero(entries_.size()))) {
+    LJ_ASSERT(std::has_single_bit(range_bytes));
+  }
 
   // Returns the number of entries.
   uint64_t size() const { return entries_.size(); }
@@ -43,6 +46,7 @@ class RangeCounts {
   // Counts the bytes of [begin, end), in each range those that lie in it. Called by the publisher
   // that has filled them.
   void add(uint64_t begin, uint64_t end) {
+    LJ_ASSERT_IN_TESTS(begin < end);
     while (true) {
       const uint64_t range = range_of(begin);
       const uint64_t stop = std::min(end, begin_of(range + 1));
@@ -55,7 +59,10 @@ class RangeCounts {
   // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or
   // before it. Any thread may call it.
   uint64_t filled_bytes(uint64_t range) const {
-    return entry(range).load(platform::memory_order_acquire) - begin_of(range >> lap_shift_);
+    const uint64_t counted = entry(range).load(platform::memory_order_acquire);
+    const uint64_t filled = counted - begin_of(range >> lap_shift_);
+    LJ_ASSERT_IN_TESTS(filled <= begin_of(1));
+    return filled;
   }
   // Returns whether all bytes of `range` are filled. Called under the same condition.
   bool full(uint64_t range) const { return filled_bytes(range) == begin_of(1); }

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
@@ -40,8 +41,7 @@ class SegmentIndex {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
 
-  // Returns whether all entries are in use, so that close() must not be called. Called under the
-  // buffer's latch.
+  // Returns whether all entries are in use. Called under the buffer's latch.
   bool full() const {
     return closed_.load(platform::memory_order_relaxed) + 1 -
                passed_.load(platform::memory_order_acquire) >=
@@ -49,8 +49,9 @@ class SegmentIndex {
   }
   // Closes the open segment, in which `bytes` were allocated, and opens the next one. The segment's
   // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
-  // under the buffer's latch, if full() is false.
+  // under the buffer's latch.
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
+    LJ_ASSERT(!full() && bytes != 0 && bytes <= end);
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
     Entry& segment = entries_[index_of(number)];
     segment.allocated.store(bytes, platform::memory_order_relaxed);
@@ -91,10 +92,10 @@ class SegmentIndex {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);
     for (; passed != closed_.load(platform::memory_order_acquire); ++passed) {
       const Entry& segment = entries_[index_of(passed)];
-      if (segment.buffered.load(platform::memory_order_acquire) !=
-          segment.allocated.load(platform::memory_order_relaxed)) {
-        break;
-      }
+      const uint64_t allocated = segment.allocated.load(platform::memory_order_relaxed);
+      const uint64_t buffered = segment.buffered.load(platform::memory_order_acquire);
+      LJ_ASSERT(buffered <= allocated);
+      if (buffered != allocated) break;
       pass(segment.end, segment.sequence);
       passed_.store(passed + 1, platform::memory_order_release);
       platform::full_fence();

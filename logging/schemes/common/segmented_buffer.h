@@ -6,7 +6,7 @@
 // for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
 // line for each of them.
 //
-// Protocol. `offset_` is guarded by `latch_`. `sequence_` and `open_bytes_` are stored under
+// Protocol. `sequence_` and `open_bytes_` are stored under
 // `latch_`; any thread may load them at any time: the sequence only grows, and the length of the
 // open segment may be late. `filled_` is stored (release) under `advancing_`, after the caller has
 // noted which durable sequence the new value stands for. The segment index has a protocol of its
@@ -14,13 +14,16 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/segment_index.h"
 #include "logging/stream/stream.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -28,7 +31,7 @@ namespace logjam {
 // numbers.
 struct Numbers {
   uint32_t bits = 0;
-  uint64_t name = 0;  // below 2^bits
+  uint64_t name = 0;
 
   // Returns the first of them that is larger than `above`, whatever buffer that names; or the
   // second.
@@ -50,7 +53,9 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
         numbers_(numbers),
         segment_bytes_(segment_bytes),
         segments_(stream.ring().capacity() / segment_bytes),
-        latch_(workers) {}
+        latch_(workers) {
+    LJ_ASSERT(numbers.name >> numbers.bits == 0 && std::has_single_bit(segment_bytes));
+  }
 
   // Returns the SSN of the last record that got its place. Any thread may call it.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
@@ -58,7 +63,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
   // (Poplar, Algorithm 1). Waits for room.
   // Called by a worker.
-  Hole reserve(uint64_t above, uint32_t bytes) {
+  Hole reserve(uint64_t above, uint32_t bytes) LJ_NOT_ANALYSED {  // it hands out `offset_`
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes, waited);
     if (open_bytes() >= segment_bytes_) close_if_possible();
@@ -115,6 +120,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     bool passed = false;
     advancing_.lock();
     segments_.advance([&](uint64_t end, uint64_t sequence) {
+      LJ_ASSERT(end > filled_.load(platform::memory_order_relaxed));
       note(end, sequence);
       filled_.store(end, platform::memory_order_release);
       passed = true;
@@ -126,15 +132,16 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
-  // Returns the next hole. Called under the latch, as is close_if_possible().
-  Hole take(uint64_t sequence, uint32_t bytes, uint64_t waited_ticks = 0) {
+  // Returns the next hole.
+  Hole take(uint64_t sequence, uint32_t bytes, uint64_t waited_ticks = 0) LJ_REQUIRES(latch_) {
+    LJ_ASSERT(sequence > this->sequence());
     const Hole hole{offset_, sequence, segments_.open(), waited_ticks};
     sequence_.store(sequence, platform::memory_order_relaxed);
     open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
     offset_ += bytes;
     return hole;
   }
-  void close_if_possible() {
+  void close_if_possible() LJ_REQUIRES(latch_) {
     if (segments_.full()) return;
     segments_.close(open_bytes(), offset_, sequence());
     open_bytes_.store(0, platform::memory_order_relaxed);
@@ -147,7 +154,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
 
   alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock latch_;
   platform::atomic<uint64_t> sequence_{0}, open_bytes_{0};
-  uint64_t offset_ = 0;
+  uint64_t offset_ LJ_GUARDED_BY(latch_) = 0;
 
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> filled_{0};

@@ -17,6 +17,7 @@
 #include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
 #include "logging/stream/stream.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -56,6 +57,8 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
 
   static CommitPoint commit_point(uint64_t lsn) { return CommitPoint::in_stream(0, lsn); }
   LogReservation reservation(uint64_t begin, uint32_t bytes, uint64_t waited_ticks) const {
+    LJ_ASSERT_IN_TESTS(begin % 8 == 0 && bytes % 8 == 0 && bytes <= max_record_bytes());
+    LJ_ASSERT_IN_TESTS(stream_.ring().fits(begin + bytes));
     return {.sequence = begin + bytes,
             .position = begin,
             .durable = sdl(),

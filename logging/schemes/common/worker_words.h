@@ -35,6 +35,7 @@
 
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/schemes/common/worker_states.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
@@ -43,11 +44,14 @@ class WorkerWords : public TrackerBase {
  public:
   // Says that the worker, which has drawn its hole, waits for room, and where the hole begins.
   // Called by the worker.
-  void must_wait(uint32_t worker, uint64_t begin) { store(worker, kOpen | begin); }
+  void must_wait(uint32_t worker, uint64_t begin) {
+    LJ_ASSERT(begin < kOpen);
+    store(worker, kOpen | begin);
+  }
 
  protected:
-  static constexpr uint64_t kOpen = uint64_t{1} << 63;  // no position is as large
-  static constexpr uint64_t kNoHole = ~kOpen;           // larger than every position
+  static constexpr uint64_t kOpen = uint64_t{1} << 63;
+  static constexpr uint64_t kNoHole = ~kOpen;  // larger than every position
 
   explicit WorkerWords(uint32_t workers) : words_(workers) {}
 

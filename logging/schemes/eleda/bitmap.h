@@ -22,6 +22,7 @@
 
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
@@ -59,6 +60,7 @@ class Bitmap : public TrackerBase {
 
   // Sets all bits.
   static void fill(platform::atomic<uint8_t>& bits) {
+    LJ_ASSERT_IN_TESTS(bits.load(platform::memory_order_relaxed) == 0);
     if (kSetBits == kBits) return bits.store(kFilled, platform::memory_order_release);
     for (uint32_t bit = 0; bit < kBits; ++bit) {
       bits.fetch_or(static_cast<uint8_t>(1u << bit), platform::memory_order_release);

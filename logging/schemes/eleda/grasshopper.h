@@ -38,6 +38,7 @@
 #include "logging/counters.h"
 #include "logging/schemes/common/range_counts.h"
 #include "logging/stream/ring.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/counter.h"
 
@@ -61,10 +62,11 @@ class Grasshopper {
   }
 
   // Appends the record [begin, end), which is filled, to the worker's lists (the end of ELEDA's
-  // section 4.1.2). Called by the worker, after room() returned true.
+  // section 4.1.2). Called by the worker.
   void publish(uint32_t worker, uint64_t begin, uint64_t end) {
     List& list = lists_[worker];
     const uint64_t tail = list.tail.load(platform::memory_order_relaxed);
+    LJ_ASSERT_IN_TESTS(begin < end && tail - list.gc <= node_mask_);
     if constexpr (kHops) {
       const uint64_t range = counts_.range_of(begin);
       if (range != list.last_range) {

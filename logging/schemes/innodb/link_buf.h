@@ -40,11 +40,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
@@ -52,22 +54,26 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // Makes a tracker. `window_bytes`, a power of two, is how far after the tail a record may begin;
-  // at most the ring's capacity.
+  // Makes a tracker. `window_bytes` is how far after the tail a record may begin; at most the ring's
+  // capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)
-      : window_bytes_(window_bytes), links_(window_bytes / kEntryBytes) {}
+      : window_bytes_(window_bytes), links_(window_bytes / kEntryBytes) {
+    LJ_ASSERT(std::has_single_bit(window_bytes) && window_bytes >= kEntryBytes);
+  }
 
   // Links the record [begin, end), which is filled. Waits while `begin` is a window or more after
   // the tail. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
+    LJ_ASSERT_IN_TESTS(begin % kEntryBytes == 0 && begin < end);
     uint64_t tail = this->tail();
     for (platform::SpinWait wait; begin - tail >= window_bytes_; tail = this->tail()) {
       wait.once();
       follow(kToTheEnd);
     }
     if (tail == begin) return tail_.store(end, platform::memory_order_release);
+    LJ_ASSERT_IN_TESTS(link(begin).load(platform::memory_order_relaxed) <= begin);
     link(begin).store(end, platform::memory_order_release);
     follow(end);
   }

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 #include "platform/thread_annotations.h"
@@ -34,7 +35,10 @@ class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
       unlock_shared();
     }
   }
-  void unlock_shared() LJ_RELEASE_SHARED() { word_.fetch_sub(1, platform::memory_order_acq_rel); }
+  void unlock_shared() LJ_RELEASE_SHARED() {
+    const uint32_t before = word_.fetch_sub(1, platform::memory_order_acq_rel);
+    LJ_ASSERT((before & ~kWriter) != 0);
+  }
 
   // Takes the latch alone. Gives up and returns false if that needs more than `rounds` of waiting.
   bool lock(uint32_t rounds) LJ_TRY_ACQUIRE(true) {
@@ -49,7 +53,10 @@ class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
     }
     return true;
   }
-  void unlock() LJ_RELEASE() { word_.fetch_and(~kWriter, platform::memory_order_acq_rel); }
+  void unlock() LJ_RELEASE() {
+    const uint32_t before = word_.fetch_and(~kWriter, platform::memory_order_acq_rel);
+    LJ_ASSERT((before & kWriter) != 0);
+  }
 
  private:
   static constexpr uint32_t kWriter = uint32_t{1} << 31;

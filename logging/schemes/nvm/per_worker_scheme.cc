@@ -1,5 +1,7 @@
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 using platform::memory_order_acquire;
@@ -17,6 +19,7 @@ CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& rese
                                      RecordRole role) {
   if (commits(role)) wanted_.raise(worker, reservation.sequence);
   const uint64_t end = reservation.position + reservation.bytes;
+  LJ_ASSERT_IN_TESTS(end == logs_[worker].end && end > logs_[worker].log.filled());
   record_durable_sequence(worker, end, reservation.sequence);
   logs_[worker].log.published(end);
   stream(worker).published(commits(role));

@@ -66,6 +66,7 @@
 #include "logging/schemes/common/watermark_scheme.h"
 #include "logging/schemes/nvm/worker_log.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 

@@ -41,8 +41,10 @@
 
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/worker_states.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -77,6 +79,7 @@ class InsertionLocks {
   // Releases the worker's insertion lock. Its bytes are filled.
   void release(uint32_t worker) LJ_NOT_ANALYSED {
     Lock& mine = locks_[workers_[worker].held];
+    LJ_ASSERT_IN_TESTS(mine.inserting_at.load(platform::memory_order_relaxed) != kNone);
     mine.inserting_at.store(kNone, platform::memory_order_release);
     mine.lock.unlock();
   }

@@ -14,7 +14,9 @@
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
+#include "platform/assert.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {
@@ -43,6 +45,7 @@ class CentrLockFlush final : public SingleStreamScheme {
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override
       LJ_RELEASE(mutex_) {
+    LJ_ASSERT_IN_TESTS(reservation.position == sbl_.load(platform::memory_order_relaxed));
     sbl_.store(reservation.sequence, platform::memory_order_release);
     stream().published(commits(role));
     if (commits(role) && ++commits_ >= group_) flush_buffer(worker);

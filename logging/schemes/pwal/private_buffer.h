@@ -31,6 +31,7 @@
 #include <array>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
@@ -48,6 +49,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   // Draws the number of the next record, which begins at place().end. publish() or cancel()
   // follows. Called by the worker, as these two are.
   uint64_t open() {
+    LJ_ASSERT_IN_TESTS(!open_.load(platform::memory_order_relaxed));
     open_.store(true, platform::memory_order_relaxed);
     const uint64_t sequence = counter_.fetch_add(1) + 1;
     for (platform::SpinWait wait; claimed_.load(); wait.once()) {
@@ -55,6 +57,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     return sequence;
   }
   void publish(const Place& place) {
+    LJ_ASSERT_IN_TESTS(open_.load(platform::memory_order_relaxed));
     store(place);
     open_.store(false, platform::memory_order_release);
   }
@@ -96,6 +99,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   };
 
   void store(const Place& place) {
+    LJ_ASSERT_IN_TESTS(place.end > this->place().end && place.sequence > this->place().sequence);
     const uint64_t next = count_.load(platform::memory_order_relaxed) + 1;
     Slot& slot = slots_[next % 2];
     slot.end.store(place.end, platform::memory_order_release);

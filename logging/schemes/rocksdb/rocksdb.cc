@@ -18,6 +18,7 @@
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/rocksdb/write_groups.h"
+#include "platform/assert.h"
 #include "platform/copy.h"
 
 namespace logjam {
@@ -39,6 +40,7 @@ class RocksDb final : public SingleStreamScheme {
     groups_.hand_over(
         worker,
         [this](uint64_t begin, const std::byte* record, uint32_t bytes) {
+          LJ_ASSERT(begin == sbl_.load(platform::memory_order_relaxed));
           platform::copy(stream().at(begin, bytes), record, bytes);
           sbl_.store(begin + bytes, platform::memory_order_release);
         },

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "logging/schemes/common/worker_states.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
@@ -36,12 +37,13 @@ namespace logjam {
 
 class WriteGroups {
  public:
-  explicit WriteGroups(uint32_t workers) : writers_(workers) {}
+  explicit WriteGroups(uint32_t workers) : writers_(workers) { LJ_ASSERT(workers < kWriterMask); }
 
   // Links worker `worker`, whose record has `bytes`. Returns the record's position. hand_over()
   // follows. Called by that worker, as memory() and hand_over().
   uint64_t link(uint32_t worker, uint32_t bytes) {
     Writer& me = writers_[worker];
+    LJ_ASSERT_IN_TESTS(me.state.load(platform::memory_order_relaxed) != kWaits && bytes % 8 == 0);
     me.bytes = bytes;
     me.filled.store(false, platform::memory_order_relaxed);
     uint64_t word = newest_.load(platform::memory_order_acquire);

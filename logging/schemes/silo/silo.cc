@@ -152,8 +152,8 @@ class Silo final : public WatermarkScheme {
   }
 
   // Appends a watermark record of the last epoch that has ended, and to which no worker will add a
-  // record. Called under passing().
-  void advance_watermark(uint32_t index, StreamLog& log) {
+  // record.
+  void advance_watermark(uint32_t index, StreamLog& log) LJ_REQUIRES(log.chunks.passing()) {
     const uint64_t ended = tids_.over_for(log.workers);
     if (watermark(index) >= ended) return;
     if (log.chunks.append_watermark(EpochTids::last_tid(ended))) raise_watermark(index, ended);

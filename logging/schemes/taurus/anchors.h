@@ -16,8 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -57,6 +59,7 @@ class Anchors {
     next_positions_[own_] = place;
     write(next_positions_);
     for (uint32_t s = 0; s < ends_.size(); ++s) {
+      LJ_ASSERT(s == own_ || next_positions_[s] >= position(s));
       if (s != own_) position_[s].store(next_positions_[s], platform::memory_order_release);
     }
     due_.store(place + kAnchorEvery * bytes_, platform::memory_order_relaxed);

@@ -146,8 +146,8 @@ class Tide final : public WatermarkScheme {
     if (others_lag) notify_lagging(last, Flush::kNow);
   }
 
-  // Raises the floor, and appends a watermark record of it. Called under passing().
-  void advance_watermark(uint32_t index, StreamLog& log) {
+  // Raises the floor, and appends a watermark record of it.
+  void advance_watermark(uint32_t index, StreamLog& log) LJ_REQUIRES(log.chunks.passing()) {
     uint64_t floor = 0;
     for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
     floor += kStep;

@@ -26,6 +26,7 @@
 #include <cstdint>
 
 #include "logging/schemes/common/segment_index.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
@@ -41,9 +42,9 @@ class LogSlots {
     uint64_t begin;
     uint32_t slot;
   };
-  // Joins the active slot with `bytes`, below 2^31. release() follows when they are filled. Called
-  // by a worker.
+  // Joins the active slot with `bytes`. release() follows when they are filled. Called by a worker.
   Joined join(uint32_t bytes) {
+    LJ_ASSERT_IN_TESTS(bytes != 0 && bytes < kClosed / 2);
     uint64_t word = active_.load(platform::memory_order_acquire);
     for (platform::SpinWait wait;;) {
       if ((word & kClosed) != 0) {
