@@ -42,14 +42,6 @@ class AutonomousTest : public ScriptedLog {
   }
 };
 
-TEST_F(AutonomousTest, ANumberExceedsWhatTheTransactionDependsOn) {
-  const Published first = publish(0), second = publish(0);
-  EXPECT_GT(second.sequence, first.sequence);
-  EXPECT_EQ(publish(1, {.max_read = 70, .reads = true}).sequence, 71u);
-  EXPECT_EQ(publish(2, {.max_overwritten = 80}).sequence, 81u);
-  EXPECT_EQ(publish(1).sequence, 72u);
-}
-
 TEST_F(AutonomousTest, ANumberThatIsDrawnAfterAWatermarkIsLarger) {
   const Published first = publish(0, {.max_overwritten = 100});
   flush_all();
@@ -124,16 +116,6 @@ TEST_F(AutonomousTest, AWorkerWithManyBytesWritesItsOwnAlone) {
   publish_bytes(3, kWriteBytes);
   EXPECT_EQ(counter("stolen_pieces"), 0);
   EXPECT_EQ(order_in(0), (std::vector<uint64_t>{2, 1}));
-}
-
-TEST_F(AutonomousTest, AnIdleStreamGetsAWatermarkRecordAlone) {
-  const Published one = publish(0);
-  flush_all();
-  EXPECT_TRUE(durable(one));
-  EXPECT_EQ(counter("watermark_records"), 2);
-  flush_all();
-  EXPECT_EQ(counter("watermark_records"), 2) << "nothing waits";
-  EXPECT_TRUE(scheme().idle());
 }
 
 TEST_F(AutonomousTest, RecordsAreSealedWhereTheyLie) {

@@ -79,15 +79,6 @@ TEST_F(DlogTest, OneLogNeedsNoSyncRecords) {
   EXPECT_EQ(tails()[0].bytes, 64u);
 }
 
-TEST_F(DlogTest, AnIdleLogDoesNotHoldUpOthers) {
-  open("dlog-s", 4);
-  const Published one = publish(2);
-  flush(2);
-  EXPECT_TRUE(durable(one));
-  EXPECT_TRUE(survives(one));
-  EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = one.sequence})));
-}
-
 TEST_F(DlogTest, ACommitIsDurableWhenEveryLogIsDurableUpToItsTails) {
   for (const uint32_t sockets : {2, 4}) {
     open("dlog-s", sockets);

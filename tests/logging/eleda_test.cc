@@ -254,11 +254,6 @@ TEST_P(FetchAddTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   }
 }
 
-TEST_P(FetchAddTest, ManySmallRecordsAreInTheLog) {
-  const LogOptions roomy = options("sim:20", 1 << 20);
-  run(roomy, 1000, false, false);
-}
-
 TEST_P(FetchAddTest, FlushUsHoldsWhenTheLastPublisherFindsSblTaken) {
   LogOptions timed = options("sim:20", 65536);
   timed.config.flush_us = 500;

@@ -82,21 +82,6 @@ TEST_F(PerWorkerSchemeTest, BorderCollieStampsExceedWhatIsAheadOfTheClock) {
   EXPECT_EQ(publish(1, {.max_overwritten = ahead + 2}).sequence, ahead + 3);
 }
 
-TEST_F(PerWorkerSchemeTest, NvmdWaitsForSmallerNumbersOfAllWorkersAndAWatermark) {
-  open("nvmd", "sync");
-  const Published other = publish(1, {});
-  const Published reader = publish(0, {.max_read = other.sequence, .reads = true});
-  flush(0);
-  flush(kWatermarks);
-  EXPECT_FALSE(durable(reader.point)) << "the record that it has read from is not flushed";
-  EXPECT_EQ(cut().sequence, 0u);
-  flush(1);
-  EXPECT_FALSE(durable(reader.point)) << "no watermark on the device covers the record";
-  flush(kWatermarks);
-  EXPECT_TRUE(durable(reader.point) && durable(other.point));
-  EXPECT_EQ(cut().sequence, reader.sequence);
-}
-
 // Idle workers write nothing, and the numbers that they draw later exceed the watermark.
 TEST_F(PerWorkerSchemeTest, NvmdIdleWorkersContinueAboveTheWatermark) {
   open("nvmd", "nvm");

@@ -130,16 +130,6 @@ TEST_F(PoplarTest, ARecordThatReachesTheIoUnitClosesItsSegment) {
   EXPECT_EQ(counter("segments"), 10);
 }
 
-TEST_F(PoplarTest, AWriteClosesOneSegmentHoweverManyRecordsItTakes) {
-  for (int round = 1; round <= 5; ++round) {
-    for (int i = 0; i < 10; ++i) publish(0);
-    scheme().poll(0);
-    flush(0);
-    EXPECT_EQ(counter("segments"), round);
-    EXPECT_EQ(counter("flushes"), round);
-  }
-}
-
 TEST_F(PoplarTest, WatermarkRecordsAreWrittenOnlyForTransactionsThatRead) {
   for (int i = 0; i < 10; ++i) {
     publish(0, {});

@@ -29,11 +29,6 @@ class PwalTest : public ScriptedLog {
   }
 };
 
-TEST_F(PwalTest, NumbersAreDrawnFromOneCounter) {
-  open(false);
-  for (uint64_t i = 1; i <= 9; ++i) EXPECT_EQ(publish(i % 3).sequence, i);
-}
-
 // Algorithm 2, line 4: in the log insert; or when the worker polls, after it released its locks.
 TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   for (const bool locked : {true, false}) {
@@ -92,19 +87,6 @@ TEST_F(PwalTest, ASafeAcknowledgementWaitsForEveryFile) {
     EXPECT_TRUE(durable(reader) && durable(first));
     EXPECT_TRUE(survives(reader) && survives(first)) << cut().why;
   }
-}
-
-// A read-only transaction waits for what it has read, although it has no record.
-TEST_F(PwalTest, ASafeAcknowledgementOfAReadOnlyTransactionWaitsToo) {
-  open(false);
-  const Published first = publish(0);
-  const CommitPoint read =
-      scheme().commit_read_only(1, {.max_read = first.sequence, .reads = true});
-  flush(1);
-  flush(2);
-  EXPECT_FALSE(scheme().is_durable(read));
-  flush(0);
-  EXPECT_TRUE(scheme().is_durable(read));
 }
 
 TEST_F(PwalTest, ThePapersRuleIgnoresDependenciesAndIsLabelledUnsafe) {

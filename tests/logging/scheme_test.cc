@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "platform/clock.h"
@@ -273,35 +274,11 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
 // A row of theirs stands beside a paper's, so it says what differs. A scheme that is in no paper is
 // free to say nothing.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
-  for (const char* name : {"aether-cd",
-                           "aether-cd-socket",
-                           "aether-cde",
-                           "aether-d",
-                           "autonomous",
-                           "border-collie",
-                           "border-collie-d",
-                           "centr-faa",
-                           "centr-lockflush",
-                           "dlog-r",
-                           "dlog-s",
-                           "eleda",
-                           "eleda-bitmap",
-                           "eleda-crawl",
-                           "ermia",
-                           "fasterlog",
-                           "innodb",
-                           "mariadb",
-                           "nvlog",
-                           "nvmd",
-                           "poplar",
-                           "postgres",
-                           "pwal",
-                           "rfa",
-                           "rocksdb",
-                           "scm",
-                           "silo",
-                           "taurus",
-                           "wiredtiger"}) {
+  std::istringstream names(
+      "aether-cd aether-cd-socket aether-cde aether-d autonomous border-collie border-collie-d "
+      "centr-faa centr-lockflush dlog-r dlog-s eleda eleda-bitmap eleda-crawl ermia fasterlog "
+      "innodb mariadb nvlog nvmd poplar postgres pwal rfa rocksdb scm silo taurus wiredtiger");
+  for (std::string name; names >> name;) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }
 }

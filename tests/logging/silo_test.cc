@@ -109,26 +109,6 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
   EXPECT_GT(publish(0).sequence, number);
 }
 
-TEST_F(SiloTest, PaddingIsCounted) {
-  publish(0);
-  EXPECT_EQ(counter("padding_bytes"), 0);
-  end_epoch();
-  flush_all();
-  const double of_both = counter("padding_bytes");
-  EXPECT_GT(of_both, 0);
-  EXPECT_LE(of_both, static_cast<double>(publish(0).position + publish(1).position));
-}
-
-TEST_F(SiloTest, NumbersContainTheEpochAndExceedDependencies) {
-  const Published first = publish(0);
-  end_epoch();
-  const Published second = publish(0);
-  EXPECT_GT(epoch_of(second.sequence), epoch_of(first.sequence));
-  const Published reader = publish(1, {.max_read = second.sequence + 5, .reads = true});
-  EXPECT_EQ(reader.sequence, second.sequence + 6);
-  EXPECT_EQ(publish(1).sequence, reader.sequence + 1);
-}
-
 // The TID is drawn before the epoch ends, and published after that, when no stream has been told to
 // write the epoch's watermark. T is 42 days, which is longer than a machine for tests runs: the
 // other stream writes only if it is told.
@@ -140,19 +120,6 @@ TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
   EXPECT_EQ(epoch_of(publish(0).sequence), 1u);
   for (int i = 0; i < 3; ++i) scheme().flush(1, false);
   EXPECT_GT(scheme().durable_positions()[1], 0u);
-}
-
-// A record that an idle worker left in its buffer is flushed with its epoch.
-TEST_F(SiloTest, BuffersOfIdleWorkersAreFlushed) {
-  const Published left = publish(2);
-  for (int i = 0; i < 3; ++i) {
-    end_epoch();
-    flush(0);
-    flush(1);
-  }
-  EXPECT_TRUE(scheme().is_durable(left.point));
-  const Published later = publish(2);  // in another buffer
-  EXPECT_GT(later.position, left.position + left.bytes);
 }
 
 }  // namespace

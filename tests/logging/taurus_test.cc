@@ -204,13 +204,6 @@ TEST_F(TaurusTest, AWorkersCommitsThatWaitForOtherLogsBecomeDurableInOrder) {
   EXPECT_TRUE(durable(first));
 }
 
-TEST_F(TaurusTest, NumbersExceedWhatATransactionDependsOn) {
-  const Published far = publish(1, {.max_overwritten = 1000});
-  EXPECT_EQ(far.sequence, 1001u);
-  EXPECT_EQ(publish(0).sequence, 1u);
-  EXPECT_EQ(publish(0, {.max_read = 1001, .reads = true}).sequence, 1002u);
-}
-
 TEST_F(TaurusTest, AnAnchorLeavesThePositionsUpToItOutOfLaterVectors) {
   const Published early = run(1, {}, {1});
   const Published before = run(0, {1}, {2});
@@ -257,15 +250,6 @@ TEST_F(TaurusTest, AnAnchorDoesNotPointIntoARecord) {
   flush(0);
   ASSERT_EQ(tails()[0].watermarks.size(), 1u);
   EXPECT_EQ(WatermarkWord::position((*tails()[0].watermarks[0])[2]), end_of(whole));
-}
-
-TEST_F(TaurusTest, TheVectorsBytesAreCounted) {
-  run(1, {}, {1});
-  run(0, {1}, {2});
-  run(0, {}, {3});
-  run(0, {}, {4});
-  EXPECT_EQ(counter("vector_bytes"), 8.0 / 4);
-  EXPECT_EQ(counter("remote_waits"), 1);
 }
 
 TEST_F(TaurusTest, TheLargestRecordHasRoomForItsVectorAndAnAnchor) {

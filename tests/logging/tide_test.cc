@@ -21,13 +21,6 @@ class TideTest : public ScriptedLog {
   Dependencies reads_of(const Published& from) { return reads(scheme(), 0, from.sequence); }
 };
 
-TEST_F(TideTest, ANumberExceedsWhatItDependsOn) {
-  const Published first = publish(0), other = publish(1, {.max_overwritten = first.sequence});
-  EXPECT_GT(other.sequence, first.sequence);
-  EXPECT_GT(publish(2, reads_of(other)).sequence, other.sequence);
-  EXPECT_GT(publish(0).sequence, first.sequence) << "the worker's last number";
-}
-
 TEST_F(TideTest, AWriteRaisesTheFloorOfItsStreamAboveThoseOfAll) {
   const Published before = publish(0), other = publish(1);
   flush(0);
@@ -67,16 +60,6 @@ TEST_F(TideTest, ARecordAfterAWatermarkHasALargerNumber) {
     EXPECT_GT(later.position, last.position);
     fill(worker, later);
   }
-}
-
-TEST_F(TideTest, ATransactionThatWroteNothingWaitsForWhatItRead) {
-  const Published remote = publish(1);
-  const CommitPoint reader = scheme().commit_read_only(2, reads_of(remote));
-  EXPECT_FALSE(durable(reader));
-  flush(1);
-  EXPECT_FALSE(durable(reader)) << "stream 0 has no watermark yet";
-  flush(0);
-  EXPECT_TRUE(durable(reader));
 }
 
 TEST_F(TideTest, RecoveryKeepsWhatEveryStreamHasAWatermarkOf) {
