@@ -34,10 +34,10 @@ struct LogOptions {
   LogConfig config;           // Log fills in devices, stripes and run
   // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
   LogFileHeader header;
-  // Called when the log itself refuses hardly anything any more, and an earlier log is still whole,
-  // with the header of the new run. A run makes its other output files in it, under other names.
+  // Called with the new run's header, after almost every check that can refuse, and before the
+  // earlier log is touched. A run makes its other output files in it, under other names.
   std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
-  // Called when the new run is in the manifest. The other output files get their names.
+  // Called when the new run is in the manifest: then the other output files get their names.
   std::function<void()> replaced = [] {};
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
@@ -101,7 +101,7 @@ class Log {
 
   // Starts the flusher threads; on `discard` there are none.
   void start();
-  // Waits until everything published is durable. Called when no worker publishes any more.
+  // Waits until all that was published is durable. No worker may publish any more.
   void drain();
   // Ends the flusher threads, which write the end of the log, and closes the scheme. The destructor
   // calls it too.

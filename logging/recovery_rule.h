@@ -96,24 +96,25 @@ RecoveryRule min_cut_or_closed(const std::string& name);
 RecoveryRule watermarks_cut(const std::string& name);
 
 // Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
-// within the used part of its stream. A record without a vector has nothing to be met.
+// within the used part of its stream. A record without a vector is always used.
 //
-// The scheme appends watermark records with a body, its *anchors*, to its streams. The body has,
-// for each other stream, a record's end up to which that stream was durable; for the stream itself,
-// where the anchor begins. A vector lacks the positions up to those in an anchor that lies before
-// it in its stream, and the positions in its own stream, which lie before the record.
+// The scheme appends watermark records with a body, its *anchors*, to its streams. For each other
+// stream the body has the end of a record up to which that stream was durable; for the stream
+// itself, the position at which the anchor begins. A vector leaves out two kinds of positions:
+// those in its own stream, because they lie before the record; and those up to the positions in an
+// anchor that lies before the record.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
 // to its first anchor that is not met. A crash alone leaves all of them met. So the used parts are
 // the largest for which both hold: no stream is used beyond its valid bytes, nor beyond an anchor
 // that is not met. Longer streams give larger parts.
 //
-// The set is closed (R4). Let T be used, and have read from D. T's vector, as it was before
-// positions were left out, has D's end and all that is in D's vector. A position that T's record
-// has is met, one in T's own stream lies before T, and one that was left out is met, because it is
-// in an anchor before T. So D's end and D's vector are met, and D is used. After a StreamStart, T
-// may rely on an anchor before that start, and the positions there are at most StreamStart::durable
-// of their streams. If a stream is not used up to there, nothing after the starts is used.
+// The set is closed (R4). Let T be used, and have read from D. T's whole vector covers D's end and
+// D's vector. Each position of it is met: the record has it; or it lies in T's own stream, before
+// T; or an anchor before T has it. So D's end and D's vector are met, and D is used. After a
+// StreamStart, T may rely on an anchor before the start. The anchor's positions are at most
+// StreamStart::durable of their streams. If a stream is not used up to there, nothing after the
+// starts is used.
 RecoveryRule met_vectors();
 
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met

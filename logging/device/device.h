@@ -1,12 +1,12 @@
 // The device interface: where the bytes of a log stream become durable.
 //
-// A device has depth() slots, and in each slot one write may be under way: start() begins it, and
-// finished() says when its bytes are durable. Writes in different slots finish in any order, and
-// after a power cut a later one may be on the device although an earlier one is not. Two writes
-// that are under way at the same time have no block in common, because it would be open which of
-// them the device keeps. start() and finished() are separate so that a worker can look, without
-// sleeping, at a write that its flusher started. start(), start_and_wait() and finished() are
-// called under the stream's flush latch. Any thread may call wait(), with or without the latch.
+// A device has depth() slots. In each slot one write may be under way: start() begins the write,
+// and finished() says when its bytes are durable. Writes in different slots finish in any order,
+// and after a power cut a later write may be on the device although an earlier one is not. Two
+// writes that are under way at the same time have no block in common: the device might keep either.
+// start() and finished() are separate, so that a worker can look, without sleeping, at a write that
+// its flusher started. start(), start_and_wait() and finished() are called under the stream's flush
+// latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
 #include <cstddef>
@@ -77,14 +77,14 @@ class Device {
   virtual uint32_t depth() const { return 1; }
 
   // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
-  // No write is under way in `slot`. The memory must stay valid until finished(slot) returns true.
-  // A failure is final (R7): the process names the file and errno, and ends.
+  // The memory stays valid until finished(slot) returns true. A failure is final (R7): the process
+  // names the file and errno, and ends.
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                      uint32_t slot = 0) = 0;
 
-  // Begins a write as start() does, in slot 0 and while no write is under way, for a caller that
-  // has nothing else to do. May block until the write is finished, or for about `timeout_ns`. A
-  // device overrides it if that saves a thread hand-off.
+  // Begins a write as start() does, in slot 0, while no other write is under way. May block until
+  // the write is finished, or for about `timeout_ns`. A device overrides it if that saves a thread
+  // hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns) {
     start(offset, bytes, sync);

@@ -5,12 +5,12 @@
 // fail their checks, because their positions also seed the checksums.
 //
 // Why new files instead of a longer one. While a file gets longer, a direct write to it waits for
-// the write that makes it longer, and a data sync after that must also make the file's new length
-// and blocks durable: on a file system with a journal, it commits the journal. All blocks of a
-// complete segment were written, and its length and name are durable. Then zeroing costs the log
-// only its share of the device. Measured on ext4 without a journal, with 64 KiB writes: pieces of
-// 256 KiB, one at a time and as fast as the log advances, raise the p99 of the log's writes from 86
-// to 155 us; pieces of 1 MiB as fast as possible raise it to 2 ms.
+// the write that makes it longer. The next data sync must also make the file's new length and
+// blocks durable: on a file system with a journal, it commits the journal. Of a complete segment
+// all blocks were written, and the length and name are durable, so zeroing costs the log only its
+// share of the device. Measured on ext4 without a journal, with 64 KiB writes: pieces of 256 KiB,
+// one at a time and as fast as the log advances, raise the p99 of the log's writes from 86 to 155
+// us; pieces of 1 MiB as fast as possible raise it to 2 ms.
 #pragma once
 
 #include <cstddef>

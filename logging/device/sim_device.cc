@@ -33,9 +33,9 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
-// The estimate of how late a sleep ends rises by one step when a sleep ended later, and falls by
-// two steps when it did not. So it settles where one sleep in three ends earlier than estimated. If
-// the estimate were a mean, a preemption of some milliseconds would lengthen the spinning after it.
+// The estimate of how late a sleep ends rises by one step when a sleep ended later than estimated,
+// and falls by two steps otherwise. So it settles where one sleep in three ends earlier. A mean
+// would grow with a preemption of some milliseconds, and lengthen all later spinning.
 constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 

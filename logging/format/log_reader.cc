@@ -386,8 +386,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
 
   tail_.stored_sdl = state_->stored_sdl();
 
-  // A durable header is plausible, and says where its record ends. Records follow each other
-  // without a gap, so the record also ends before the next valid one begins.
+  // If the stream was durable here, it had a record here. That record ends where its header says,
+  // if the header is whole, and before the next valid record begins.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());

@@ -18,15 +18,15 @@
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
 //       T's. The same holds for all that D depends on in turn.
-//   (2) Let T be reserved later than T' in the same log, whether T depends on T' or not. The same
-//       holds for T and what T' depends on, because what T' depends on had its tails before.
+//   (2) Let T be reserved later than T' in the same log, whether T depends on T' or not. Then (1)
+//       also holds for T and each D on which T' depends, because D's tails were read before.
 //
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
 // and so are the records that it depends on, with sync records that are met (R1). A transaction
 // that wrote nothing takes the tails of the moment when it commits, unless a bound says that it
-// need not wait. The bound: before a worker loads the tails, it loads the clocks. A record with a
-// GSN up to the least of these clocks had its tails before. So when the tails are durable, all
-// versions up to that number are safe.
+// need not wait. The bound: a worker loads the clocks before it loads the tails. Each record with a
+// GSN up to the least clock had its tails before. So when the tails are durable, all versions up to
+// that number are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before it. By (1) and (2), a

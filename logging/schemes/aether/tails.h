@@ -8,10 +8,10 @@
 
 namespace logjam {
 
-// Reads the tails of `logs` into `tails`. Returns the least of their clocks as it was before the
-// tails were read: a record with a GSN up to it lies before the tails, because its worker reserved
-// the record before it drew the GSN. `logs` are pointers to logs, each of which has a `clock`
-// (GsnClock) and a `buffer` (AetherBuffer). Any thread may call it.
+// Loads the clocks of `logs`, then their tails into `tails`. Returns the least clock. A record with
+// a GSN up to that clock lies before the tails, because a worker reserves a record before it draws
+// the GSN. `logs` are pointers to logs, each of which has a `clock` (GsnClock) and a `buffer`
+// (AetherBuffer). Any thread may call it.
 template <class Logs>
 uint64_t load_tails(const Logs& logs, std::vector<uint64_t>& tails) {
   uint64_t least = ~uint64_t{0};

@@ -1,14 +1,18 @@
 // `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): no thread writes the log for the
-// workers. A worker fills a log buffer of its own, and moves the records in it to the log itself.
-// With 16 KiB in its buffer it moves its own records. With less, but 4 KiB, it *steals*: it moves
-// the records that the eight workers of its stealing group have, its own first, so that one write
-// carries the commits of many workers. Fewer bytes wait for the next write: the thread that makes
-// the write, a worker in most cases, moves the rest of all workers' records (stealing_groups.h).
+// workers. A worker fills a private log buffer, and moves the records in it to the log itself:
+//
+//   16 KiB and more   the worker moves its own records
+//   4 to 16 KiB       it *steals*: it moves the records that the eight workers of its stealing
+//                     group have, its own first, so that one write carries the commits of many
+//                     workers
+//   less              the records wait for the next write. The thread that makes the write, a
+//                     worker in most cases, moves the rest of all workers' records
+//                     (stealing_groups.h).
 //
 // The paper gives each worker a ring, and draws a place on the device for each write. Here the
 // place is drawn in the stream's ring. So the pieces of several workers may be one write, and no
-// piece is padded to a block. The paper's thief parks the state of a buffer from which another
-// thief still copies; here it passes over that buffer.
+// piece is padded to a block. When another thief still copies from a buffer, the paper's thief
+// parks the state of that buffer; here a thief passes over the buffer.
 //
 // --test=autonomous_steal_bytes:N has N bytes in place of 4 KiB, and 4 N in place of 16 KiB.
 //

@@ -4,7 +4,7 @@
 // A thread that waits for the lock spins, then yields, then sleeps. Each try of a waiter takes the
 // lock's cache line from the thread that holds the lock, which has its other words in that line. So
 // the time between two tries doubles, but only up to four pauses: waiters that try less often
-// starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
+// starve if one thread inserts again and again. Waiters that sleep early make a convoy
 // (platform/event_count.h).
 //
 // A thread that has the lock in its cache takes it again long before a sleeper has woken up. So a

@@ -1,17 +1,16 @@
 // Buffer chunks: a stream's ring is dealt out to workers in chunks, which serve as private buffers.
 // A worker takes a chunk of the ring and fills it with record after record, without touching shared
 // memory. To hand the chunk over takes one store and no copy. The log may be flushed up to the
-// first chunk that is not handed over yet. If an open chunk keeps other chunks waiting and its
-// owner is not using it, a flushing thread can take the chunk from the owner. While workers wait
-// for room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that
-// is taken becomes padding, which takes time on the device that the workers wait for.
+// first chunk that is not handed over. If an open chunk keeps other chunks waiting and its owner is
+// not using it, a flushing thread can take the chunk from the owner; the rest of the chunk becomes
+// padding. While workers wait for room in the ring, a flushing thread takes chunks only when
+// nothing else can be flushed, because padding takes time on the device that the workers wait for.
 //
-// A watermark record is a chunk by itself. It is durable only when all chunks before it are
-// durable. It takes its place although the ring is full: workers who wait for room have places
-// after the ring's end, so a watermark that waited for room might wait for ever. A *boundary* is a
-// position before which all chunks are to be handed over: the end of a watermark record, or one
-// that close() sets. A worker whose chunk begins before the newest boundary takes a new chunk for
-// its next record.
+// A watermark record is a chunk by itself. It is durable only when all chunks before it are. It
+// takes its place even if the ring is full: workers that wait for room have places after the ring's
+// end, so a watermark that waited for room might wait for ever. A *boundary* is a position before
+// which all chunks are to be handed over: the end of a watermark record, or one that close() sets.
+// A worker whose chunk begins before the newest boundary takes a new chunk for its next record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -35,11 +34,10 @@
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
 //   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
-//                       misses the newest boundary puts one more record before it, which does no
-//                       harm.
-//   passed_             counts the chunks that were passed. It is stored under `passing_`. Other
-//                       threads may see it late, and look at a slot that was passed; they look
-//                       again later.
+//                       misses the newest boundary puts one more record before it: harmless.
+//   passed_             counts the chunks that were passed, and is stored under `passing_`. A
+//                       thread that sees an old count looks at a slot that was passed, and later
+//                       again.
 //   padding_bytes       of an owner: only the thread that hands its chunk over adds to it.
 #pragma once
 

@@ -3,12 +3,16 @@
 // *tracker* (tracker_base.h: Grasshopper, Bitmap, UnitCounts, LinkBuf, and the heirs of
 // WorkerWords), which finds SBL, the position up to which the log has no hole.
 //
-// Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
-// advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
-// thread (flusher 0) advances SBL only when no other thread did so for a while, because that thread
-// is woken late on busy cores. With --flush_help=false only the tracker's thread advances SBL, as
-// in ELEDA's pipeline, and only the daemon (flusher 1) flushes. A tracker without a thread
-// (TrackerBase::kOwnThread) is advanced by every thread that asks, and the daemon is flusher 0.
+// Which thread advances SBL:
+//
+//   --flush_help (default)   every thread that asks for sbl(): the leader before it writes, a
+//                            worker that polls, the daemon. The tracker's thread (flusher 0), which
+//                            is woken late on busy cores, does it if no other thread has for a
+//                            while.
+//   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
+//                            (flusher 1) alone flushes
+//   a tracker without a      every thread that asks, whatever the flag; the daemon is flusher 0
+//   thread (kOwnThread)
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of

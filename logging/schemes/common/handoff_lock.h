@@ -2,11 +2,14 @@
 // and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and L23). The lock
 // is not reentrant.
 //
-// How threads wait for it depends on their number. Many threads with a core each stand in line
-// (queue_lock.h). A few threads try one word (backoff_lock.h), where the last owner may take the
-// lock again without a transfer of cache lines. More threads than cores also try one word: a line
-// waits for each of its threads, even for one that has no core. M inserts/s of 120 B (simulated,
-// `micro`, device discard):
+// How threads wait for the lock depends on their number:
+//
+//   many, each with a core   stand in line (queue_lock.h)
+//   few                      try one word (backoff_lock.h): the last owner may take the lock again
+//                            without a transfer of cache lines
+//   more than cores          try one word: a line would wait for a thread that has no core
+//
+// M inserts/s of 120 B (simulated, `micro`, device discard):
 //
 //                                                 one word   in line
 //   milan2x64, 64 threads             aether-cd        5.4       9.2
@@ -18,8 +21,8 @@
 // With --test=lock_sleeps_at_once:1, waiters do not spin, as at glibc's mutex, which is what many
 // baselines have.
 //
-// The lock ends within a cache line, so that what it guards can lie there, too
-// ([[no_unique_address]]): threads in line stay off that line.
+// The lock ends within a cache line, and the fields that it guards can lie in the rest of the line
+// ([[no_unique_address]]): threads in line stay off it.
 #pragma once
 
 #include <cstdint>

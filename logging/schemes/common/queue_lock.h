@@ -3,9 +3,9 @@
 // and no thread starves. Any thread may release it: a waiter's node is on its stack, and a thread
 // that gets the lock removes its node. The lock keeps the line's first and last waiter.
 //
-// A waiter pauses, then yields, for longer than a line of 64 waiters takes. Then it sleeps. A
-// sleeper delays all waiters after it by a wake-up, so threads that sleep too early make each other
-// sleep (platform/event_count.h).
+// A waiter pauses, then yields, for longer than a line of 64 waiters takes, then sleeps. A sleeper
+// delays all waiters after it by a wake-up: threads that sleep too early make others sleep
+// (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
@@ -33,7 +33,7 @@
 
 namespace logjam {
 
-// Makes a lock whose waiters pause and yield so often before they sleep.
+// A lock whose waiters pause kPauses times and yield kYields times before they sleep.
 template <uint32_t kPauses, uint32_t kYields>
 class LJ_CAPABILITY("latch") BasicQueueLock {
  public:

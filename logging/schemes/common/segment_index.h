@@ -66,11 +66,10 @@ class SegmentIndex {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
-  // Returns whether the first segment that is not passed is closed and filled. A thread that asks
-  // first stays off the flushers' latch while that segment has a hole: when 64 workers took the
-  // latch in turn to find the hole, its cache line cost more than any other of the engine. A
-  // segment that the caller closed or filled before is seen, here or by the thread that is in
-  // advance(). Any thread may call it.
+  // Returns whether the first segment that is not passed is closed and filled. Ask before you take
+  // the flushers' latch: when 64 workers took that latch in turn, only to find a hole, its cache
+  // line cost more than any other of the engine. A segment that the caller has closed or filled is
+  // seen here, or by the thread that is in advance(). Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();

@@ -2,16 +2,15 @@
 // numbers that grow along dependencies and in each buffer (Poplar's design, section 4). Each
 // buffer has an equal share of the workers.
 //
-// Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A logger, or
-// another thread that flushes, closes a shorter one when the flush policy says that it must write,
-// unless a closed segment still has a hole (filled_to_write). A thread that only asks whether there
-// is something to flush closes no segment (filled).
+// Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A thread that is
+// about to write closes a shorter segment, unless a closed segment still has a hole
+// (filled_to_write). A thread that only asks whether there is something to write closes no segment
+// (filled).
 //
 // Idle buffers (R5). A buffer lags if its number is smaller than the largest number of a commit
-// that waits for all buffers. Its flusher then raises the buffer with a watermark record: at once
-// if the buffer is quiet, otherwise at the end of a segment that the flusher closes. Watermark
-// records get their numbers under the latch, as other records do, so later records have larger
-// numbers.
+// that waits for all buffers. The buffer's flusher then appends a watermark record: at once if the
+// buffer is quiet, otherwise at the end of a segment that the flusher closes. A watermark record
+// gets its number under the latch, as other records do, so later records have larger numbers.
 //
 // Protocol. The buffer's is in common/segmented_buffer.h. Only its worker uses a segment of
 // open_segments_. A publisher raises `wanted_`, fills its segment, then fences and loads whether
@@ -50,8 +49,8 @@ class SegmentedScheme : public MultiStreamScheme {
   // commit waits for all streams, or for its own.
   CommitPoint hand_over(uint32_t worker, const LogReservation& reservation, RecordRole role,
                         bool everywhere);
-  // Returns the point of a transaction of `worker` that wrote nothing, and waits until all streams
-  // are durable up to `sequence`.
+  // Returns a point that is durable when all streams are durable up to `sequence`, for a
+  // transaction of `worker` that wrote nothing.
   CommitPoint read_only_point(uint32_t worker, uint64_t sequence);
 
   // Appends a watermark record to buffer `index` if the buffer lags. `closes` says whether the

@@ -23,8 +23,8 @@ namespace logjam {
 
 class SingleStreamScheme : public LogScheme, private StreamOwner {
  public:
-  // Returns the point of the largest number that the transaction read. Under early lock release the
-  // records of what it read may not be durable yet, and all of them lie up to that point.
+  // Returns the point of the largest number that the transaction read: all that it has read lies
+  // before that point. Under early lock release that may not be durable yet.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return commit_point(deps.max_read);
   }

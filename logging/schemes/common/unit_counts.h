@@ -10,9 +10,9 @@
 // equals the number of bytes before `allocated`, there is no hole among them. In the other order,
 // the count could include a record after `allocated` in place of a hole before it.
 //
-// While several records of a unit are unfinished, a filled record waits for all of them, even for
-// later ones. None of them waits for ring space for ever: all bytes before the unit can be flushed,
-// and the largest record leaves a unit free (slack_bytes).
+// A filled record waits for all unfinished records of its unit, even for later ones. None of these
+// waits for ring space for ever: all bytes before the unit can be flushed, and the largest record
+// leaves a unit free (slack_bytes).
 #pragma once
 
 #include <algorithm>

@@ -18,17 +18,21 @@
 // the words.
 //
 // Why a look misses no hole. Workers add to `next` by read-modify-writes (release), which continue
-// each other's release. So a thread whose cutoff counts a hole sees what the worker announced
-// before it drew that hole, or a word that the worker stored later. If the later word is that of
-// the publish, or of any record after it, the thread also sees the bytes of the hole. A hole that
-// the cutoff does not count begins at the cutoff or after it. No fence is necessary on either side.
-// In the other order, the words first, a hole may be announced and drawn between the two looks.
+// each other's release. So no fence is necessary on either side:
 //
-// Why must_wait. A word that is stored before the hole is drawn cannot say where the hole begins. A
-// look stops at a place before the hole, at any distance: other workers may have reserved the rest
-// of the ring meanwhile. If the worker then waited for room, the flush that makes room would wait
-// for that worker. With must_wait, SBL reaches the first hole, whatever the other words say, and
-// the ring is longer than the longest record, so the first hole gets room.
+//   the hole begins        the thread that looks sees
+//   before the cutoff      the word of the hole's announcement, or a later word of that worker;
+//                          with the word of its publish or of a later record, also the hole's bytes
+//   at or after the        perhaps nothing: the hole does not count
+//   cutoff
+//
+// If the thread loaded the words before `next`, a hole could be announced and drawn in between.
+//
+// Why must_wait. The word that a worker stores before it draws the hole cannot say where the hole
+// begins: a look stops before the hole, perhaps a whole ring before it, if other workers have
+// reserved the rest. If the worker then waited for room, the flush that makes room would wait for
+// the worker. With must_wait, SBL reaches the first hole, whatever the other words say. The ring is
+// longer than the longest record, so the first hole gets room.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,16 @@
 // `postgres`: the write-ahead log of PostgreSQL (9.4 and later), written from a description of its
-// steps. A worker inserts under one of eight insertion locks: it takes its LSN under a spin lock
-// and fills its record beside the holders of the other locks (insertion_locks.h). A committer whose
-// record is not durable yet writes all that is filled without a hole, for all. If another one does
-// so at this moment, it waits until that one has finished, and then looks again whether there is
-// anything left for it to do (Stream::wait; LWLockAcquireOrWait there).
+// steps. A worker inserts under one of eight insertion locks: it takes its LSN under a spin lock,
+// and fills its record while holders of the other locks fill theirs (insertion_locks.h). A
+// committer whose record is not durable writes all that is filled without a hole, for all workers.
+// If another committer is writing, it waits for that write, and then looks whether anything is left
+// to do (Stream::wait; LWLockAcquireOrWait there).
 //
 // The daemon is PostgreSQL's WAL writer, --flush=us:T its commit_delay. --flush_help=false leaves
-// all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of eight:
-// their number is a constant of PostgreSQL's source. 128 were proposed together with a reservation
-// without the spin lock; beside the spin lock they harm: 64 simulated cores made 4.1 M TPC-C
-// transactions/s with 8, and with 128 acknowledged next to nothing, because a worker that waits for
-// the spin lock holds back, with its old bound, the durability of all later records.
+// all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of eight,
+// a constant of PostgreSQL's source. 128 were proposed together with a reservation without the spin
+// lock. With the spin lock they harm: 64 simulated cores made 4.1 M TPC-C transactions/s with 8
+// locks, and next to none with 128, because a worker that waits for the spin lock holds back, with
+// its old bound, the durability of all later records.
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
 // schemes whose number is an LSN in one stream (single_stream_scheme.h says why);

@@ -8,24 +8,24 @@
 // allow. Here the last writer wins by GSN in any order of replay, because numbers grow along
 // overwrites (R3).
 //
-// Vector. V(T) has for each log a record's end. It is the largest, log by log, of the vectors of
-// the rows that T reads and overwrites (logging/row_vectors.h); in T's own log it is the end of
-// T's record. The rows that T changes get V(T). So V(T) is at least V(D) of each transaction D that
-// T depends on, and by induction it covers all records that T depends on through others.
+// Vector. V(T) has the end of a record in each log. In T's own log that is the end of T's record;
+// in another log it is the largest of the vectors of the rows that T reads and overwrites
+// (logging/row_vectors.h). The rows that T changes get V(T). So V(T) is at least V(D) if T depends
+// on D, and by induction V(T) covers all records that T depends on through others.
 //
-// Log. T's record carries V(T) without what follows from T's place:
-//   * the position in T's own log: records there lie before T's;
-//   * positions up to T's log's *anchor*. An anchor is a watermark record with a record's end in
-//     each other log, up to which that log was durable. T relies on those before its own record.
-// This is the paper's compression. Most vectors are empty then.
+// Log. T's record carries V(T) without the positions that its place in the log implies:
+//   * the position in T's own log: the records up to there lie before T's record;
+//   * positions up to those of an *anchor* that lies before T's record in T's log. An anchor is a
+//     watermark record. It has, for each other log, the end of a record up to which that log was
+//     durable.
+// This is the paper's compression. It leaves most vectors empty.
 //
-// Safe when every log is durable up to V(T). Then T's record is durable, and what V(T) covers (R1).
-// Positions that are durable when T publishes count as met, so a transaction that depends on
-// nothing unsafe elsewhere waits for its own log alone. The others wait in their worker's
-// dependency queue, in their order, as in the paper: for the largest vector so far. A transaction
-// that wrote nothing has the same rules, without a record. A caller that has not gathered a vector
-// (a checkpoint) gets the ends of all logs, which are beyond the end of each record that it can
-// have seen.
+// Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
+// (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.
+// Other transactions wait in their worker's dependency queue, in their order, for the largest
+// vector so far, as in the paper. A transaction that wrote nothing follows the same rules, without
+// a record. A caller that has not gathered a vector (a checkpoint) gets the ends of all logs, which
+// lie after each record that it can have seen.
 //
 // Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() in
 // logging/recovery_rule.h has the proof of R4). The positions of an acknowledged transaction were

@@ -8,8 +8,8 @@
 // A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
 // the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
 //
-// No wake-up is lost: a worker releases its record, fences (Stream::published), and looks whether
-// the daemon sleeps; the daemon says that it sleeps, fences, and looks at sbl().
+// No wake-up is lost. A worker releases its record, fences (Stream::published), and looks whether
+// the daemon sleeps. The daemon says that it sleeps, fences, and looks at sbl().
 //
 // Protocol. The slots' is in log_slots.h. Only its worker uses an element of joined_slots_.
 #include "logging/scheme_registry.h"
