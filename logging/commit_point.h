@@ -49,8 +49,8 @@ struct LogReservation {
   uint32_t bytes = 0;
   uint32_t stream = 0;
   uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
-  // The words with which the record's body must end (VectorWord in logging/format/record.h). `bytes` counts
-  // them beside the bytes that were asked for. They are the scheme's, until the next reserve().
+  // The words with which the record's body must end (VectorWord in logging/format/record.h). They
+  // count in `bytes`. They are the scheme's, until the next reserve().
   std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };

@@ -93,8 +93,7 @@ class Log {
   // it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
-  // Ends the process with one sentence if a directory of the log is not any more where it was.
-  // Any thread may call it.
+  // Ends the process with one sentence if a directory of the log was moved. Any thread may call it.
   void fail_if_moved() const {
     if (directories_ != nullptr) directories_->fail_if_moved();
   }

@@ -7,16 +7,16 @@
 //   1. Everything that may be refused: the locks, the question whether a log is there, opening the
 //      log files, and the run's other output files (LogOptions::before_replace). A new log file is
 //      created without a header, and a recycled one keeps its bytes. Segments that are
-//      preallocated are created, or extended with zeros. The files of a run that continues a log
-//      are in directories of its own, which are new. Then the member files and the new manifest,
-//      under another name: a full disk is noticed here. A refusal removes what was created.
+//      preallocated are created, or extended with zeros. A run that continues a log has new
+//      directories for its files. Then the member files and the new manifest are written, under
+//      another name: a full disk is noticed here. A refusal removes all that was created.
 //   2. The new manifest takes the place of the earlier one (logging/format/manifest_file.h). It has
-//      the run, which has not begun: it is empty, whatever its files hold. It also has all that it
-//      makes removable.
-//   3. The removal of segments that the new log cannot use: each segment that is shorter than the
-//      new log's segments, and all segments after it, so that from here on no segment comes after
-//      one that is too short. Then the headers of the new run's files, and the removal of what is
-//      removable (logging/format/remove_files.h).
+//      the run, which has not begun: the run is empty, whatever its files hold. The manifest also
+//      lists what is removable now.
+//   3. Segments that the new log cannot use are removed: each segment that is shorter than the new
+//      log's segments, and all segments after it. From here on no segment comes after one that is
+//      too short. Then the headers of the new run's files are written, and what is removable is
+//      removed (logging/format/remove_files.h).
 //   4. The manifest says that the run has begun. Records are written only after this step.
 #pragma once
 
@@ -56,15 +56,14 @@ class LogDirectories {
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
-  // Returns an identity for the run that no other run of the log has, and none whose files are to
-  // be removed: a simulated machine draws the same numbers again with the same seed.
+  // Returns an identity for the run. No other run of the log has it, and no run that is to be
+  // removed: a simulated machine draws the same numbers again with the same seed.
   uint64_t new_run() const;
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
 
-  // Ends the process with one sentence if a directory of the log, or of the run, is not any more
-  // where it was: a later command would not find there what this run acknowledges. Any thread may
-  // call it.
+  // Ends the process with one sentence if a directory of the log, or of the run, was moved: a later
+  // command would not find there what this run acknowledges. Any thread may call it.
   void fail_if_moved() const;
 
   // Says which files the caller is about to open: paths in the directories of the run, with

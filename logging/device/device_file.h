@@ -5,10 +5,10 @@
 // file with segments (logging/format/segments.h) is made longer by whole segment files; a file
 // without segments by zeros at its end.
 //
-// Protocol. Any thread may call make_room(). It raises `wanted_` under `growing_`, and waits only
-// when the log has caught up with the end of the file. Only the grower thread makes the file
-// longer. It writes only from offset `ready_` on, and raises `ready_` (release) when the log may
-// use the bytes before it. The device writes only before `ready_` (acquire), so the device and the
+// Protocol. Any thread may call make_room(), which raises `wanted_` under `growing_`, and waits
+// only when the log has caught up with the end of the file. Only the grower thread makes the file
+// longer: it writes from offset `ready_` on, and raises `ready_` (release) when the log may use the
+// bytes before that offset. The device writes only before `ready_` (acquire), so the device and the
 // grower never write the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_`
 // and `closing_`, for threads that sleep. With segments, place() and write() are called by one
 // thread at a time: under the stream's flush latch. Any thread may call release(); the segments
@@ -88,8 +88,8 @@ class DeviceFile {
   int make_segments(uint64_t end, uint64_t piece_bytes);
   void raise_ready(uint64_t ready);
   void punch(uint64_t end);
-  // Takes the lock of an open file, and waits for a killed process whose writes are still under way
-  // in it (logging/directory_locks.h).
+  // Locks an open file. Waits until the writes of a killed process in it have ended
+  // (logging/directory_locks.h).
   void hold(int file, const std::string& path) const;
   void close_below(uint64_t index);
 

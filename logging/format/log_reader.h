@@ -68,8 +68,9 @@ struct RecordBatch {
 };
 
 // How much memory a LogReader may use. It reads a window at a time (a shorter one near the begin of
-// the stream), and one whole record where that is longer. Beside the batch that it has returned, it
-// has at most the next window, the part of the next record that it has read already, and 64 KiB.
+// the stream), or one whole record if that is longer. In addition to the batch that it has
+// returned, it has at most the next window, the part of the next record that it has read, and 64
+// KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // 64 KiB or a watermark's length if that is more
   LogMemoryMeter* meter = nullptr;            // counts what is read, if there is one

@@ -181,7 +181,8 @@ std::string unknown_part(const std::vector<std::string>& directories, const Mani
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
   FoundManifest found;
   std::string why_not, ignored;
-  // The copies come first, because a run may change the manifest, and then its copy, meanwhile.
+  // The copies are read first: a run that changes the manifest at this moment changes its copy
+  // later.
   const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
   drop_older(directories, copies, &manifests, &why_not);

@@ -1,6 +1,6 @@
 // Finding, reading and replacing a log's manifest (logging/format/manifest.h).
 //
-// `manifest` lies in the log's first directory, and `manifest.copy` beside it in the last one.
+// `manifest` lies in the log's first directory, and its copy `manifest.copy` in the last one.
 // Every directory but the first has a member file `member-L`, where L is the log's identity. So the
 // directories may be named in any order, and one that is missing is noticed.
 //

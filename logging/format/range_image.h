@@ -24,7 +24,7 @@ struct Range {
 
 // Writes at `image`, which has room for `row_bytes` bytes, the range image of a write that makes
 // `after` of `before`. Returns its length, or 0 if the row is no longer than that: then the row
-// itself is to be logged. Nothing changes either row meanwhile.
+// itself is to be logged. No thread may change either row during the call.
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 

@@ -33,10 +33,10 @@ RemovedFiles remove_files(
 // bytes they had.
 uint64_t remove_released(const std::vector<std::string>& directories, const ManifestRun& run);
 
-// Creates the directory `path`, with the file that proves whose it is. Returns 0 or errno; EEXIST
+// Creates the directory `path`, with a file that names its owner `id`. Returns 0 or errno; EEXIST
 // if something has the name.
 int make_directory_of(const std::string& path, uint64_t id);
-// Returns whether the directory has the file that proves whose it is.
+// Returns whether the directory has a file that names an owner.
 bool has_proof(const std::string& directory);
 // Removes the directory of a run that a killed process has created before the run was in the
 // manifest of `log`. Returns whether `path` is free then.

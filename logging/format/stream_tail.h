@@ -54,8 +54,8 @@ struct StreamTail {
   // that. Empty if there is no such file.
   std::string lost;
 
-  // If the stream was durable up to this position, it had a valid record at `bytes`: either that
-  // whole record lies before this position, or its header does, and these bytes are not a header.
+  // If the stream was durable up to this position, it had a valid record at `bytes`: the whole
+  // record lies before this position; or its header does, and what is there now is not a header.
   uint64_t durable_record_end = ~uint64_t{0};
   // The SDL in the header of the stream's first file, 0 if there is none.
   uint64_t stored_sdl = 0;

@@ -9,8 +9,8 @@
 //   kFree        the slot is in the pool
 //
 //   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. Slots
-//           live as long as the array. A thread may keep a pointer to a slot while the slot is
-//           closed and opened again; it then joins the later group, which does no harm.
+//           live as long as the array. A thread that keeps a pointer to a slot while the slot is
+//           closed and opened again joins the later group, which does no harm.
 //   close   is called by the leader under the log's lock, which also guards the pool. It puts a
 //           free slot into the array: it stores the free slot's `index`, then its state, then the
 //           array's pointer, the last two with release. Then it exchanges the closed slot's state

@@ -53,11 +53,11 @@ class ReleaseUnderLock {
 // fill of that region happens before the store. So does every earlier fill, because each owner has
 // loaded (acquire) the value that the owner before it stored.
 //
-// The further away an owner's turn is, the longer it pauses between two loads of `filled_` (as at a
-// ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded it all the time, each turn
-// would cost a transfer of the cache line for each of them. An owner estimates the number of turns
-// before its own from the bytes before its region and the size of its region. While `filled_`
-// advances, the owner does not sleep.
+// The further away an owner's turn is, the longer the owner pauses between two loads of `filled_`
+// (as at a ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded `filled_` all the
+// time, each turn would cost a transfer of its cache line for each owner. An owner estimates the
+// turns before its own: the bytes before its region, divided by the size of its region. It does not
+// sleep while `filled_` advances.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

@@ -27,14 +27,13 @@
 
 namespace logjam {
 
-// The numbers of a buffer: those whose `bits` low bits are `name`. With 0 bits these are all
-// numbers.
+// The numbers of a buffer: their `bits` low bits are `name`. With 0 bits these are all numbers.
 struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;
 
-  // Returns the first of them that is larger than `above`, whatever buffer that names; or the
-  // second.
+  // Returns the first or the second of the buffer's numbers above `above`, which may be a number of
+  // another buffer.
   uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
 };
 

@@ -7,7 +7,7 @@
 //                                 position at which the next record will begin. One thread at a
 //                                 time calls it, unless the tracker's file says otherwise.
 //
-// A tracker that must know of a hole before the worker draws it has announce() and must_wait(), too
+// A tracker that must know of a hole before the worker draws it also has announce() and must_wait()
 // (worker_words.h).
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace logjam {
 
 struct TrackerBase {
-  // Whether the scheme gives the tracker a thread. If not, who asks for SBL advances it.
+  // Whether the scheme gives the tracker a thread. If not, a thread that asks for SBL advances SBL.
   static constexpr bool kOwnThread = false;
 
   // Returns whether the worker may publish one more record.

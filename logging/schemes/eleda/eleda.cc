@@ -6,8 +6,8 @@
 //                 (Alg. 1)
 //   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit a step (section 6.5.4).
-//                 Workers set eight bits at a time, by a store. --test=eleda_bitmap_bits:8 lets the
-//                 scan, too, take eight, and 1 lets workers set each bit by an atomic or.
+//                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
+//                 scan takes eight bits a step; with :1 workers set each bit by an atomic or.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
 // time, so a log that grows by more than a unit in the time of a write falls behind, whatever the

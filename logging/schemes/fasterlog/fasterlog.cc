@@ -4,8 +4,8 @@
 //
 // A worker reads the epoch's line, which only an advance of SBL writes, and writes its own slot
 // twice per record. The price is a coarser SBL: an advance waits for every worker that is in an
-// older epoch, even if its hole lies after the read-only address; and what is filled meanwhile
-// waits for the next advance.
+// older epoch, even if its hole lies after the read-only address; and a record that is filled
+// during an advance waits for the next one.
 //
 // The LSN is the byte offset of the record's end. A commit is safe when its LSN <= SDL, and
 // recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps

@@ -14,8 +14,8 @@
 // A commit is safe when its LSN is durable, and the cut is the first gap, as in all schemes whose
 // number is an LSN in one stream (single_stream_scheme.h says why). The tail is what makes it true
 // that a write has no hole (link_buf.h). SBL is a copy of the tail, taken under a try lock of
-// FetchAddScheme. As LinkBuf has no thread of its own, who asks for SBL advances it, also with
-// --flush_help=false.
+// FetchAddScheme. LinkBuf has no thread of its own: a thread that asks for SBL advances it, also
+// with --flush_help=false.
 //
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
 //

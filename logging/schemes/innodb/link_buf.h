@@ -32,11 +32,12 @@
 // A worker that waits for the window to move has filled its record and holds nothing that an
 // earlier worker needs: the worker of the record at the tail waits for nobody here.
 //
-// Who looks last. A worker may store the tail and not see the link of the next record, whose worker
-// may not have seen the new tail. Both fence after they have published (Stream::published). The one
-// whose fence comes later and who looks again, or a flusher that fences and looks before it sleeps,
-// sees both. A worker that moves the tail while it waits for the window tells no flusher of it; the
-// records that the tail has passed may then wait for the worker of the next hole, or for a timeout.
+// Who looks last. Worker A stores the tail and does not see the link of the next record; worker B
+// stores that link and does not see the new tail. Both fence after they have published
+// (Stream::published). The later one looks again and sees both, or a flusher does that fences and
+// looks before it sleeps. A worker that moves the tail while it waits for the window tells no
+// flusher: the records that the tail has passed may wait for the worker of the next hole, or for a
+// timeout.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +55,8 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // Makes a tracker. `window_bytes` is how far after the tail a record may begin; at most the ring's
-  // capacity.
+  // Makes a tracker. `window_bytes` is how far after the tail a record may begin; at most the
+  // ring's capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)

@@ -1,7 +1,7 @@
 // `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's), written from a
 // description of its steps. A worker shares the log's latch, takes its LSN under a short spin lock
-// (log_sys.lsn_lock), fills its record beside the others, and leaves the latch. A thread that is
-// about to write takes the latch alone, and then knows that all records up to the end of the log
+// (log_sys.lsn_lock), fills its record in parallel to others, and leaves the latch. A thread that
+// is about to write takes the latch alone, and then knows that all records up to the end of the log
 // are filled (shared_latch.h).
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
@@ -10,9 +10,8 @@
 // no hole lies before it. sbl() is only the end of the log: it says that there is something to
 // write, and may count holes.
 //
-// Who waits for durability, and who then writes for all, is the stream's (Stream::wait), as
-// MariaDB's group_commit_lock: the owner writes for all, and wakes those who are durable, and one
-// more, who is the next owner.
+// Stream::wait stands for MariaDB's group_commit_lock: its owner writes for all, and wakes the
+// workers whose commits are durable, and one more, which is the next owner.
 //
 // Protocol. position_ is stored (release) under position_lock_, by a thread that shares the latch;
 // any thread loads it (acquire). A worker that finds no room leaves the latch before it waits,

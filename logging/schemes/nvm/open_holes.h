@@ -28,7 +28,7 @@ class OpenHoles {
   // wait, the caller must look() again, after a fence. Called by worker `worker`.
   AnnouncedNumber::Announced reserve(uint32_t worker, uint64_t bytes) {
     AnnouncedNumber& hole = *holes_[worker];
-    // The worker could not fill its last hole, because the device failed. That hole stays.
+    // The worker could not fill its last hole, because the device failed: that hole stays.
     if (hole.look() != AnnouncedNumber::kNone) return {add(bytes), false};
     return hole.announce(force_stale_ ? 0 : next_.load(platform::memory_order_relaxed), [&] {
       if (force_stale_) platform::yield();

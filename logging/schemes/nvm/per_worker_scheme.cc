@@ -83,8 +83,7 @@ void PerWorkerScheme::advance_watermark() {
   const uint32_t index = watermark_stream();
   const uint64_t begin = watermark_end_.load(memory_order_relaxed),
                  end = begin + watermark_body_bytes();
-  // One watermark record is written at a time. The next record vouches for the transactions that
-  // commit meanwhile.
+  // One watermark record is written at a time. The next one vouches for later commits.
   if (begin != stream(index).durable() || !fits(index, end)) return;
   uint64_t least = std::max(floor(), wanted_.wanted());
   floor_.store(least, memory_order_relaxed);

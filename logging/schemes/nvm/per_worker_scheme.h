@@ -51,10 +51,10 @@
 //               hence above it.
 // `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, which also guards
 // `positions_`. The thread that holds it may have looked at a stream before that became durable.
-// Another thread that looks meanwhile leaves the look to it only if workers poll, because the next
-// poll makes up for it. Otherwise it waits for the lock: the flusher of watermarks would sleep
-// although a watermark can advance.
-// `watermark_end_` is stored (release) after its durable sequence was recorded.
+// If workers poll, another thread leaves the look to the holder, because the next poll looks again.
+// Otherwise the other thread waits for the lock, or the flusher of watermarks would sleep although
+// a watermark can advance. `watermark_end_` is stored (release) after its durable sequence was
+// recorded.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 //
 // --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent. No
 // worker then looks at the holes of others. A record is persistent before other transactions can
-// see its rows, so what a transaction read from is persistent, too. But recovery stops at the first
+// see its rows, so all that a transaction read from is persistent. But recovery stops at the first
 // hole here, and loses acknowledged transactions after it: every row says `unsafe`.
 //
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the

@@ -1,7 +1,7 @@
 // `centr-lockflush`: one buffer under one mutex, as `centr`, but the group of commits is also
 // flushed under the mutex. It is the log that P-WAL was compared with (Kamiya et al., Algorithm 1):
 // the worker whose commit is the NGROUPth, or that finds the buffer full, writes the buffer and
-// waits for the device, and no other worker inserts meanwhile.
+// waits for the device, and keeps all other workers from inserting.
 //
 // The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
 // ms, or --flush=us, without the mutex. A worker that waits for its commit waits for the group or
@@ -10,7 +10,8 @@
 //
 // LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex.
 //
-// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The daemon takes no mutex, so a worker may wait for it under the mutex.
+// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
+// daemon takes no mutex, so a worker may wait for it under the mutex.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"

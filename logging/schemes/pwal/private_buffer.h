@@ -1,5 +1,5 @@
 // A log buffer that only its worker writes to, without a latch. While the worker is idle, another
-// thread may append a watermark. Records are numbered by a counter that all buffers share.
+// thread may append a watermark. A counter that all buffers share numbers the records.
 //
 // Protocol. W1, W2 and A1, A2 are seq_cst.
 //
@@ -21,11 +21,10 @@
 //            One thread at a time stores it: the worker, or the thread with the claim. It writes
 //            the slot that is not current, and makes that slot current by the next `count_`
 //            (release). A reader loads the count, the slot, and the count again. If the count is
-//            the same, no store went into the slot meanwhile: the next one goes into the other
-//            slot, and the one after that makes the count grow first. The slot's words are stored
-//            with release and loaded with acquire, so a reader that sees a word of that later store
-//            also sees the count grown. A thread that stops in the middle of a store keeps no
-//            reader waiting.
+//            the same, no store went into the slot between the two loads: the next store goes into
+//            the other slot, and before the store after that the count has grown. The slot's words
+//            are stored with release and loaded with acquire, so a reader that sees a word of that
+//            store also sees the count grown. A thread that stops in a store delays no reader.
 #pragma once
 
 #include <array>

@@ -6,17 +6,19 @@
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. As in the paper (Algorithm 2, line 4), it does so inside the log insert,
-// while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
-// The comparison with `centr-lockflush` needs the former, because that log flushes there, too.
+// while the transaction holds its row locks, as `centr-lockflush` does; with
+// --test=pwal_unlocked_flush:1, after the commit.
 //
-// If a group does not fill, a thread for each buffer flushes the records of the worker, and so
-// bounds the delay (1 ms, or --flush=us). By default NGROUP is 16, as in the paper, and a worker
-// that has to wait does not wait for a group: it flushes at once, its own buffer and those of
-// others. If --pwal_ngroup is given, groups are always kept: under --commit=sync, where a worker
-// has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1. With
-// --flush_help=false the threads make all flushes, and the workers wait for them. Where log threads
-// preempt workers (LogConfig::preemptible_workers), there are no groups by default: the threads
-// flush as those of other schemes do, and no worker waits for its flush.
+// If a group does not fill, a thread for each buffer flushes it after a delay (1 ms, or
+// --flush=us).
+//
+//   default              NGROUP is 16, as in the paper. A worker that has to wait does not wait for
+//                        a group: it flushes its own buffer and those of others at once. Where log
+//                        threads preempt workers (LogConfig::preemptible_workers), there are no
+//                        groups: the threads flush as those of other schemes do.
+//   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
+//                        buffer, so every commit waits for the delay, unless N is 1.
+//   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
 // Safe when (--ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs

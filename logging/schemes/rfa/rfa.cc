@@ -14,7 +14,7 @@
 //
 // Safe when. A closed transaction is safe when its GSN <= the DSN of its log. What it read is
 // durable everywhere (1, and by 2 its reads of transactions that are not closed), or is of a closed
-// transaction of its own log, whose record lies before its own. All others are safe when their
+// transaction of its own log, whose record lies before its record. All others are safe when their
 // GSN <= the CSN, the least DSN of all logs.
 //
 // Rule 2 is missing in the paper, where a transaction that reads from its own log never waits for

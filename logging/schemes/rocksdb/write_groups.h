@@ -20,8 +20,8 @@
 //   state    kWaits when it is linked after another; stored (release) by the leader: kDone when the
 //            record is copied, or kLeads. Its worker loads it (acquire), and does not use its
 //            writer again before.
-// A leader looks for the writer after its group before it stores kDone for the last member. So that
-// member is linked only once, and the writer whose `older` it is, is the next.
+// A leader looks for the writer after its group before it stores kDone for the last member: until
+// then that member cannot link itself again, so the next writer is the one whose `older` names it.
 #pragma once
 
 #include <cstddef>
