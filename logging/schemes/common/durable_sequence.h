@@ -6,10 +6,11 @@
 // Protocol. Both numbers grow from pair to pair: an older pair that comes late is dropped, because
 // the newer pair stands for it. `next_` is the first pair's end: a thread that asks before the
 // stream is durable up to there (most threads do) takes no latch. `sequence_` is stored before
-// `next_` (release), so a thread that loads a `next_` beyond its position finds its sequence number.
-// A thread that has stored or loaded (acquire) the durable watermark sees every pair that was
-// recorded before the write of those bytes began. `end_` is stored before `sequence_` (release), so
-// a thread that has loaded `sequence_` (acquire) finds its pair's end in `end_`, or a later one.
+// `next_` (release), so a thread that loads a `next_` beyond its position finds its sequence
+// number. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
+// was recorded before the write of those bytes began. `end_` is stored before `sequence_`
+// (release), so a thread that has loaded `sequence_` (acquire) finds its pair's end in `end_`, or a
+// later one.
 #pragma once
 
 #include <cstdint>
