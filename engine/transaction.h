@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
 #include "engine/storage/database.h"
+#include "platform/assert.h"
 #include "platform/function_ref.h"
 
 namespace logjam {
@@ -28,7 +30,12 @@ enum class AbortReason : uint8_t {
   kPhantom,     // a scanned or missed part of an index has changed, or is locked
   kCount,
 };
-std::string_view name_of(AbortReason reason);
+inline std::string_view name_of(AbortReason reason) {
+  LJ_ASSERT(reason < AbortReason::kCount);
+  constexpr std::string_view kNames[] = {"lock_busy", "died", "deadlock", "validation", "phantom"};
+  static_assert(std::size(kNames) == static_cast<size_t>(AbortReason::kCount));
+  return kNames[static_cast<size_t>(reason)];
+}
 
 // Is told of commits at their serialization point. Called by the worker's thread only.
 class CommitObserver {

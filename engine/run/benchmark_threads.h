@@ -1,24 +1,65 @@
-// The threads of a benchmark without an engine (workloads/log_insert/, workloads/sync/): made one
-// after another, they start together, warm up, and are measured.
-//
-// Protocol. The fields of BenchmarkControl are relaxed, because they publish no other memory: the
-// main thread joins the threads at the end. It alone sets `stop`; each thread looks at it before
-// each call, and adds itself to `ended` once, when it ends.
+// The threads of a run, and of a benchmark without an engine (workloads/log_insert/,
+// workloads/sync/): they are made one after another, start together, warm up, and are measured.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "engine/run/sleep_through.h"
-#include "engine/run/start_gate.h"
 #include "platform/atomic.h"
+#include "platform/clock.h"
 #include "platform/host.h"
+#include "platform/spin.h"
 #include "platform/thread.h"
 
 namespace logjam {
 
+// Workers are made one after another, and start together.
+//
+// Protocol. `made_` has one increment by each worker's thread (release). A thread that reads it
+// (acquire) sees the workers that were made before. The main thread sets `started_`, which
+// publishes nothing (relaxed).
+class StartGate {
+ public:
+  // Waits until `workers` workers are made. Any thread may call it.
+  void await_made(uint32_t workers) const {
+    for (platform::SpinWait wait; made_.load(platform::memory_order_acquire) != workers;) {
+      wait.once();
+    }
+  }
+  // Reports that the caller's worker is made, and waits for start(). Called by each worker's thread
+  // once.
+  void made_and_await_start() {
+    made_.fetch_add(1, platform::memory_order_release);
+    for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
+  }
+  // Lets the workers start. Called by the main thread.
+  void start() { started_.store(true, platform::memory_order_relaxed); }
+
+ private:
+  platform::atomic<uint32_t> made_{0};
+  platform::atomic<bool> started_{false};
+};
+
+// Sleeps for `seconds`, in naps of at most 20 ms. Before each nap it calls `ended(now_ns)`, and
+// returns false at once if that returns true. Returns true if the time is over.
+template <class Ended>
+bool sleep_through(double seconds, const Ended& ended) {
+  constexpr uint64_t kNapNs = 20'000'000;
+  const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
+  while (true) {
+    const uint64_t now = platform::now_ns();
+    if (now >= end) return true;
+    if (ended(now)) return false;
+    platform::sleep_ns(std::min(end - now, kNapNs));
+  }
+}
+
+// Protocol. The fields are relaxed, because they publish no other memory: the main thread joins the
+// threads at the end. It alone sets `stop`; each thread looks at it before each call, and adds
+// itself to `ended` once, when it ends.
 struct BenchmarkControl {
   StartGate gate;
   platform::atomic<bool> stop{false};

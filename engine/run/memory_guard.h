@@ -1,12 +1,17 @@
-// Checks regularly whether memory is about to run out. One thread uses it.
+// The memory of a run: how much its inserts take, and whether it is about to run out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
+
+#include "engine/run_options.h"
 
 namespace logjam {
 
+// Checks regularly whether memory is about to run out. One thread uses it.
 class MemoryGuard {
  public:
   // At 1 GB/s, about as fast as two workers can insert rows, 50 MB are used between two checks.
@@ -31,5 +36,19 @@ class MemoryGuard {
   uint64_t next_check_ns_ = 0;
   bool hardly_any_left_ = false;
 };
+
+// Returns how many bytes the rows that one worker inserts take at most, in warm-up and measured
+// time. `bytes_s` is what they take in a second if nothing holds the worker up; no more
+// transactions come than --transactions and --rate let.
+inline double expected_growth(double bytes_s, const RunOptions& options) {
+  constexpr double kMostInsertedBytes = 4096;  // by a transaction
+  const double seconds = options.warmup_seconds + options.seconds;
+  double transactions = std::numeric_limits<double>::infinity();
+  if (options.transactions != 0) transactions = static_cast<double>(options.transactions);
+  if (options.rate > 0) {
+    transactions = std::min(transactions, options.rate * seconds / options.threads);
+  }
+  return std::min(bytes_s * seconds, transactions * kMostInsertedBytes);
+}
 
 }  // namespace logjam

@@ -9,11 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/run/expected_growth.h"
+#include "engine/run/benchmark_threads.h"
 #include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
-#include "engine/run/sleep_through.h"
-#include "engine/run/start_gate.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
 #include "platform/clock.h"

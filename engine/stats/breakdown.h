@@ -12,9 +12,11 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "engine/stats/measured_window.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -29,7 +31,13 @@ enum class Activity : uint8_t {
   kIdle,           // in an open loop: waiting for the next arrival
   kCount,
 };
-std::string_view name_of(Activity activity);
+inline std::string_view name_of(Activity activity) {
+  LJ_ASSERT(activity < Activity::kCount);
+  constexpr std::string_view kNames[] = {
+      "work", "lock_wait", "log_contention", "space_wait", "log_work", "flush_wait", "idle"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Activity::kCount));
+  return kNames[static_cast<size_t>(activity)];
+}
 
 // The breakdown of one worker. Only that worker's thread touches it during the run.
 class Breakdown {

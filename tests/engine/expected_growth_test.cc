@@ -1,4 +1,4 @@
-#include "engine/run/expected_growth.h"
+#include "engine/run/memory_guard.h"
 
 #include <gtest/gtest.h>
 
