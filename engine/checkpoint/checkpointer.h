@@ -7,7 +7,7 @@
 //   2. RSN, the positions: for each stream a record's end up to which the log has no hole
 //      (LogScheme::published_positions).
 //   3. The walk: the writers copy all tuples, present and absent, with their versions. A writer
-//      waits for a tuple that a transaction has locked (engine/storage/committed_row.h).
+//      waits for a tuple that a transaction has locked (try_copy_committed() in engine/storage/tuple.h).
 //   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
 //      until each stream is durable up to its position.
 //   5. RSN, the numbers: for each stream a number up to which it lacks no record

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "engine/storage/committed_row.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/spin.h"

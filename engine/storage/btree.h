@@ -31,7 +31,6 @@
 #include "engine/storage/btree_node.h"
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
-#include "engine/storage/node_latch.h"
 #include "platform/cpu.h"
 #include "platform/spin.h"
 

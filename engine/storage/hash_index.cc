@@ -19,7 +19,6 @@
 #include <new>
 
 #include "engine/storage/index.h"
-#include "engine/storage/node_latch.h"
 #include "platform/cache_lines.h"
 #include "platform/cpu.h"
 #include "platform/memory.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/racy_copy.h"
 
 namespace logjam {
 
@@ -42,6 +43,10 @@ class Version {
   uint64_t word_ = 0;
 };
 
+// A RowLock word that is exclusive and has no holder: the lock of removed tuples and nodes. It is
+// never released.
+inline constexpr uint64_t kLockedForever = uint64_t{1} << 63;
+
 // The head of every entry of an index: its key.
 struct Keyed {
   Key key;
@@ -53,7 +58,7 @@ struct Keyed {
 // holds its lock bit (OCC) or the exclusive row lock (2PL). Readers load it with acquire before
 // they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
 // which OCC does not use; while a log is replayed it holds what waits at the tuple
-// (engine/recovery/waiting_ranges.h). `key` never changes. A tuple that was removed from its index
+// (engine/recovery/applier.h). `key` never changes. A tuple that was removed from its index
 // stays locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
@@ -66,5 +71,37 @@ struct Tuple : Keyed {
   Version load_version() const { return Version(version.load(platform::memory_order_acquire)); }
 };
 static_assert(sizeof(Tuple) == 24);
+
+// Reads a row while transactions of any protocol run, without a transaction and without a lock:
+// copies the row of `tuple`, unless it is absent, to `to`, which is 8-byte aligned and has room for
+// `row_bytes` padded to 8. Sets `version`. Returns false if a transaction has the tuple locked, or
+// wrote it meanwhile: the caller tries again. A tuple that was removed from its index counts as
+// absent, with sequence number 0. Any thread may call it.
+//
+// Protocol. A writer has the tuple locked from before it reserves its log record until it has
+// installed the row: under OCC by the lock bit of the version word, under 2PL by an exclusive
+// RowLock word. It stores the row, and then the new version, before it unlocks the tuple. So a copy
+// is the row of the last committed writer if the tuple was unlocked, with the same version, before
+// and after the copy. A reader that is ordered after the reservation of a transaction's log record
+// finds the tuple locked, or that transaction's write in place.
+inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte* to,
+                               Version* version) {
+  // The bit of an exclusive lock in a RowLock word.
+  constexpr uint64_t kExclusive = kLockedForever;
+  *version = tuple.load_version();
+  if (version->removed()) {
+    *version = Version(0, true);
+    return true;
+  }
+  if (version->locked()) return false;
+  if ((tuple.lock.load(platform::memory_order_acquire) & kExclusive) != 0) return false;
+  if (!version->absent()) platform::racy_load(to, tuple.row(), row_bytes);
+  if ((tuple.lock.load(platform::memory_order_relaxed) & kExclusive) != 0 ||
+      tuple.version.load(platform::memory_order_relaxed) != version->word()) {
+    return false;
+  }
+  if (!version->absent()) platform::racy_load_is_whole(tuple.row(), row_bytes);
+  return true;
+}
 
 }  // namespace logjam

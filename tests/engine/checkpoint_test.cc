@@ -15,7 +15,7 @@
 #include "engine/checkpoint/checkpointer.h"
 #include "engine/checkpoint/load_checkpoint.h"
 #include "engine/checkpoint/row_writer.h"
-#include "engine/storage/committed_row.h"
+#include "engine/storage/tuple.h"
 #include "logging/format/manifest_file.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
