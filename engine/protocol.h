@@ -74,7 +74,7 @@ struct ProtocolInfo {
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
   // A transaction holds no lock before its commit(), so no earlier transaction waits for it. A
-  // replay may then execute it ahead of its turn (engine/recovery/commands/replayer.h).
+  // replay may then execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };
 

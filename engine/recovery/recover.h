@@ -8,14 +8,34 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
-#include "engine/recovery/recovery_memory.h"
-#include "engine/recovery_result.h"
 #include "engine/storage/database.h"
 #include "logging/format/log_reader.h"
 #include "logging/recovery_rule.h"
 
 namespace logjam {
+
+// The result of a recovery, of a log of values or of commands.
+struct RecoveryResult {
+  std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
+  // One sentence, if a stream has lost records that were durable once (find_damage()). Even so, the
+  // replayed transactions depend on no lost one.
+  std::string damage;
+  std::vector<StreamTail> tails;
+  Cut cut;
+  uint64_t transactions = 0;  // committed ones that survived the cut
+  uint64_t records = 0;       // that survived the cut
+  uint64_t bytes = 0;         // of these records
+  uint64_t beyond_cut = 0;    // valid records that did not survive
+  uint64_t incomplete = 0;    // transactions that neither committed nor failed (--log_records=op)
+  uint64_t most_memory = 0;   // the most bytes of the log that were in memory at the same time
+  double seconds = 0;
+};
+
+// The memory that a recovery uses for the log, if it is not told otherwise.
+inline constexpr uint64_t kRecoveryBytes = uint64_t{1} << 30;
 
 enum class ReplayOrder : uint8_t {
   kParallel,  // all threads, all streams at the same time
@@ -26,7 +46,7 @@ enum class ReplayOrder : uint8_t {
 // checkpoint of the log before `files.starts`. `rule` is that of the log's scheme. `threads`
 // threads apply (kParallel), and each stream has another thread that reads it. Reads at most
 // `read_bytes_per_second` from each log directory; 0: as fast as it can. Uses `memory_bytes` of
-// memory for the log, divided as recovery_memory.h says. A damaged log is no error:
+// memory for the log, divided as stream_replay.h says. A damaged log is no error:
 // recovery ends where the valid records end, `tails` says why, and `damage` is set if a crash does
 // not explain that. A stream that cannot be opened is an error, and nothing is replayed: if it
 // counted as an empty stream, the records of the other streams would be lost. Called by one thread,

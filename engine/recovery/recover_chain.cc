@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "engine/recovery/commands/replay_commands.h"
-#include "engine/recovery/reset_versions.h"
 #include "engine/run/run.h"
 #include "logging/format/segments.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
+#include "platform/parallel.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -185,6 +185,12 @@ std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recov
          "was taken, and that log is damaged: " + recovered.damage;
 }
 
+// The keys of one part of a table that leave the index, and their memory.
+struct Leaving {
+  std::vector<Key> keys;
+  std::vector<Retired> retired;
+};
+
 }  // namespace
 
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options) {
@@ -212,6 +218,35 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
     if (unusable) recovered.unusable.push_back(start.checkpoint->number);
   }
   return recovered;
+}
+
+void reset_versions(Database& database, uint32_t threads) {
+  constexpr uint32_t kPartsPerThread = 4;
+  const uint32_t parts = threads * kPartsPerThread;
+  for (const auto& table : database.tables()) {
+    std::vector<Leaving> leaving(parts);
+    platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
+      table->primary().for_each(part, parts, [&](Keyed* entry) {
+        Tuple& tuple = *Table::tuple_of(entry);
+        const bool absent = tuple.load_version().absent();
+        tuple.version.store(Version(0, absent).word(), platform::memory_order_relaxed);
+        if (absent && table->reclaims()) leaving[part].keys.push_back(tuple.key);
+      });
+    });
+    // Each part removes its own keys, and no thread inserts: each removal succeeds in the end.
+    platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
+      for (const Key key : leaving[part].keys) {
+        while (!table->remove_absent(key, 0, &leaving[part].retired)) {
+        }
+      }
+    });
+    // Now no other part can be in a removed node.
+    const Arena arena;
+    for (const Leaving& part : leaving) {
+      for (const Retired& retired : part.retired) table->recycle(retired, arena);
+    }
+    table->forget_removals();
+  }
 }
 
 void settle(const RecoveredChain& recovered, Manifest* manifest) {

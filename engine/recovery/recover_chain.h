@@ -60,6 +60,12 @@ struct RecoveredChain {
 // Recovers from the best start of `chain` whose checkpoint can be used. Called by one thread.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
+// Gives every tuple the sequence number 0, because the numbers of the next run start again. A tuple
+// stays present or absent. No transaction of the next run can depend on an erase of this run, so
+// absent tuples leave their index where that is possible (Table::reclaims()): otherwise a table
+// whose rows come and go would grow with every restart. No other thread uses `database` meanwhile.
+void reset_versions(Database& database, uint32_t threads);
+
 // Makes the recovered part of the log durable, and writes into `manifest` what it is: where it
 // ends, which damage was accepted, and which runs and checkpoints no recovery needs any more. A
 // run that continues the log, or a checkpoint at its end, is built on exactly this. Ends the

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/recovery/reset_versions.h"
+#include "engine/recovery/recover_chain.h"
 #include "proof/ledger/checker.h"
 #include "tests/engine/command_log.h"
 #include "tests/temporary_directory.h"

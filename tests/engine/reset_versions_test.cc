@@ -1,5 +1,5 @@
 // The versions of recovered tuples before another run continues with them.
-#include "engine/recovery/reset_versions.h"
+#include "engine/recovery/recover_chain.h"
 
 #include <gtest/gtest.h>
 

@@ -2,14 +2,328 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "engine/recovery/commands/replayer.h"
+#include "engine/protocol.h"
+#include "engine/recovery/commands/command_feed.h"
+#include "engine/recovery/commands/commit_order.h"
+#include "engine/transaction.h"
+#include "engine/workload.h"
+#include "logging/format/record.h"
+#include "logging/log_scheme.h"
 #include "platform/clock.h"
 #include "platform/thread.h"
 
 namespace logjam {
+
+namespace {
+
+// Gives each transaction the sequence number of its record, and writes nothing. Compares the
+// command that the transaction would log with the record. If they agree, passes the turn on:
+// concurrency control calls the log when the transaction is certain to commit, before it installs
+// the rows. Only the replaying thread uses a ReplayLog.
+class ReplayLog final : public LogScheme {
+ public:
+  explicit ReplayLog(CommitOrder& order)
+      : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
+
+  // Announces that the next transaction repeats command `index`, which has the turn. Its record has
+  // the number `sequence`, and says that the command changed `rows` rows.
+  void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
+    index_ = index;
+    sequence_ = sequence;
+    expected_rows_ = rows;
+    rows_ = 0;
+    in_order_ = true;
+  }
+  // Returns what is wrong with the transaction that has committed, or an empty string.
+  std::string wrong() const {
+    if (!in_order_) return "read or overwrote what has a larger sequence number";
+    if (rows_ == expected_rows_) return "";
+    return "changed " + std::to_string(rows_) + " rows now, and " + std::to_string(expected_rows_) +
+           " in the run";
+  }
+
+  LogReservation reserve(uint32_t, const Dependencies& deps, uint32_t bytes) override {
+    in_order_ = std::max(deps.max_read, deps.max_overwritten) < sequence_;
+    hole_.resize(std::max<size_t>(hole_.size(), bytes / sizeof(uint64_t)));
+    return {.sequence = sequence_,
+            .position = 0,
+            .hole = reinterpret_cast<std::byte*>(hole_.data()),
+            .bytes = bytes,
+            .stream = 0};
+  }
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
+    LoggedCommand command;
+    if (role != RecordRole::kVoid &&
+        read_command(*reinterpret_cast<const RecordHeader*>(reservation.hole), &command)) {
+      rows_ = command.rows;
+    }
+    return passed_on();
+  }
+  // Passes the turn on. A transaction of the run that changed nothing has no record, but a damaged
+  // or forged record may claim to be one.
+  CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return passed_on(); }
+  bool is_durable(const CommitPoint&) const override { return true; }
+  void poll(uint32_t) override {}
+  uint32_t flushers() const override { return 0; }
+  void flush(uint32_t, bool) override {}
+  bool idle() const override { return true; }
+  uint64_t max_record_bytes() const override { return ~uint32_t{0}; }
+
+ private:
+  CommitPoint passed_on() {
+    if (in_order_ && rows_ == expected_rows_) order_.pass(index_);
+    return {};
+  }
+
+  CommitOrder& order_;
+  uint64_t index_ = 0;
+  uint64_t sequence_ = 0;
+  uint16_t expected_rows_ = 0;
+  uint16_t rows_ = 0;
+  bool in_order_ = true;
+  std::vector<uint64_t> hole_;
+};
+
+// A client may know that a row exists, because the run had inserted it before, and end the process
+// if the row is missing. Here a missing row only means that its insert commits later. So a missing
+// row, or a row that is in the way of an insert, aborts this attempt. One thread uses the object.
+class SpeculativeTransaction final : public Transaction {
+ public:
+  explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
+
+  using Transaction::insert;
+  using Transaction::read;
+  using Transaction::update;
+  Status read(Table& table, Key key, const std::byte** row) override {
+    return as_expected(txn_.read(table, key, row));
+  }
+  Status update(Table& table, Key key, std::byte** row) override {
+    return as_expected(txn_.update(table, key, row));
+  }
+  Status write(Table& table, Key key, std::byte** row) override {
+    return as_expected(txn_.write(table, key, row));
+  }
+  Status insert(Table& table, Key key, const std::byte* row) override {
+    return as_expected(txn_.insert(table, key, row));
+  }
+  Status erase(Table& table, Key key) override { return as_expected(txn_.erase(table, key)); }
+  Status scan(Table& table, Key low, Key high, bool descending, const RowVisitor& visit) override {
+    return txn_.scan(table, low, high, descending, visit);
+  }
+  Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
+                        const RowVisitor& visit) override {
+    return txn_.scan_secondary(table, which, low, high, descending, visit);
+  }
+  Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) override {
+    return txn_.read_secondary(table, which, key, visit);
+  }
+
+ private:
+  static Status as_expected(Status status) {
+    return status == Status::kOk ? Status::kOk : Status::kAbort;
+  }
+
+  Transaction& txn_;
+};
+
+constexpr uint32_t kQueue = 0;  // of the reclaimer
+
+// One thread of a replay of commands.
+//
+// The thread executes a command before the command's turn, waits for the turn, and commits. If the
+// commit is refused, an earlier command has overwritten a row that the execution had read. Then the
+// thread executes the command again, at its turn. This attempt reads the final state, so it is
+// refused only if other threads have changed an index node. After two attempts at its turn the
+// thread gets the database to itself, and an attempt that fails then is an error.
+//
+// run() is called once, by a thread of its own. All other functions are called by one thread,
+// before or after run().
+class Replayer {
+ public:
+  // Makes thread number `id` of the threads that share `feed`, `order` and `epochs`, which outlive
+  // this object. If there are several threads, `protocol` is optimistic.
+  Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
+           CommandFeed& feed, CommitOrder& order, Epochs& epochs);
+
+  // Replays commands until all are taken, or until replay has stopped.
+  void run();
+
+  // Returns how many speculative executions had to be repeated.
+  uint64_t repeated() const { return repeated_; }
+
+ private:
+  bool replay(const Command& command);
+  std::string take(const Command& command);
+  bool execute_ahead(const Command& command);
+  std::string execute_at_turn(const Command& command);
+  bool commit(const Command& command, Status status);
+  void reclaim();
+
+  const uint32_t id_;
+  const size_t types_;
+  CommandFeed& feed_;
+  CommitOrder& order_;
+  Epochs& epochs_;
+  ReplayLog log_;
+  Arena arena_;
+  Reclaimer reclaimer_;
+  Breakdown breakdown_;
+  platform::atomic<uint64_t> ages_{0};
+  WorkerContext context_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<ProtocolTransaction> txn_;
+  LoggedCommand logged_;  // the command that the client has taken
+  uint64_t repeated_ = 0;
+};
+
+Replayer::Replayer(uint32_t id, Workload& workload, Database& database,
+                   const ProtocolInfo& protocol, CommandFeed& feed, CommitOrder& order,
+                   Epochs& epochs)
+    : id_(id),
+      types_(workload.spec().types.size()),
+      feed_(feed),
+      order_(order),
+      epochs_(epochs),
+      log_(order),
+      reclaimer_(epochs, kQueue + 1, arena_) {
+  context_.id = id;
+  context_.database = &database;
+  context_.log = &log_;
+  context_.arena = &arena_;
+  context_.reclaimer = &reclaimer_;
+  context_.breakdown = &breakdown_;
+  context_.ages = &ages_;
+  client_ = workload.make_replayer(database);
+  txn_ = protocol.make(context_);
+}
+
+void Replayer::run() {
+  ReplayWait wait;
+  while (!order_.stopped()) {
+    Command command;
+    const CommandFeed::Next next = feed_.take(id_, order_.committed(), &command);
+    if (next == CommandFeed::Next::kDone) break;
+    if (next == CommandFeed::Next::kLater) {
+      epochs_.quiescent(id_);
+      wait.once();
+      continue;
+    }
+    wait = {};
+    if (!replay(command)) break;
+    feed_.release(command);
+  }
+  epochs_.leave(id_);
+}
+
+// Returns false if replay has stopped.
+bool Replayer::replay(const Command& command) {
+  std::string wrong = take(command);
+  if (wrong.empty() && execute_ahead(command)) {
+    wrong = log_.wrong();
+  } else {
+    if (!order_.wait_for_turn(command.index)) return false;
+    if (wrong.empty()) wrong = execute_at_turn(command);
+  }
+  if (wrong.empty()) return true;
+  order_.stop("the command of sequence number " + std::to_string(command.record->sequence) + " " +
+              wrong);
+  feed_.stop();
+  return false;
+}
+
+// Gives the command to the client. Returns an error, or an empty string. Here and below, an error
+// is the rest of a sentence that begins with "the command".
+std::string Replayer::take(const Command& command) {
+  const RecordHeader& record = *command.record;
+  if (record.sequence <= command.previous) {
+    return "comes after a command of sequence number " + std::to_string(command.previous);
+  }
+  if (!Version::is_sequence(record.sequence) || !read_command(record, &logged_)) {
+    return "contradicts itself, or is none";
+  }
+  if (logged_.type >= types_ || !client_->take(logged_.type, logged_.input)) {
+    return "is of type " + std::to_string(logged_.type) + " with " +
+           std::to_string(logged_.input.size()) + " bytes, which the workload does not know";
+  }
+  context_.command_type = logged_.type;
+  context_.command_input = logged_.input;
+  return "";
+}
+
+// Executes the command before it has the turn, and commits it at its turn. Returns false if that
+// was not possible. Then the command must be executed at its turn, and its failures so far are no
+// errors.
+bool Replayer::execute_ahead(const Command& command) {
+  if (order_.committed() == command.index) return false;
+  order_.begin(id_);
+  reclaim();
+  txn_->begin(false);
+  SpeculativeTransaction ahead(*txn_);
+  const Status status = client_->execute(ahead);
+  order_.end(id_);
+  if (!order_.wait_for_turn(command.index)) return false;
+  order_.begin(id_);
+  const bool committed = commit(command, status);
+  if (!committed) {
+    txn_->abort();
+    ++repeated_;
+  }
+  order_.end(id_);
+  return committed;
+}
+
+// Executes and commits the command, which has the turn. Returns an error, or an empty string.
+std::string Replayer::execute_at_turn(const Command& command) {
+  constexpr uint32_t kAttemptsBesideOthers = 2;
+  for (uint32_t attempt = 0;; ++attempt) {
+    const bool alone = attempt >= kAttemptsBesideOthers;
+    alone ? order_.begin_alone(id_) : order_.begin(id_);
+    reclaim();
+    txn_->begin(attempt > 0);
+    const Status status = client_->execute(*txn_);
+    const bool committed = commit(command, status);
+    std::string wrong;
+    if (committed) {
+      wrong = log_.wrong();
+    } else if (status == Status::kRollback) {
+      wrong = "wants to be rolled back now, and was committed by the run";
+    } else if (alone) {
+      wrong =
+          "was aborted (" + std::string(name_of(txn_->abort_reason())) + ") though it runs alone";
+    }
+    if (!committed) txn_->abort();
+    alone ? order_.end_alone(id_) : order_.end(id_);
+    if (committed || !wrong.empty()) return wrong;
+  }
+}
+
+// Commits the executed transaction, which has the turn. Returns false if it must be aborted: the
+// commit is refused, or `status`, the result of the execution, does not allow it.
+bool Replayer::commit(const Command& command, Status status) {
+  if (status == Status::kAbort || status == Status::kRollback) return false;
+  log_.expect(command.index, command.record->sequence, logged_.rows);
+  const uint64_t number = client_->committing();
+  if (txn_->commit() != Status::kOk) return false;
+  client_->acknowledged(number);
+  const uint32_t erased = reclaimer_.committed(kQueue);
+  if (erased != 0) reclaimer_.durable(kQueue, erased);  // as it comes from the log
+  return true;
+}
+
+// Removes erased tuples, as the run did, because scans would walk through all of them. Called
+// between two transactions.
+void Replayer::reclaim() {
+  epochs_.quiescent(id_);
+  reclaimer_.work();
+}
+
+}  // namespace
 
 std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& scheme) {
   if (!scheme.traits.commands || workload.has_commands) return "";

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/protocol.h"
-#include "engine/recovery_result.h"
+#include "engine/recovery/recover.h"
 #include "engine/workload.h"
 #include "logging/format/log_reader.h"
 #include "logging/scheme_registry.h"
