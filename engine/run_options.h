@@ -23,10 +23,10 @@ enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 // One interval of a run (engine/run/timeline.h).
 struct TimelineSample {
   Phase phase = Phase::kWarmup;
-  double time_seconds =
-      0;               // its end, from the start of the measured phase; negative in the warm-up
-  double seconds = 0;  // its length
-  uint64_t transactions = 0;  // acknowledged ones
+  // The end of the interval, from the start of the measured phase; negative in the warm-up.
+  double time_seconds = 0;
+  double seconds = 0;         // the length of the interval
+  uint64_t transactions = 0;  // acknowledged transactions
   uint64_t aborts = 0;
   uint64_t log_bytes = 0;      // of the transactions that pre-committed
   uint64_t durable_bytes = 0;  // growth of the streams' durable positions
@@ -43,13 +43,14 @@ struct RunOptions {
   double seconds = 1;
   CommitPolicy commit = CommitPolicy::kPipelined;
   bool early_lock_release = true;
-  bool keep_read_locks = false;  // without early lock release: rows only read stay locked, too
-  uint64_t hold_ns = 0;          // of work that each transaction adds while it holds its locks
+  bool keep_read_locks =
+      false;             // without early lock release: also keep the locks of rows only read
+  uint64_t hold_ns = 0;  // of work that each transaction adds while it holds its locks
   LogRecords log_records = LogRecords::kTransaction;
-  bool log_ranges = false;  // only the changed bytes of a row
+  bool log_ranges = false;  // log only the changed bytes of a row
   uint64_t seed = 1;
-  // Each worker ends after this many; 0: only time ends the run. A run with this option has no
-  // warm-up, since the workers might end in it.
+  // Each worker ends after this many transactions; 0: only time ends the run. A run with this option
+  // has no warm-up, because the workers might end in the warm-up.
   uint64_t transactions = 0;
   double rate = 0;              // transactions per second that all workers offer; 0: closed loop
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight

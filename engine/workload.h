@@ -3,8 +3,9 @@
 // A new workload needs two functions of Client (next, execute) and five of Workload (create_tables,
 // load, spec, make_client, verify). All others have bodies that suit a workload without them.
 //
-// Calls of a run: create_tables, then load, or resume if the run continues a log; start_history;
-// make_client for each worker; the clients' functions, until their destruction; shares, verify.
+// A run calls, in this order: create_tables; load, or resume if the run continues a log;
+// start_history; make_client for each worker; the clients' functions; shares and verify, after the
+// clients are destroyed.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct TypeSpecification {
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
-// How often the clients of a run drew something whose frequency a specification prescribes.
+// How often the clients of a run drew a choice whose frequency a specification prescribes.
 struct Share {
   std::string_view name;
   uint64_t hits = 0;
@@ -50,7 +51,7 @@ struct Share {
   double specified_pct = 0;
 };
 
-// The rate by which a workload is known: transactions of one type, or of all, in a time of
+// The figure by which a workload is known: transactions of one type, or of all types, in a time of
 // `seconds`.
 struct Headline {
   std::string_view name;
@@ -63,8 +64,8 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // Memory that the rows which a worker inserts take in a second, at most. A run takes as much from
-  // the kernel before it starts.
+  // The memory that the inserts of one worker take in a second, at most. A run takes memory for them
+  // from the kernel before it starts.
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
@@ -74,7 +75,7 @@ struct Specification {
 };
 
 // One worker's stream of transactions. A client draws a transaction once, and may execute it many
-// times. Only its worker's thread calls it.
+// times. Its worker owns it.
 class Client {
  public:
   virtual ~Client() = default;
@@ -85,9 +86,9 @@ class Client {
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
   // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
-  // Tells the client that transaction `number` (from committing()) is acknowledged. Every
-  // transaction that commits is told of, also one that only read or that ended with kNotFound;
-  // a rolled back one is not.
+  // Tells the client that transaction `number` (from committing()) is acknowledged. The worker calls
+  // it for every transaction that commits, even if it only read or ended with kNotFound, and not for
+  // a transaction that rolled back.
   virtual void acknowledged(uint64_t number) { (void)number; }
   // Returns true if the client can record or execute nothing more. The run then ends early, without
   // an error.
@@ -101,8 +102,9 @@ class Client {
   virtual std::span<const std::byte> command() { return {}; }
   // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
   // that type. All that execute() then writes must follow from `input` and from the rows that it
-  // reads. A replay may execute the transaction before transactions that the run committed earlier,
-  // and abort it. A row that these insert is then missing: the client's call returns kAbort.
+  // reads. A replay may execute the transaction before a transaction that the run committed earlier,
+  // and abort it. If the earlier transaction inserts a row, that row is still missing, and the
+  // client's call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -112,8 +114,7 @@ class Client {
   // Announces that the last executed transaction is about to commit. Returns a number by which
   // acknowledged() names it: its place in a history, or what the client counts; 0 for none.
   virtual uint64_t committing() { return 0; }
-  // Returns the object to tell when a transaction reaches its serialization point, or null. Called
-  // once.
+  // Returns the object to tell when a transaction reaches its serialization point, or null.
   virtual CommitObserver* commit_observer() { return nullptr; }
 };
 
@@ -121,7 +122,7 @@ class Client {
 struct HistoryOrigin {
   uint64_t log = 0;         // the log's identity
   uint32_t ordinal = 1;     // the number of the run in its log
-  uint32_t after = 0;       // that of the last run before it that left something; 0: there is none
+  uint32_t after = 0;       // the number of the last run before it that left a record; 0: none
   std::string unsafe = {};  // why acknowledged transactions may be lost (R8), or empty
 };
 
@@ -129,26 +130,26 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  // Creates the tables, in the same order in every process. Called once, before load().
+  // Creates the tables, in the same order in every process.
   virtual void create_tables(Database& database) = 0;
   // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
   // part and an arena of its own. The loaded rows do not depend on `parts`.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
-  // belong to another Workload object of the same flags. Clients made afterwards, in any number,
-  // use no key that was used before, and verify() counts from the present rows. Called in place of
-  // load(), after create_tables(), while no transaction runs and no client exists.
+  // belong to another Workload object of the same flags. Clients made afterwards, in any number, use
+  // no key that was used before, and verify() counts from the present rows. No transaction runs, and
+  // no client exists.
   virtual void resume(Database& database) { (void)database; }
 
-  // Returns the facts about the workload. Any thread may call it.
+  // Returns the facts about the workload.
   virtual Specification spec() const = 0;
   // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
-  // Runs the workload's own consistency checks. No transaction runs meanwhile.
+  // Runs the workload's own consistency checks. No transaction runs during the call.
   virtual std::vector<Check> verify(Database& database) = 0;
-  // Returns how often the clients of the run drew what a specification prescribes, for the summary.
-  // Called after the clients are destroyed.
+  // Returns how often the clients of the run drew the choices that a specification prescribes, for
+  // the summary.
   virtual std::vector<Share> shares() const { return {}; }
 
   // Recovery.
@@ -164,15 +165,14 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens the history of `workers` workers if one is asked for, or refuses. If an earlier run left
-  // something, its history is continued, and resume() is called before. Called before
-  // make_client(), and before the run is part of the log.
+  // Opens the history of `workers` workers if the flags ask for a history, or refuses. If an earlier
+  // run left a record, continues its history. The run is not part of the log yet.
   virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
     (void)origin;
   }
-  // Gives the file of the history its name: the run is part of the log. Called after
-  // start_history(), before make_client().
+  // Gives the file of the history its name: now the run is part of the log. Called before
+  // make_client().
   virtual void keep_history() {}
   // Checks the recovered database against the history that the clients kept in the file `path`.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
@@ -203,7 +203,7 @@ struct WorkloadInfo {
   // The gflags that shape the initial load, or that verify() must know. They are stored in the log,
   // because recovery repeats the load.
   std::vector<std::string_view> load_flags;
-  // Returns, in one sentence, why the flags as they are set cannot be used; empty if they can.
+  // Returns, in one sentence, why the present flags cannot be used; empty if they can.
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
   std::vector<WorkloadVariant> variants = {};
