@@ -131,7 +131,9 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   options.about.flags = chain.flags;
   options.about.revision = revision();
   const uint64_t start = platform::now_ns();
-  const Checkpoint taken = checkpoint_at_end(*recovered.database, options);
+  std::string wrong;
+  const Checkpoint taken = checkpoint_at_end(*recovered.database, options, &wrong);
+  if (!wrong.empty()) platform::fatal(wrong);
   std::printf("checkpoint             %lu written: %lu rows, %lu bytes in %.3f s\n", taken.number,
               taken.rows(), taken.bytes(), seconds_since(start));
 }

@@ -9,6 +9,7 @@
 
 #include "engine/checkpoint/row_writer.h"
 #include "logging/format/remove_files.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -22,8 +23,8 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// Keeps the two newest complete checkpoints, of which `latest` is one, and marks all that they make
-// removable.
+// Keeps `latest` and the newest complete checkpoint before it, and marks as removable all that a
+// recovery from these two does not need.
 void cover(Manifest& manifest, const std::vector<std::string>& directories, uint64_t latest) {
   std::vector<Checkpoint> kept;
   for (auto one = manifest.checkpoints.rbegin(); one != manifest.checkpoints.rend(); ++one) {
@@ -53,7 +54,7 @@ void cover(Manifest& manifest, const std::vector<std::string>& directories, uint
   manifest.whole = false;
 }
 
-// Removes what the manifest calls removable.
+// Removes the files that the manifest calls removable.
 void remove_removable(const CheckpointOptions& options) {
   const RemovedFiles removed =
       remove_files(options.manifest->directories(), options.manifest->current().removable,
@@ -70,11 +71,12 @@ void remove_removable(const CheckpointOptions& options) {
 }  // namespace
 
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong) {
+  LJ_ASSERT(options.manifest != nullptr && options.files > 0);
   const std::vector<std::string>& directories = options.manifest->directories();
   Checkpoint checkpoint = options.about;
   checkpoint.id = platform::random_number();
   checkpoint.number = options.manifest->current().last_checkpoint + 1;
-  // A `checkpoint-N` of something else is left alone.
+  // Do not use a `checkpoint-N` that is there already.
   const auto taken = [&](const std::string& directory) {
     platform::FileStatus status;
     const std::string path = checkpoint_directory(directory, checkpoint.number);
@@ -101,6 +103,7 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint) {
   const std::vector<std::string>& directories = options.manifest->directories();
   const auto writers = static_cast<uint32_t>(directories.size());
+  LJ_ASSERT(options.sockets.empty() || options.sockets.size() == writers);
   const TableParts parts(database, writers * options.files);
   std::unique_ptr<DevicePace> pace;
   if (options.bytes_per_second > 0) pace = std::make_unique<DevicePace>(options.bytes_per_second);
@@ -150,7 +153,9 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest) {
   LogManifest& log = *options.manifest;
   log.change([&](Manifest& manifest) {
-    *std::ranges::find(manifest.checkpoints, latest.number, &Checkpoint::number) = latest;
+    const auto begun = std::ranges::find(manifest.checkpoints, latest.number, &Checkpoint::number);
+    LJ_ASSERT(begun != manifest.checkpoints.end() && !begun->complete);
+    *begun = latest;
     manifest.checkpoints.back().complete = true;
     cover(manifest, log.directories(), latest.number);
   });
@@ -173,14 +178,13 @@ void abandon_checkpoint(const CheckpointOptions& options, uint64_t number) {
   remove_removable(options);
 }
 
-Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options) {
-  std::string wrong;
-  Checkpoint checkpoint = begin_checkpoint(options, &wrong);
+Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
+                             std::string* wrong) {
+  Checkpoint checkpoint = begin_checkpoint(options, wrong);
   checkpoint.at_end = true;
-  if (wrong.empty()) wrong = write_rows(database, options, nullptr, &checkpoint);
+  if (wrong->empty()) *wrong = write_rows(database, options, nullptr, &checkpoint);
   options.after_step("the rows written");
-  if (!wrong.empty()) platform::fatal(wrong);
-  complete_checkpoint(options, checkpoint);
+  if (wrong->empty()) complete_checkpoint(options, checkpoint);
   return checkpoint;
 }
 
@@ -195,6 +199,7 @@ Checkpointer::Checkpointer(const CheckpointOptions& options, Database& database,
       acknowledged_(std::move(acknowledged)) {}
 
 void Checkpointer::start() {
+  LJ_ASSERT(!thread_.joinable() && !stopping());
   thread_ = platform::thread([this] { daemon(); });
 }
 
@@ -273,7 +278,7 @@ void Checkpointer::take() {
           << " bytes";
 }
 
-// Waits for step 4. Returns false if the run ends before, as do the next two functions.
+// Waits for step 4. This function and the next two return false if the run ends before.
 bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
   question_.ask(checkpoint.sequence);
   while (!question_.answered() || !log_.is_durable(question_.point())) {
@@ -288,6 +293,7 @@ bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
 bool Checkpointer::complete_rsn(Checkpoint* checkpoint) {
   const auto sequences = log_.durable_sequences();
   const auto ends = log_.published_positions();
+  LJ_ASSERT(sequences.size() == ends.size() && checkpoint->rsn.size() == ends.size());
   if (!wait_until_durable(ends)) return false;
   for (size_t s = 0; s < ends.size(); ++s) {
     checkpoint->rsn[s].sequence = sequences[s];

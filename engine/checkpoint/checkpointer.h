@@ -1,5 +1,5 @@
 // Takes fuzzy checkpoints while transactions run (Poplar, section 5): a daemon, and one writer
-// thread for each log directory. The daemon also removes the files that no recovery needs any more.
+// thread for each log directory. The daemon also removes files that no recovery needs any more.
 //
 // A checkpoint is taken in these steps.
 //
@@ -14,27 +14,28 @@
 //      (LogScheme::durable_sequences), and a record's end up to which it is durable. No record up
 //      to that number lies after that end.
 //   6. The manifest says that the checkpoint is complete. Now it counts. The last two checkpoints
-//      stay: in the same step the manifest says that earlier ones are removable, and so is the log
-//      before the RSN of the older one.
-//   7. What is removable is removed.
+//      stay: in the same step the manifest says that earlier checkpoints are removable, and so is the
+//      log before the RSN of the older checkpoint of the two.
+//   7. The removable files are removed.
 //
-// Why this is enough. A transaction with a record before the RSN had locked all that it writes
+// Why this is enough. A transaction with a record before the RSN had locked all rows that it writes
 // before it reserved the record, and keeps the locks until it has installed its writes. So the walk
 // finds its writes, or later ones: they are in the checkpoint (R1). This also holds for operation
 // records, because a transaction logs its operations and its commit under the same locks. All
-// records after the RSN are replayed, and the larger number wins (R3). All that the walk has read
-// is within any later cut, because of step 4: so if a row in the checkpoint brings a transaction
-// into the recovered database, the transaction's record would bring it there, too (R2, R4). A row
-// that a transaction has erased is in the checkpoint as an absent tuple, so the replay of an older
-// insert cannot bring the row back; in a table whose erased tuples are reclaimed, the tuples are
-// still present because of step 1. A tuple that was reclaimed before step 1 needs no tombstone: its
-// erase was safe, and with it all earlier writes of the row, which lie before the RSN. (A blind
-// write depends on the write before it in such a table, because run() notes before the first
-// transaction that rows may come and go there.) And a truncated stream without a record after its
-// RSN does not bound the cut, because the numbers of step 5 say up to where it is complete.
+// records after the RSN are replayed, and the larger number wins (R3). All rows that the walk has
+// read are within any later cut, because of step 4: so if a row in the checkpoint brings a
+// transaction into the recovered database, the transaction's record would also bring it there (R2,
+// R4). A row that a transaction has erased is in the checkpoint as an absent tuple, so the replay of
+// an older insert cannot bring the row back; in a table whose erased tuples are reclaimed, the tuples
+// are still present because of step 1. A tuple that was reclaimed before step 1 needs no tombstone:
+// its erase was safe, and so were all earlier writes of the row, which lie before the RSN. (In such a
+// table, a blind write depends on the write before it, because run() notes before the first
+// transaction that transactions may insert and erase rows there.) And a truncated stream without a
+// record after its RSN does not bound the cut, because the numbers of step 5 say up to where it is
+// complete.
 //
-// The last two checkpoints stay. If the later one turns out to be corrupt, recovery loads the
-// earlier one, and the log still reaches back to the RSN of the earlier one.
+// The last two checkpoints stay. If the later checkpoint turns out to be corrupt, recovery loads the
+// earlier checkpoint, and the log still reaches back to the RSN of that checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -49,20 +50,21 @@
 #include "logging/log_scheme.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 struct CheckpointOptions {
-  LogManifest* manifest = nullptr;  // of the log; it outlives all that uses the options
+  LogManifest* manifest = nullptr;  // of the log; it outlives all users of the options
   double every_seconds = 0;         // from one start to the next; 0: never
   uint64_t every_bytes = 0;         // of log; 0: never
   double bytes_per_second = 0;      // of all writers together; 0: no limit
   uint32_t files = 1;               // in each directory
   // The socket on whose cores the writer of each directory runs; empty: they run on all cores.
   std::vector<int> sockets = {};
-  // The part that is known of each checkpoint before: ordinal, revision, flags.
+  // The part of each checkpoint that is known before it begins: ordinal, revision, flags.
   Checkpoint about;
-  // Releases the log up to these positions (Log::release).
+  // Releases the log up to the given positions (Log::release).
   std::function<void(const std::vector<uint64_t>&)> release_log = nullptr;
   // Tests: called after each step, with its name.
   std::function<void(const char*)> after_step = [](const char*) {};
@@ -74,47 +76,48 @@ struct CheckpointOptions {
 struct CheckpointStats {
   uint64_t completed = 0;
   uint64_t bytes = 0;          // of the completed ones
-  double seconds = 0;          // during which a checkpoint was being taken
+  double seconds = 0;          // in which the checkpointer was taking a checkpoint
   uint64_t transactions = 0;   // acknowledged in these seconds
-  double longest_seconds = 0;  // of a completed one, from step 1 to step 6
+  double longest_seconds = 0;  // the longest time from step 1 to step 6
 };
 
-// Begins a checkpoint: draws its number and id, puts it into the manifest, which does not call it
-// complete, and makes its directories. Sets `wrong` to an empty string, or to one sentence that
-// says what failed.
+// Begins a checkpoint: draws its number and id, puts it into the manifest as not complete, and makes
+// its directories. Sets `wrong` to an empty string, or to one sentence that says what failed.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
-// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and completes what
-// is known of it in memory: files, sequence, tables. Returns an empty string,
-// RowWriter::kAbandoned, or one sentence that says what failed.
+// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and sets its files,
+// sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence that says what
+// failed.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
-// Carries out steps 6 and 7. Keeps `latest` and the complete checkpoint before it whose files are
-// there. Removes the others, and the runs before the run of the older kept checkpoint. Releases
-// that run's log up to the RSN of the older one.
+// Does steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
+// there. Removes the other checkpoints, and the runs before the run of the older kept checkpoint.
+// Releases that run's log up to the RSN of the older kept checkpoint.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Removes a checkpoint that will not be completed.
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
 // Takes a checkpoint of a recovered database in which no transaction runs. It holds all of the run
-// that options.about names, whose end is in the manifest. Returns it, or ends the process.
-Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options);
+// that options.about names, whose end is in the manifest. Sets `wrong` to an empty string, or to one
+// sentence that says why it could not be taken.
+Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
+                             std::string* wrong);
 
 class Checkpointer {
  public:
-  // All of these outlive the object. `acknowledged` counts the acknowledged transactions.
+  // The arguments outlive the object. `acknowledged` counts the acknowledged transactions.
   Checkpointer(const CheckpointOptions& options, Database& database, LogScheme& log, Epochs& epochs,
                CommitPointRequest& question, std::function<uint64_t()> acknowledged);
   ~Checkpointer() { stop(); }
 
   void start();
-  // Ends the daemon, and abandons a checkpoint that is not complete. Called when the workers have
-  // left the epochs, by the thread that called start().
+  // Ends the daemon, and abandons a checkpoint that is not complete. The thread that called start()
+  // calls it when the workers have left the epochs.
   void stop();
 
-  // Sets the counts of stats() back to 0. Any thread may call it.
+  // Sets the counts of stats() back to 0.
   void begin_to_measure();
   CheckpointStats stats() const;
 
@@ -134,14 +137,14 @@ class Checkpointer {
   Epochs& epochs_;
   CommitPointRequest& question_;
   const std::function<uint64_t()> acknowledged_;
-  uint64_t began_ns_ = 0;     // when the latest checkpoint began; the daemon's
-  uint64_t began_bytes_ = 0;  // the bytes of log that were durable then
+  // The daemon's: when the latest checkpoint began, and how many bytes of log were durable then.
+  uint64_t began_ns_ = 0, began_bytes_ = 0;
   platform::atomic<bool> stopping_{false};
   platform::thread thread_;
   mutable platform::mutex mutex_;
-  CheckpointStats stats_;         // under mutex_, and so are the next two
-  uint64_t taking_since_ns_ = 0;  // 0: none is being taken
-  uint64_t acknowledged_before_ = 0;
+  CheckpointStats stats_ LJ_GUARDED_BY(mutex_);
+  uint64_t taking_since_ns_ LJ_GUARDED_BY(mutex_) = 0;  // 0: no checkpoint is being taken
+  uint64_t acknowledged_before_ LJ_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace logjam

@@ -1,38 +1,43 @@
-// A question to the workers of a run: when is a transaction safe that has read everything with
-// numbers up to a given one?
+// A question to the workers of a run: which commit point must a transaction wait for that has read
+// all numbers up to a given number?
 //
-// A checkpoint has read rows of transactions that may not be durable. The log scheme says of a
-// commit point whether it is durable, and only workers get commit points. So any worker that is
-// between two transactions answers with the commit point of a read-only transaction.
+// A checkpoint has read rows of transactions that may not be durable. The log scheme says whether a
+// commit point is durable, and only workers get commit points. So a worker that is between two
+// transactions answers with the commit point of a read-only transaction.
 //
-// Protocol. One thread asks, and asks again only after the answer. The asker writes `sequence_` and
-// then sets state_ from kNone to kAsked (release). The one worker whose exchange succeeds sets it
-// to kAnswering (acquire), writes `point_`, and sets it to kAnswered (release), which the asker
-// acquires.
+// Protocol. One thread asks. It writes `sequence_` and then sets state_ to kAsked (release). One
+// worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and sets state_
+// to kAnswered (release), which the asker acquires.
 #pragma once
 
 #include <cstdint>
 
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 class CommitPointRequest {
  public:
-  // Asks for a commit point of all numbers up to `sequence`. Called by the asker, as are answered()
-  // and point().
+  // Asks for a commit point of all numbers up to `sequence`. The asker calls this function,
+  // answered() and point().
   void ask(uint64_t sequence) {
+    LJ_ASSERT(state_.load(platform::memory_order_relaxed) == kNone || answered());
     sequence_ = sequence;
     state_.store(kAsked, platform::memory_order_release);
   }
   bool answered() const { return state_.load(platform::memory_order_acquire) == kAnswered; }
-  const CommitPoint& point() const { return point_; }
+  const CommitPoint& point() const {
+    LJ_ASSERT(answered());
+    return point_;
+  }
 
-  // Answers if a question is open. `commit_read_only(deps)` is the scheme's. Called by a worker
+  // Answers if a question is open. `commit_read_only(deps)` is the scheme's. A worker calls it
   // between two transactions.
   template <class CommitReadOnly>
-  void answer_if_asked(const CommitReadOnly& commit_read_only) {
+  void answer_if_asked(const CommitReadOnly& commit_read_only) LJ_REQUIRES(platform::worker_role) {
     uint32_t state = state_.load(platform::memory_order_relaxed);
     if (state != kAsked) return;
     if (!state_.compare_exchange_strong(state, kAnswering, platform::memory_order_acquire)) return;

@@ -10,12 +10,12 @@
 namespace logjam {
 namespace {
 
-// Loads one file of rows. Used by one thread.
+// Loads one file of rows. One thread owns it.
 class FileLoader {
  public:
   explicit FileLoader(Database& database) : database_(database) {}
 
-  // Returns an empty string, or what is wrong.
+  // Returns an empty string, or one sentence that says what is wrong.
   std::string load(const RowFile& file, DevicePace* pace) {
     return read_blocks(file, pace,
                        [&](const BlockHeader& block) { return load_block(file.path, block); });
@@ -78,7 +78,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                             .bytes = file.bytes,
                             .part = static_cast<uint16_t>(i)},
                            paces.empty() ? nullptr : paces[i]);
-    // A file that cannot be read is not known to be wrong: another start may not be the best one.
+    // A file that cannot be read may still be right. So do not recover from a worse start.
     if (wrong[i].starts_with(kCannotRead)) platform::fatal(checkpoint.name() + ": " + wrong[i]);
     counts[i] = {loader.rows(), loader.tombstones()};
     if (wrong[i].empty() && (file.rows != counts[i].first || file.tombstones != counts[i].second)) {

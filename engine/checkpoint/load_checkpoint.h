@@ -12,7 +12,7 @@ namespace logjam {
 
 struct LoadResult {
   std::string error;     // one sentence, or empty; after an error the database cannot be used
-  bool corrupt = false;  // `error` says that the files were read, and have not what was written
+  bool corrupt = false;  // `error` says that the files could be read and are not as written
   uint64_t rows = 0, tombstones = 0, bytes = 0;
   double seconds = 0;
 };
@@ -20,8 +20,7 @@ struct LoadResult {
 // Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
 // indexes. Each file has a thread of its own (Poplar, section 5): fewer threads than directories
 // would leave a device idle. Reads at most `read_bytes_per_second` from each of `directories`; 0:
-// as fast as it can. The tables of `database` are created and empty, and no other thread uses it
-// meanwhile.
+// as fast as it can. `database` has empty tables, and no other thread uses it.
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
                            const Checkpoint& checkpoint, double read_bytes_per_second = 0);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "platform/files.h"
+#include "platform/random.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -18,7 +19,7 @@ constexpr uint64_t kReadBytes = uint64_t{4} << 20;
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : file_(platform::files().open(path, O_RDONLY)) {
-    // Advice about a file that is no descriptor, as in tests, does nothing.
+    // In tests the file is no descriptor, and advice about it does nothing.
     posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
   ~OpenFile() {
@@ -52,7 +53,7 @@ std::string describe_tables(Database& database) {
 
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) {
   return XXH3_64bits_withSeed(&block.bytes, block.bytes - sizeof block.checksum,
-                              id + offset * 0x9e3779b97f4a7c15);
+                              id + offset * platform::kGoldenRatio);
 }
 
 std::string read_blocks(const RowFile& file, DevicePace* pace,
@@ -65,7 +66,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
   std::vector<uint64_t> words(std::min(kReadBytes, file.bytes) / sizeof(uint64_t) + 1);
   auto* const memory = reinterpret_cast<std::byte*>(words.data());
   uint64_t offset = 0;  // of the next block
-  uint64_t have = 0;    // bytes in memory from there on
+  uint64_t have = 0;    // bytes in memory, from `offset` on
   while (offset < file.bytes) {
     const uint64_t want = std::min(kReadBytes, file.bytes - offset);
     const int64_t got = in.read(memory + have, offset + have, want - have);

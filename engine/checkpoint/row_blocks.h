@@ -6,8 +6,8 @@
 //            version says that the tuple is absent (a tombstone)
 //
 // All tuples of a block are of one table. The checksum is XXH3-64 of the block without the
-// checksum, seeded with the checkpoint's id and the block's place in the file: so a block of
-// another checkpoint, or from elsewhere, does not pass. All numbers are little-endian.
+// checksum, seeded with the checkpoint's id and the block's offset in the file: so a block of
+// another checkpoint, or of another offset, does not pass. All numbers are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct BlockHeader {
   uint32_t bytes;  // of the block, this header included
   uint32_t tuples;
   uint16_t table;
-  uint16_t part;    // of the file that it belongs to
+  uint16_t part;    // of the file
   uint32_t unused;  // 0
 };
 static_assert(sizeof(BlockHeader) == 24);
@@ -58,9 +58,9 @@ struct RowFile {
 
 inline constexpr std::string_view kCannotRead = "cannot read ";
 // Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
-// returns an empty string, or one sentence about an error, which ends the reading. Returns that
-// sentence, or one that says why the file fails its checks or, beginning with kCannotRead, cannot
-// be read, or an empty string.
+// returns an empty string, or one sentence about an error, which ends the reading. Returns an empty
+// string; or the sentence of `visit`; or a sentence that says why the file fails its checks; or a
+// sentence that begins with kCannotRead and says why the file cannot be read.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

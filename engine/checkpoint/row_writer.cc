@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/spin.h"
@@ -32,6 +33,7 @@ TableParts::TableParts(Database& database, uint32_t parts) : parts_(parts) {
 }
 
 void TableParts::walk(Table& table, uint32_t part, FunctionRef<void(const Tuple&)> visit) const {
+  LJ_ASSERT(part < parts_);
   Index& index = table.primary();
   if (!index.ordered()) {
     index.for_each(part, parts_, [&](Keyed* entry) { visit(*Table::tuple_of(entry)); });
@@ -66,6 +68,7 @@ bool RowWriter::open_file() {
 }
 
 std::string RowWriter::write(Database& database, const TableParts& parts) {
+  LJ_ASSERT(out_ < 0);
   if (!open_file()) return error_;
   uint32_t since = 0;
   for (const auto& table : database.tables()) {
@@ -94,6 +97,7 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
   const uint64_t most = sizeof(SavedTuple) + row_bytes;
   if (open_ && filled_ + most > block_ + kMostBlockBytes) end_block();
   if (!open_) begin_block(table);
+  LJ_ASSERT_IN_TESTS(filled_ + most <= kBufferBytes);
   auto* saved = reinterpret_cast<SavedTuple*>(buffer_.data() + filled_);
   Version version;
   platform::SpinWait wait;
@@ -104,8 +108,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // An insert that has not committed, or an erased row of an earlier run: the records of this run
-  // that write the row all lie after the RSN, where a recovery finds them.
+  // This is an insert that has not committed, or an erased row of an earlier run. The records of this
+  // run that write the row all lie after the RSN, so a recovery replays them.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();
@@ -119,6 +123,7 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
 }
 
 void RowWriter::begin_block(const Table& table) {
+  LJ_ASSERT(!open_ && filled_ % sizeof(uint64_t) == 0);
   open_ = true;
   block_ = filled_;
   filled_ += sizeof(BlockHeader);
@@ -141,6 +146,7 @@ void RowWriter::end_block() {
 
 // Writes the whole pages in the buffer, and with `all` also the rest, padded with zeros.
 void RowWriter::flush(bool all) {
+  LJ_ASSERT(!open_ && begin_ % kPage == 0);
   uint64_t bytes = filled_ / kPage * kPage;
   if (all && bytes != filled_) {
     bytes += kPage;

@@ -19,14 +19,12 @@ namespace logjam {
 // part of any other table is a range of buckets.
 class TableParts {
  public:
-  // Any thread may call it, while transactions run. Nothing may leave an index until the last
-  // walk() has ended.
+  // Transactions may run. Nothing may leave an index until the last walk() has ended.
   TableParts(Database& database, uint32_t parts);
 
   uint32_t parts() const { return parts_; }
   // Calls visit(tuple) for every tuple of part `part` that `table` had when the walk began, and for
-  // some that are inserted meanwhile, in key order if the table is ordered. Any number of threads
-  // may call it.
+  // some that are inserted during the walk, in key order if the table is ordered.
   void walk(Table& table, uint32_t part, FunctionRef<void(const Tuple&)> visit) const;
 
  private:
@@ -42,7 +40,7 @@ struct RowWriterOptions {
   std::function<bool()> stops = nullptr;  // called regularly; true abandons the checkpoint
 };
 
-// One thread makes it and calls its functions.
+// One thread owns it.
 class RowWriter {
  public:
   explicit RowWriter(RowWriterOptions options);
@@ -51,12 +49,12 @@ class RowWriter {
   RowWriter& operator=(const RowWriter&) = delete;
 
   // Writes the part of all tables, makes the file durable and closes it. Waits for the locks of
-  // tuples. Returns an empty string, or one sentence that says what failed; kAbandoned if the
-  // caller wanted it to stop.
+  // tuples. Returns an empty string, or one sentence that says what failed, or kAbandoned if
+  // options.stops() was true.
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 
-  // Returns the contents of the file, after write(). sequence() is the largest sequence number.
+  // Returns the contents of the written file. sequence() is the largest sequence number in it.
   const CheckpointFile& file() const { return file_; }
   uint64_t sequence() const { return sequence_; }
 
@@ -74,7 +72,7 @@ class RowWriter {
   const platform::MirroredMemory buffer_;
   uint64_t begin_ = 0;   // the offset in the file of the first byte in the buffer
   uint64_t filled_ = 0;  // bytes in the buffer
-  uint64_t block_ = 0;   // the place in the buffer of the open block
+  uint64_t block_ = 0;   // the offset in the buffer of the open block
   bool open_ = false;    // a block is open
   CheckpointFile file_;
   uint64_t sequence_ = 0;

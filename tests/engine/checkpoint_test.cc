@@ -121,7 +121,9 @@ class CheckpointTest : public testing::Test {
   const std::vector<std::string>& directories() const { return manifest_->directories(); }
 
   Checkpoint take() {
-    checkpoint_at_end(database_, options_);
+    std::string wrong;
+    checkpoint_at_end(database_, options_, &wrong);
+    EXPECT_EQ(wrong, "");
     return manifest_->current().checkpoints.back();
   }
   // Returns the numbers of the checkpoints that have a directory.

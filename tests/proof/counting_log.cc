@@ -185,8 +185,9 @@ std::string CountingLog::checkpoint() const {
   options.manifest = &log;
   options.about.ordinal = chain.ordinal;
   options.about.flags = chain.flags;
-  checkpoint_at_end(*recovered.database, options);
-  return "";
+  std::string wrong;
+  checkpoint_at_end(*recovered.database, options, &wrong);
+  return wrong;
 }
 
 }  // namespace logjam
