@@ -5,6 +5,7 @@
 
 #include "logging/format/range_image.h"
 #include "logging/format/record.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/racy_copy.h"
 #include "platform/spin.h"
@@ -32,15 +33,15 @@ Version lock(Tuple& tuple) {
 
 void Applier::apply(const BodiesToApply& ready, Arena& arena) {
   for (size_t i = 0; i < ready.bodies.size(); ++i) {
-    // Applying waits for memory, not for the processor: it can load the next body's rows meanwhile.
+    // Appliers wait for memory, and not for the processor. So load the next body's rows already.
     if (i + 1 < ready.bodies.size()) prefetch(*ready.bodies[i + 1].record);
     apply(ready.bodies[i], arena);
   }
 }
 
 void Applier::apply(const BodiesToApply::Body& body, Arena& arena) {
-  // A larger number would set bits of the rows' version words, and the next thread that locks one
-  // would wait for ever.
+  // A larger number would set the lock bit of the rows' version words, and the next thread that locks
+  // such a row would wait for ever.
   if (!Version::is_sequence(body.sequence)) {
     fail(kContradiction);
     return;
@@ -89,10 +90,11 @@ void Applier::apply(const LoggedWrite& write, uint64_t sequence, Arena& arena) {
   tuple->version.store(now.word(), platform::memory_order_release);
 }
 
-// Writes the row, and then changes it by the ranges that have waited for that. Returns the row's
-// version. The caller holds the tuple's lock bit.
+// Writes the row, and then changes it by the ranges that wait for this write. Returns the row's
+// version.
 Version Applier::store(Table& table, Tuple& tuple, const LoggedWrite& write, uint64_t sequence,
                        Arena& arena) {
+  LJ_ASSERT_IN_TESTS(tuple.load_version().locked());
   if (write.has_ranges()) {
     change(table, tuple, write.image(), arena);
   } else if (write.header.op != WriteOp::kErase) {
@@ -119,6 +121,7 @@ void Applier::fail(std::string why) {
 
 void WaitingRanges::add(Tuple& tuple, uint64_t version, uint64_t sequence,
                         std::span<const std::byte> image) {
+  LJ_ASSERT_IN_TESTS(tuple.load_version().locked());
   Map* map = map_of(tuple);
   if (map == nullptr) {
     map = new Map;
@@ -132,11 +135,12 @@ void WaitingRanges::add(Tuple& tuple, uint64_t version, uint64_t sequence,
 }
 
 WaitingRanges::Range WaitingRanges::take(Tuple& tuple, Version now) {
+  LJ_ASSERT_IN_TESTS(tuple.load_version().locked() && !now.locked());
   Map* map = map_of(tuple);
   if (map == nullptr) return {};
   for (auto each = map->begin(); each != map->end() && each->first < now.sequence();) {
     if (each->second.sequence > now.sequence()) {
-      ++each;  // no log has this: drop_all() will tell
+      ++each;  // no log has such a range: drop_all() says so
       continue;
     }
     forget(each->second);

@@ -6,7 +6,7 @@
 // smaller or equal sequence number changes nothing. So the write with the largest sequence number
 // remains, in any order in which threads apply the writes of a tuple. An erase leaves an absent
 // tuple with its sequence number, and an older insert that is applied later cannot bring the row
-// back. A range image is applied to the version that it names, and waits for it if it must
+// back. A range image changes the version that it names, and waits until the row has that version
 // (WaitingRanges).
 #pragma once
 
@@ -21,6 +21,7 @@
 #include "logging/format/log_reader.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -35,7 +36,7 @@ namespace logjam {
 // version (applier.h) may follow the pointer, and change it and the map. Its store of the version
 // (release) makes the map visible to the next thread that sets the bit (acquire), so the accesses
 // of Tuple::lock are relaxed. The counters are atomic; no thread concludes from them what a map
-// holds, except drop_all(), which one thread calls when the others have been joined.
+// holds, except drop_all(), which one thread calls after it has joined the others.
 class WaitingRanges {
  public:
   struct Range {
@@ -47,18 +48,16 @@ class WaitingRanges {
   // outlives the object.
   explicit WaitingRanges(LogMemoryMeter* meter) : meter_(meter) {}
 
-  // Adds a copy of `image`, which waits until `tuple` has the version `version`. The caller holds
-  // the tuple's lock bit.
+  // Adds a copy of `image`, which waits until `tuple` has the version `version`.
   void add(Tuple& tuple, uint64_t version, uint64_t sequence, std::span<const std::byte> image);
-  // Takes the range that waits at `tuple` for the version `now`, which the tuple has got. Returns
-  // one without an image if there is none. Drops the ranges that `now` has overtaken. The caller
-  // holds the tuple's lock bit.
+  // Takes the range that waits at `tuple` for the version `now`, which the tuple has got. Returns a
+  // Range without an image if none waits. Drops the ranges that `now` has overtaken.
   Range take(Tuple& tuple, Version now);
 
-  // Returns how many bytes of images wait. Any thread may call it.
+  // Returns how many bytes of images wait.
   uint64_t bytes() const { return bytes_.load(platform::memory_order_relaxed); }
-  // Frees all ranges that wait in `database`. If there are any, returns one sentence that names
-  // one. No other thread uses the database meanwhile.
+  // Frees all ranges that wait in `database`, which no other thread uses. If there are any, returns
+  // one sentence that names a range.
   std::string drop_all(Database& database);
 
  private:
@@ -76,12 +75,11 @@ class WaitingRanges {
   platform::atomic<uint64_t> bytes_{0}, count_{0};
 };
 
-// Thread-safe: any number of threads may apply at the same time, each with an arena of its own.
+// Several threads may apply at the same time, each with an arena of its own.
 class Applier {
  public:
-  // Makes an applier for `database`, which outlives it. Only appliers may use the database
-  // meanwhile. `meter`, if there is one, counts the memory of ranges that wait; it outlives the
-  // applier.
+  // `database` outlives the applier, and only appliers use it. `meter`, if there is one, counts the
+  // memory of ranges that wait; it outlives the applier.
   explicit Applier(Database& database, LogMemoryMeter* meter = nullptr)
       : database_(database), waiting_(meter) {}
 
@@ -94,9 +92,9 @@ class Applier {
   // Returns how many bytes of ranges wait for the versions that they change.
   uint64_t waiting_bytes() const { return waiting_.bytes(); }
 
-  // Returns the first failure of any thread, or an empty string: a record that does not fit the
-  // database, or contradicts itself, or changes a version that no record wrote. Called once, by one
-  // thread, when all is applied.
+  // Ends the replay: all is applied. Returns the first failure of any thread, or an empty string: a
+  // record that does not fit the database, or contradicts itself, or changes a version that no record
+  // wrote.
   std::string finish();
 
  private:
@@ -110,7 +108,7 @@ class Applier {
   Database& database_;
   WaitingRanges waiting_;
   platform::mutex mutex_;
-  std::string error_;  // under mutex_
+  std::string error_ LJ_GUARDED_BY(mutex_);
 };
 
 }  // namespace logjam

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/recovery/transaction_assembler.h"
+#include "platform/random.h"
 
 namespace logjam {
 namespace {
@@ -19,7 +20,7 @@ struct RowId {
 };
 struct HashRowId {
   size_t operator()(const RowId& row) const {
-    return (row.key ^ uint64_t{row.table} << 48) * 0x9e3779b97f4a7c15;
+    return (row.key ^ uint64_t{row.table} << 48) * platform::kGoldenRatio;
   }
 };
 

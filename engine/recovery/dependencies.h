@@ -11,8 +11,7 @@
 
 namespace logjam {
 
-// A part of the log: a range of transactions in the order of their sequence numbers, counted from
-// 0.
+// A part of the log: a range of transactions in the order of their sequence numbers, from 0.
 struct LogWindow {
   uint64_t first = 0;
   uint64_t most = ~uint64_t{0};  // how many transactions
@@ -45,9 +44,8 @@ struct LogDependencies {
   uint64_t longest_path = 0;                    // transactions in the longest chain
 };
 
-// Reads the log twice: for the order of the transactions, and for the rows of those in the window.
-// All valid records count, as for `logjam dump`, also those beyond the cut. The log holds values.
-// Any thread may call it.
+// Reads a log of values twice: for the order of the transactions, and for the rows of those in the
+// window. All valid records count, even those beyond the cut, as for `logjam dump`.
 LogDependencies find_dependencies(const LogFiles& files, const LogWindow& window);
 
 }  // namespace logjam

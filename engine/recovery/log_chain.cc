@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are those
+// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are the runs
 // that count.
 RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
                          const std::vector<ManifestRun>& runs) {
@@ -40,8 +40,8 @@ LogChain find_log_chain(const std::vector<std::string>& directories, bool use_co
   const std::vector<Checkpoint>& checkpoints = chain.manifest.checkpoints;
   const bool more = runs.size() > 1 || std::ranges::any_of(checkpoints, &Checkpoint::complete);
   if (more && !runs.empty() && !runs.back().begun) runs.pop_back();
-  for (auto one = checkpoints.rbegin(); one != checkpoints.rend(); ++one) {
-    const Checkpoint& checkpoint = *one;
+  for (auto newest = checkpoints.rbegin(); newest != checkpoints.rend(); ++newest) {
+    const Checkpoint& checkpoint = *newest;
     if (!checkpoint.complete) continue;
     std::string wrong;
     paths_of(chain.directories, checkpoint, &wrong);

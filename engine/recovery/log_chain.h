@@ -1,5 +1,5 @@
-// The parts of a log that a recovery may use: the runs that continue each other, and the
-// checkpoints from which it may begin. All of it is from the log's manifest.
+// The parts of a log that a recovery may use, as the log's manifest names them: the runs that continue
+// each other, and the checkpoints from which the recovery may begin.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct RecoveryStart {
 };
 
 struct LogChain {
-  std::string error;               // why nothing can be recovered, in one sentence; or empty
-  bool lost = false;               // `error` says that the log is damaged, not that it is another
-  std::string damage;              // of the manifest: in one sentence, or empty
-  std::vector<std::string> notes;  // a sentence for each checkpoint that is passed over
+  std::string error;                     // why nothing can be recovered, in one sentence; or empty
+  bool lost = false;                     // `error` says that the log is damaged
+  std::string damage;                    // of the manifest: in one sentence, or empty
+  std::vector<std::string> notes;        // a sentence for each checkpoint that cannot be used
   std::vector<RecoveryStart> starts;     // the best one first
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
@@ -34,8 +34,8 @@ struct LogChain {
   std::map<std::string, std::string> flags;
 };
 
-// Reads the manifest in `directories`, which may be in any order. If it is lost and `use_copy`,
-// takes its copy. Any thread may call it.
+// Reads the manifest in `directories`, which may be in any order. If the manifest is lost and
+// `use_copy`, reads its copy.
 LogChain find_log_chain(const std::vector<std::string>& directories, bool use_copy = false);
 
 }  // namespace logjam

@@ -8,6 +8,7 @@
 #include "engine/recovery/applier.h"
 #include "engine/recovery/recovery_progress.h"
 #include "engine/recovery/stream_replay.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/parallel.h"
 #include "platform/thread.h"
@@ -15,16 +16,17 @@
 namespace logjam {
 namespace {
 
-// Takes bodies of all streams and applies them until nothing is left. Called by each applier's
-// thread; number `which` begins with another stream than its neighbours. It waits only for the
-// streams' readers, never for another applier, so appliers may also run one after the other; later
-// ones then find nothing.
+// Takes bodies of all streams and applies them until nothing is left, on each applier's thread.
+// Applier `which` begins with another stream than its neighbours. An applier waits only for the
+// streams' readers, never for another applier, so appliers may also run one after the other; the
+// later appliers then find nothing.
 //
-// While more than `most_waiting_bytes` of ranges wait, it takes from the stream that has reached
-// the smallest number. If the numbers of each stream grow, all that this stream's ranges change has
-// been taken before, so no more of them wait. An empty queue is about to be filled, because its
-// reader waits for nobody. A batch that depends on unread parts of other streams is passed by, and
-// the next stream is asked: so a reader that waits for an applier finds one.
+// While more than `most_waiting_bytes` of ranges wait, the applier takes from the stream that has
+// reached the smallest number. If the numbers of each stream grow, the versions that this stream's
+// ranges change have been taken before, so no more ranges wait. The reader of a stream with an empty
+// queue waits for no other thread, so the queue will soon have a batch. If the next batch of a stream
+// depends on unread parts of other streams, the applier asks the next stream: so a reader that waits
+// for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;
@@ -86,7 +88,7 @@ void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& a
   while (!heads.empty()) {
     const auto least = std::ranges::min_element(heads, {}, &Head::sequence);
     if (!least->stream->take(*least->batch, least->record, known, &ready)) {
-      // `known` may be old. If there is no newer cut, the record needs more of some stream.
+      // `known` may be old. If there is no newer cut, some stream must be read further.
       const auto newest = progress.known();
       const bool waits = known.cut == newest.cut;
       known = newest;
@@ -107,6 +109,7 @@ void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& a
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order, double read_bytes_per_second,
                        uint64_t memory_bytes) {
+  LJ_ASSERT(threads > 0);
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
@@ -126,7 +129,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
                                                      paces.of(files.paths[s])));
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
-    // A rule may need to know the starts of all streams before it uses anything.
+    // A rule may need the starts of all streams before any record survives.
     progress.report_read(s, replays.back()->reader().tail(), false);
   }
   Applier applier(database, &meter);

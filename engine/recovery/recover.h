@@ -1,10 +1,9 @@
-// Recovery of logged values, the same for every scheme. The surviving records depend on the ends of
-// all streams (the cut). A record that survives the cut of the parts read so far survives the final
-// cut, too. So it is applied at once, and only the other records are held in memory until more is
-// known (recovery_progress.h). Each stream is read once, except for what has no room in memory
-// until then: that is read twice (stream_replay.h). Of all writes to a row the one with the largest
-// sequence number wins, and a range waits for the version that it changes (applier.h), so threads
-// apply in any order.
+// Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
+// records survive. A record that survives the cut of the parts read so far also survives the final
+// cut. So it is applied at once, and only the other records stay in memory until more is read
+// (recovery_progress.h). Each stream is read once, except for the parts that have no room in memory,
+// which are read twice (stream_replay.h). The write to a row with the largest sequence number wins,
+// and a range waits for the version that it changes (applier.h), so threads apply in any order.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +20,12 @@ namespace logjam {
 struct RecoveryResult {
   std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
   // One sentence, if a stream has lost records that were durable once (find_damage()). Even so, the
-  // replayed transactions depend on no lost one.
+  // replayed transactions depend on no lost transaction.
   std::string damage;
   std::vector<StreamTail> tails;
   Cut cut;
-  uint64_t transactions = 0;  // committed ones that survived the cut
-  uint64_t records = 0;       // that survived the cut
+  uint64_t transactions = 0;  // committed transactions that survived the cut
+  uint64_t records = 0;       // records that survived the cut
   uint64_t bytes = 0;         // of these records
   uint64_t beyond_cut = 0;    // valid records that did not survive
   uint64_t incomplete = 0;    // transactions that neither committed nor failed (--log_records=op)
@@ -43,14 +42,13 @@ enum class ReplayOrder : uint8_t {
 };
 
 // Replays the log `files` into `database`, which holds its initial load, or the rows of a
-// checkpoint of the log before `files.starts`. `rule` is that of the log's scheme. `threads`
-// threads apply (kParallel), and each stream has another thread that reads it. Reads at most
-// `read_bytes_per_second` from each log directory; 0: as fast as it can. Uses `memory_bytes` of
-// memory for the log, divided as stream_replay.h says. A damaged log is no error:
+// checkpoint of the log before `files.starts`; no other thread uses the database. `rule` is that of
+// the log's scheme. `threads` threads apply (kParallel), and each stream has another thread that reads
+// it. Reads at most `read_bytes_per_second` from each log directory; 0: as fast as it can. Uses
+// `memory_bytes` of memory for the log, divided as stream_replay.h says. A damaged log is no error:
 // recovery ends where the valid records end, `tails` says why, and `damage` is set if a crash does
 // not explain that. A stream that cannot be opened is an error, and nothing is replayed: if it
-// counted as an empty stream, the records of the other streams would be lost. Called by one thread,
-// while nothing else uses the database.
+// counted as an empty stream, the records of the other streams would be lost.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);

@@ -10,6 +10,7 @@
 #include "engine/run/run.h"
 #include "logging/format/segments.h"
 #include "logging/scheme_registry.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -19,8 +20,9 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end before what the next run, or a checkpoint, is built on.
-// Returns an empty string if none does. Bytes that were lost before, it has accepted.
+// Returns in one sentence which streams end before the end on which the next run, or a checkpoint, is
+// built; an empty string if none does. Bytes lost before the next run began do not count: that run
+// accepted the loss.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -34,7 +36,7 @@ std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   return lost;
 }
 
-// Adds a sentence if the run has records that nothing which follows it is built on.
+// Adds a sentence for each stream with records after the end on which the next run is built.
 void note_unused(const LogFiles& files, const StreamTails& tails, RecoveredChain* recovered) {
   for (size_t s = 0; s < tails.size(); ++s) {
     if (!tails[s].goes_on) continue;
@@ -75,8 +77,8 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
     return unknown;
   }
   options.before_run(files.header);
-  // The clients that execute commands count what they change, and verify() expects no other change
-  // since the load. Changes that come as rows make the count begin again.
+  // The clients that execute commands count their changes, and verify() expects no other change since
+  // the load. If rows come from a checkpoint or from a run of values, the count begins again.
   if (scheme->traits.commands) {
     if (into->checkpoint || !into->runs.empty()) into->workload->resume(*into->database);
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,
@@ -92,7 +94,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
   return result;
 }
 
-// Replays one run. Returns whether all that the log has of it could be used.
+// Replays one run. Returns whether all records of the run could be used.
 bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredChain* recovered) {
   VLOG(1) << "replaying run " << files.header.ordinal << " of scheme " << files.header.scheme;
   bool missing = false;
@@ -105,7 +107,7 @@ bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredCha
   RecoveryResult result = replay(files, options, recovered);
   recovered->error = result.error;
   if (!wrong.empty()) {
-    // A bad header harms no record. If the log was continued, it is known how many there are.
+    // A bad header harms no record. If the log was continued, the manifest has the streams' ends.
     if (files.ends.empty()) {
       recovered->damage = wrong;
     } else {
@@ -119,8 +121,8 @@ bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredCha
   return recovered->error.empty() && recovered->damage.empty();
 }
 
-// Makes all files of the run durable. A killed process may have written bytes that the recovery has
-// read and that are not durable yet. Returns 0 or errno.
+// Makes all files of the run durable: the recovery may have read bytes that a killed process wrote
+// and did not sync. Returns 0 or errno.
 int sync_run(const LogFiles& run) {
   platform::Files& disk = platform::files();
   const auto sync_file = [&disk](const std::string& path) {
@@ -170,9 +172,9 @@ void replay_runs(const RecoveryStart& start, const ChainOptions& options,
   if (start.runs.empty() && options.goes_on) reset_versions(*recovered->database, options.threads);
 }
 
-// Returns an empty string, or why the rows of the checkpoint cannot be used. Transactions went on
-// while the rows were copied, so the rows are a state of the database only together with the log up
-// to where it was durable when the checkpoint was complete.
+// Returns an empty string, or why the rows of the checkpoint cannot be used. Transactions ran while
+// the rows were copied, so the rows are a state of the database only together with the log up to
+// where it was durable when the checkpoint was complete.
 std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
   if (!start.checkpoint || start.checkpoint->at_end) return "";
   const std::vector<StreamStart>& rsn = start.checkpoint->rsn;
@@ -185,7 +187,7 @@ std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recov
          "was taken, and that log is damaged: " + recovered.damage;
 }
 
-// The keys of one part of a table that leave the index, and their memory.
+// The keys of one part of a table that leave the index, and the memory of their tuples.
 struct Leaving {
   std::vector<Key> keys;
   std::vector<Retired> retired;
@@ -194,9 +196,10 @@ struct Leaving {
 }  // namespace
 
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options) {
+  LJ_ASSERT(chain.error.empty() && !chain.starts.empty() && options.make_workload);
   RecoveredChain recovered;
   recovered.notes = chain.notes;
-  std::string lost;  // what only a checkpoint that cannot be used knows of
+  std::string lost;  // damage that only a checkpoint shows that cannot be used
   for (const RecoveryStart& start : chain.starts) {
     recovered.error = fill(start, chain.directories, options, &recovered);
     bool unusable = recovered.loaded.corrupt;
@@ -258,13 +261,14 @@ void settle(const RecoveredChain& recovered, Manifest* manifest) {
       platform::fatal(std::string("cannot sync the log that is to be continued: ") +
                       platform::error_text(error));
     }
+    LJ_ASSERT(manifest->run(files.header.ordinal) != nullptr);
     ManifestRun& run = *manifest->run(files.header.ordinal);
     run.ends.clear();
     for (const StreamTail& tail : result.tails) run.ends.push_back(tail.bytes);
     if (!recovered.damage.empty()) run.accepted = recovered.damage;
   }
   manifest->remove_unfinished();
-  // A run without a record says nothing that the others do not.
+  // No recovery needs a run without a record.
   const std::vector<ManifestRun> runs = manifest->runs;
   for (const ManifestRun& run : runs) {
     const bool empty =

@@ -27,7 +27,7 @@ struct ChainOptions {
   uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
-  // A run will continue the log, or a checkpoint will hold it: a reset follows the last run, too.
+  // A run will continue the log, or a checkpoint will hold it: a reset also follows the last run.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
   // Called before a run is replayed, since its recovery rule may depend on flags in its header.
@@ -42,34 +42,34 @@ struct RecoveredRun {
 struct RecoveredChain {
   std::unique_ptr<Workload> workload;
   std::unique_ptr<Database> database;
-  std::optional<Checkpoint> checkpoint;  // from which it was recovered
+  std::optional<Checkpoint> checkpoint;  // from which the database was recovered
   LoadResult loaded;                     // of the checkpoint
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
-  // The numbers of the checkpoints that no recovery can use: their files have not what was written,
-  // or the log that belongs to them is damaged.
+  // The numbers of the checkpoints that no recovery can use: their files are not as written, or the
+  // log that belongs to them is damaged.
   std::vector<uint64_t> unusable;
   std::string error;  // one sentence; if it is not empty the database may be wrong
-  // One sentence, if the log has lost records that were durable once. The database then has what is
-  // left of it, up to the run with the damage.
+  // One sentence, if the log has lost records that were durable once. The database then has the rest
+  // of the log, up to the run with the damage.
   std::string damage;
-  std::vector<uint32_t> dropped;  // the runs after the one with the damage: they are not used
+  std::vector<uint32_t> dropped;  // the runs after the run with the damage: they are not used
 };
 
-// Recovers from the best start of `chain` whose checkpoint can be used. Called by one thread.
+// Recovers from the best start of `chain` whose checkpoint can be used.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
 // Gives every tuple the sequence number 0, because the numbers of the next run start again. A tuple
 // stays present or absent. No transaction of the next run can depend on an erase of this run, so
-// absent tuples leave their index where that is possible (Table::reclaims()): otherwise a table
-// whose rows come and go would grow with every restart. No other thread uses `database` meanwhile.
+// absent tuples leave their index where that is possible (Table::reclaims()): otherwise a table in
+// which rows are inserted and erased would grow with every restart. No other thread uses `database`.
 void reset_versions(Database& database, uint32_t threads);
 
-// Makes the recovered part of the log durable, and writes into `manifest` what it is: where it
-// ends, which damage was accepted, and which runs and checkpoints no recovery needs any more. A
-// run that continues the log, or a checkpoint at its end, is built on exactly this. Ends the
-// process if a file cannot be synced. Called by one thread, which holds the log's directories.
+// Makes the recovered part of the log durable, and writes into `manifest` where it ends, which damage
+// was accepted, and which runs and checkpoints no recovery needs any more. A run that continues the
+// log, or a checkpoint at its end, is built on exactly this part. Ends the process if a file cannot
+// be synced. The caller holds the locks of the log's directories.
 void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -57,18 +58,24 @@ void StreamReplay::read_on(bool keeps) {
   if (more && keeps) keep(std::move(batch));
   report_ahead();
   StreamTail tail = reader_.tail();
-  reader_.forget_watermarks();  // while no other thread knows them
+  reader_.forget_watermarks();  // the report has them
   progress_.report_read(stream_, std::move(tail), ended_);
 }
 
 void StreamReplay::read_again() {
+  uint64_t from = 0;
+  {
+    const platform::lock_guard<platform::mutex> hold(mutex_);
+    from = kept_;
+  }
   RecordBatch batch;
-  reader_.read_again(kept_, &batch);
-  platform::lock_guard<platform::mutex> hold(mutex_);
+  reader_.read_again(from, &batch);
+  const platform::lock_guard<platform::mutex> hold(mutex_);
   keep(std::move(batch));
 }
 
 void StreamReplay::keep(RecordBatch batch) {
+  LJ_ASSERT(!batch.records.empty() && batch.positions.front() >= kept_);
   kept_ = batch.positions.back() + batch.records.back()->bytes;
   held_bytes_ += bytes_of(batch);
   held_.push_back({std::move(batch)});
@@ -110,14 +117,16 @@ bool StreamReplay::take(const RecordBatch& batch, size_t i, const RecoveryProgre
 
 void StreamReplay::drop_oldest() {
   platform::lock_guard<platform::mutex> hold(mutex_);
+  LJ_ASSERT(!held_.empty());
   assembler_.leave(held_.front().batch);
   held_bytes_ -= bytes_of(held_.front().batch);
   held_.pop_front();
   report_ahead();
 }
 
-// Returns whether the oldest batch survives as a whole. Called under mutex_, with a batch held.
+// Returns whether the oldest batch survives as a whole.
 bool StreamReplay::is_certain(const RecoveryProgress::Known& known) {
+  LJ_ASSERT(!held_.empty());
   auto& [batch, surviving] = held_.front();
   const size_t all = batch.records.size();
   while (surviving < all && assembler_.survives(batch, surviving, *known.cut)) ++surviving;

@@ -2,32 +2,32 @@
 //
 // Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
 // batches that it has read lie in a queue under this stream's mutex, until an applier takes the
-// oldest out (next). Taking runs under the mutex and applying does not, so several threads may
-// apply batches of one stream at the same time. A batch is given out when all of its records
-// survive the cut of the parts of all streams read so far: that cut only grows, so the records
-// survive the final one. Otherwise the batch waits until more is read, or until all streams have
-// ended and the cut is final; then the records that do not survive are left out.
+// oldest batch (next). An applier takes a batch under the mutex and applies it without the mutex, so
+// several threads may apply batches of one stream at the same time. An applier gets a batch when all
+// of its records survive the cut of the parts of all streams read so far: that cut only grows, so the
+// records survive the final cut. Otherwise the batch waits until more is read, or until all streams
+// have ended and the cut is final; then the applier gets only the records that survive.
 //
-// A merge takes records in place of batches, and one thread does so: it looks at the oldest batch
-// whether or not its records survive (oldest), takes its records one by one (take), and drops it.
-// The batch does not change while it is in the queue, so the merge reads it without the mutex.
+// A merge takes records in place of batches, on one thread: it looks at the oldest batch whether or
+// not its records survive (oldest), takes its records one by one (take), and drops it. The batch does
+// not change while it is in the queue, so the merge reads it without the mutex.
 //
-// Memory. The queue is bounded. A reader whose queue is full still has to read on if nobody can
-// tell what survives without it: then it passes over what it reads, which only makes the cut grow,
-// and reads that part again when the queue has room. So a log that must be known to its end before
-// anything of it may be applied is read twice, and never kept. A reader with a full queue waits
+// Memory. The queue is bounded. A reader with a full queue still has to read on if the cut cannot
+// grow without it: then it does not keep the batches that it reads, which only makes the cut grow,
+// and reads that part again when the queue has room. So if no record of a log may be applied before
+// the whole log is read, the log is read twice, and never kept. A reader with a full queue waits
 //   (1) if its oldest batch survives, because an applier can take it, unless a merge waits until
 //       its next record is known to survive;
 //   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
 //       should read on first.
 //
-// No deadlock. Suppose that all threads wait. No reader waits whose queue has room, so each stream
-// that is not done has a batch in its queue. If all streams have ended, the cut is final, and an
-// applier or the merge can take the next batch or record. Otherwise let S be the stream, among
-// those that have not ended, that is the fewest bytes ahead. (2) does not hold S, so (1) does: the
-// oldest batch of S survives. An applier takes it, so there is none, and the threads are a merge
-// and readers. A merge waits for a stream whose queue is empty, and there is none, or it waits for
-// its next record, and then (1) holds no reader.
+// No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
+// stream that is not done has a batch in its queue. If all streams have ended, the cut is final, and
+// an applier or the merge can take the next batch or record. Otherwise let S be the stream that is
+// the fewest bytes ahead, among the streams that have not ended. (2) does not make S wait, so (1)
+// does: the oldest batch of S survives. An applier would take it, so there is no applier, and the
+// threads are a merge and readers. The merge does not wait for a stream with an empty queue, because
+// there is no such stream. So it waits for its next record, and then (1) makes no reader wait.
 #pragma once
 
 #include <algorithm>
@@ -44,22 +44,24 @@
 #include "logging/recovery_rule.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// Each stream has a share, and each applier the fourth part of one. At the worst a stream holds
-// five windows in addition to the batches that wait for appliers: the last batch that it kept, the
-// batch that it reads, the lists of these two (16 bytes for each record, which has 32 at least),
-// the window in which it looks for records after its end, and the part of a record that it has read
-// already. An applier holds a batch. Another fourth part is for ranges that wait for the version
-// that they change (applier.h); the appliers then take from the streams in their order, so
-// that no more of them wait than the records of a stream are out of order. Not counted are records
-// that are longer than a window, because each must be in memory as a whole, and what open
-// transactions and watermarks need (transaction_assembler.h, RecoveryRule::forget).
+// How a recovery divides the memory that it may use for a log (--replay). Each stream has a share,
+// and each applier a fourth of a share. At the worst a stream holds five windows in addition to the
+// batches that wait for appliers: the last batch that it kept, the batch that it reads, the lists of
+// these two (16 bytes for each record, which has 32 bytes at least), the window in which it looks for
+// records after its end, and the part of a record that it has read already. An applier holds a batch.
+// Another fourth of a share is for ranges that wait for the version that they change (applier.h). If
+// more of them wait, the appliers take from the streams in the order of their numbers, which bounds
+// how many wait. Not counted are records that are longer than a window, because each must be in
+// memory as a whole, and the memory of open transactions and watermarks (transaction_assembler.h,
+// RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
-  uint64_t most_held_bytes;  // of batches that wait: a stream that has as many keeps no more
-  // Of ranges that wait, in all streams: if there are more, no stream is taken ahead of others.
+  uint64_t most_held_bytes;  // of batches that wait: a stream with so many bytes keeps no more
+  // Of ranges that wait, in all streams: with more bytes, appliers take no stream ahead of others.
   uint64_t most_waiting_bytes;
 };
 
@@ -91,40 +93,40 @@ class StreamReplay {
                std::vector<DevicePace*> paces);
 
   // Reads the stream to the end of its usable log. Blocks on the file, and while the queue is full.
-  // Called once, by the stream's reader thread, which does nothing else: it waits for threads that
-  // call next(), and these wait for the readers of all streams.
+  // Call it on a thread of its own: it waits for threads that call next(), and these wait for the
+  // readers of all streams.
   void read();
 
-  // Takes the next bodies, in log order. Any thread may call it at any time; it never waits for
-  // the file or for another stream.
+  // Takes the next bodies, in log order. Never waits for the file or for another stream.
   Next next(BodiesToApply* ready);
 
-  // Returns the largest sequence number that next() has taken. Any thread may call it.
+  // Returns the largest sequence number that next() has taken.
   uint64_t reached() const { return reached_.load(platform::memory_order_relaxed); }
 
-  // Sets `batch` to the oldest batch, which has a record, and returns kTaken. The batch lives until
-  // drop_oldest(). A merge calls this function and the next two, on one thread, in place of next().
+  // Sets `batch` to the oldest batch, and returns kTaken. The batch lives until drop_oldest(). A merge
+  // calls this function and the next two, on one thread, in place of next().
   Next oldest(const RecordBatch** batch);
-  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns
-  // false if it is not known yet whether the record survives.
+  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns false
+  // if nobody knows yet whether the record survives.
   bool take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
             BodiesToApply* ready);
-  // Drops the oldest batch, all records of which are taken.
+  // Drops the oldest batch, whose records are all taken.
   void drop_oldest();
 
-  // Returns the reader. Called by one thread, after all others are done with this object.
+  // Returns the reader, and the assembler. Call them after all other threads are done with this
+  // object.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 
  private:
   struct Held {
     RecordBatch batch;
-    size_t surviving = 0;  // the number of its first records that survive for certain
+    size_t surviving = 0;  // the first `surviving` records survive for certain
   };
   enum class Step : uint8_t {
     kReadOn,     // reads the next batch and keeps it
     kPassOver,   // reads the next batch and does not keep it
-    kReadAgain,  // keeps the next batch of those that were passed over
+    kReadAgain,  // reads again, and keeps, the next batch that was not kept
     kWait,
     kEnd,
   };
@@ -132,22 +134,24 @@ class StreamReplay {
   Step next_step();
   void read_on(bool keeps);
   void read_again();
-  void keep(RecordBatch batch);
-  void report_ahead();
-  bool is_certain(const RecoveryProgress::Known& known);
+  void keep(RecordBatch batch) LJ_REQUIRES(mutex_);
+  void report_ahead() LJ_REQUIRES(mutex_);
+  bool is_certain(const RecoveryProgress::Known& known) LJ_REQUIRES(mutex_);
 
   const uint32_t stream_;
   const uint64_t most_held_bytes_;
   RecoveryProgress& progress_;
   LogReader reader_;
   platform::mutex mutex_;
-  TransactionAssembler assembler_;  // guarded by mutex_; in a merge only the merging thread takes
-  // All below are guarded by mutex_. Only the reader stores the last three.
-  std::deque<Held> held_;
-  uint64_t held_bytes_ = 0;
-  uint64_t read_, kept_;  // the positions up to which the stream is read, and batches were kept
-  bool ended_ = false;    // all is read
-  // Stored under mutex_. It decides only which stream an applier takes from first.
+  TransactionAssembler assembler_;  // under mutex_; but a merge uses it without the mutex
+  std::deque<Held> held_ LJ_GUARDED_BY(mutex_);
+  uint64_t held_bytes_ LJ_GUARDED_BY(mutex_) = 0;
+  // Only the reader stores these: the positions up to which the stream is read, and up to which
+  // batches were kept; whether all is read.
+  uint64_t read_ LJ_GUARDED_BY(mutex_);
+  uint64_t kept_ LJ_GUARDED_BY(mutex_);
+  bool ended_ LJ_GUARDED_BY(mutex_) = false;
+  // Stored under mutex_. It decides only from which stream an applier takes first.
   platform::atomic<uint64_t> reached_{0};
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 bool TransactionAssembler::survives(const RecordBatch& batch, size_t i, const Cut& cut) const {
@@ -19,6 +21,8 @@ BodiesToApply TransactionAssembler::take(const RecordBatch& batch, const Cut& cu
 
 void TransactionAssembler::take(const RecordBatch& batch, size_t i, const Cut& cut,
                                 BodiesToApply* ready) {
+  LJ_ASSERT(i == taken_ && i < batch.records.size());
+  ++taken_;
   const RecordHeader& record = *batch.records[i];
   if (!survives(batch, i, cut)) {
     ++counts_.beyond_cut;
@@ -30,6 +34,8 @@ void TransactionAssembler::take(const RecordBatch& batch, size_t i, const Cut& c
 }
 
 void TransactionAssembler::leave(const RecordBatch& batch) {
+  LJ_ASSERT(taken_ == batch.records.size());
+  taken_ = 0;
   for (auto& [txn, operations] : open_) {
     size_t first = operations.size();  // the batch has the last operations
     uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// From one stream's records to the bodies of committed transactions.
+// Makes the bodies of committed transactions from one stream's records.
 #pragma once
 
 #include <cstddef>
@@ -29,37 +29,37 @@ struct BodiesToApply {
 //
 // A transaction whose validation fails has a void record in place of its commit record, in the same
 // hole (CommitLog::validation_failed). Each attempt has a number of its own (RecordHeader::txn), so
-// a void record ends this attempt, and no other. A worker has one transaction at a time, so at most
+// a void record ends its attempt, and no other. A worker has one transaction at a time, so at most
 // one transaction of each worker is open.
 //
-// Not thread-safe: StreamReplay calls it under a mutex.
+// One thread calls it at a time.
 class TransactionAssembler {
  public:
   struct Counts {
-    uint64_t records = 0;       // that survived the cut
+    uint64_t records = 0;       // records that survived the cut
     uint64_t bytes = 0;         // of these records
     uint64_t transactions = 0;  // committed ones
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // Assembles stream `stream`. `rule` outlives this object. So does `meter`, if there is one: it
-  // counts what the object keeps of batches that it has left.
+  // Assembles stream `stream`. `rule` and `meter` outlive this object. `meter`, if there is one,
+  // counts the records that the object keeps of batches that it has left.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 
   // Returns whether record `i` of `batch` may be used if the streams end at `cut`. Once true, the
-  // result stays true as streams are read further (RecoveryRule::cut is monotone).
+  // result stays true as more of the streams is read (RecoveryRule::cut is monotone).
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
-  // Returns the bodies that `batch` completes, of records that survive `cut`; they keep `batch`'s
-  // memory alive. The stream's batches must be passed in their order, each once.
+  // Takes the stream's next batch. Returns the bodies that it completes, of records that survive
+  // `cut`; they keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
-  // Adds the bodies that record `i` completes to `ready`, if it survives `cut`. The caller keeps
-  // `batch`'s memory until they are applied. The batch's records must be passed in their order,
-  // each once, and then the batch to leave().
+  // Takes the next record of the stream, record `i` of `batch`: adds the bodies that it completes to
+  // `ready`, if it survives `cut`. The caller keeps the batch's memory until they are applied, and
+  // calls leave() after the last record of each batch.
   void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
-  // Copies what open transactions have in `batch`, so that they do not keep all of its memory.
+  // Copies the records of open transactions in `batch`, so that they do not keep all of its memory.
   void leave(const RecordBatch& batch);
 
   const Counts& counts() const { return counts_; }
@@ -78,6 +78,7 @@ class TransactionAssembler {
   const RecoveryRule& rule_;
   LogMemoryMeter* const meter_;
   Counts counts_;
+  size_t taken_ = 0;                                           // records of the present batch
   std::unordered_map<uint64_t, std::vector<Operation>> open_;  // by transaction
 };
 
