@@ -6,6 +6,7 @@ namespace logjam {
 
 void WriteSet::sort_by_address() {
   constexpr size_t kInsertionSortUpTo = 24;
+  sorted_ = true;
   if (writes_.size() > kInsertionSortUpTo) {
     std::sort(writes_.begin(), writes_.end(),
               [](const Write& a, const Write& b) { return a.tuple < b.tuple; });
@@ -37,6 +38,7 @@ bool NodeSet::apply(std::span<const NodeChange> changes) {
   for (size_t i = 0; i < changes.size(); ++i) {
     const NodeChange& change = changes[i];
     if (change.created) {
+      LJ_ASSERT(i > 0 && !changes[i - 1].created);
       const bool tracked = by_node_.find(changes[i - 1].node) != PointerMap::kNone;
       if (tracked && !remember({change.node, change.after})) return false;
       continue;

@@ -1,5 +1,4 @@
-// The write set and the read set of a transaction. One worker owns every object of this file, and
-// only that worker calls it.
+// The write set and the read set of a transaction. One worker owns every object of this file.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +9,7 @@
 #include "cc/pointer_map.h"
 #include "engine/storage/database.h"
 #include "logging/format/record.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -17,10 +17,10 @@ namespace logjam {
 struct Write {
   Tuple* tuple;
   Table* table;
-  std::byte* row;    // a private copy of what the row will be; null: it will be absent
+  std::byte* row;    // a private copy of the new row; null: the row will be absent
   uint64_t version;  // OCC: the word before the lock; after install(), the word that unlocks
   bool was_present;  // the row was present before this transaction
-  // The transaction has not read what it overwrites.
+  // The transaction has not read the row that it overwrites.
   bool blind = false;
 
   // Returns whether the commit changes the row. It does not if this transaction inserted and erased
@@ -34,22 +34,25 @@ struct Write {
 
 class WriteSet {
  public:
-  // Returns the write to `tuple`, or null. The pointer is valid until the next add(). Must not be
-  // called after sort_by_address(), which moves the writes; contains() may be.
+  // Returns the write to `tuple`, or null. The pointer is valid until the next add() or
+  // sort_by_address().
   Write* find(const Tuple* tuple) {
+    LJ_ASSERT_IN_TESTS(!sorted_);
     if (writes_.empty()) return nullptr;
     const uint32_t at = by_tuple_.find(tuple);
     return at == PointerMap::kNone ? nullptr : &writes_[at];
   }
   bool contains(const Tuple* tuple) const { return by_tuple_.find(tuple) != PointerMap::kNone; }
 
-  // Adds a write to `tuple`, which must not be in the set yet.
+  // Adds the first write to `tuple`.
   Write& add(Table& table, Tuple* tuple, std::byte* row, bool was_present) {
+    LJ_ASSERT_IN_TESTS(!sorted_);
     by_tuple_.insert(tuple, static_cast<uint32_t>(writes_.size()));
     return writes_.emplace_back(Write{tuple, &table, row, 0, was_present});
   }
 
-  // Sorts the writes into the order in which OCC locks them, the same for all transactions.
+  // Sorts the writes into the order in which every OCC transaction locks them. Afterwards the set
+  // answers contains(), and not find().
   void sort_by_address();
 
   // Returns whether the commit has anything to log.
@@ -62,11 +65,13 @@ class WriteSet {
     if (writes_.empty()) return;
     writes_.clear();
     by_tuple_.clear();
+    sorted_ = false;
   }
 
  private:
   std::vector<Write> writes_;
-  PointerMap by_tuple_;
+  PointerMap by_tuple_;  // after sort_by_address(), its indexes are wrong
+  bool sorted_ = false;
 };
 
 // OCC: a tuple, and the version word with which it was read.
@@ -79,8 +84,8 @@ struct Read {
 // transaction saw.
 class NodeSet {
  public:
-  // Adds a node. Returns false if the set has the node with another structure word: the two
-  // observations contradict each other.
+  // Adds a node. Returns false if the set already has the node with another structure word, because
+  // the transaction has then seen two states of the node.
   bool remember(NodeVersion node);
 
   // Notes the node changes that an insert of this transaction made. Returns false if another

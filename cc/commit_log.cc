@@ -19,7 +19,9 @@ CommitLog::CommitLog(WorkerContext& context)
       stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
       home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
       max_record_bytes_(log_.max_record_bytes()),
-      vector_(vectors_ == nullptr ? 0 : vectors_->streams()) {}
+      vector_(vectors_ == nullptr ? 0 : vectors_->streams()) {
+  LJ_ASSERT(stamps_ == nullptr || traits_.number_drawn == NumberDrawn::kBefore);
+}
 
 void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {
   if (traits_.number_drawn == NumberDrawn::kBefore) return reserve(deps, writes);
@@ -59,6 +61,10 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   record_.start();
   if (traits_.logs) stage(deps, writes);
   reservation_ = reserve_staged(deps);
+  LJ_ASSERT_IN_TESTS(Version::is_sequence(reservation_.sequence));
+  // (A replay of commands takes the number from the log, and checks it itself.)
+  LJ_ASSERT_IN_TESTS(traits_.commands ||
+                     reservation_.sequence > std::max(deps.max_read, deps.max_overwritten));
   if (vectors_ != nullptr) {
     for (const Write& write : writes) {
       if (write.changes()) vectors_->raise(write.tuple, vector_);
@@ -85,15 +91,16 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
 
 // Returns the write as it is logged. The result may point into ranges_.
 //
-// The before image, and what the ranges are compared with, is the row in place. No other
-// transaction may write the row now: its tuple is locked, also while OCC has not validated yet. And
-// this transaction writes the row only after the record is staged. So the tuple's version is the
-// one that the ranges change. If the private copy was made from another one, then the validation
-// fails, and the record becomes void.
+// The before image is the row in place, and the ranges are its differences from the new row. No
+// other transaction writes the row in place now, because this transaction has locked the tuple
+// (under OCC before it validates). This transaction itself writes the row only after the record is
+// staged. So the ranges change the version that the tuple has now. If the private copy was made from
+// another version, the validation fails, and the record becomes void.
 //
-// A blind write must not depend on the version that it overwrites, which may be lost (kWriteOnly).
-// So it is logged as a row.
+// A blind write must not depend on the version that it overwrites, because that version may be lost
+// (kWriteOnly). So it is logged as a row.
 LoggedWrite CommitLog::logged(const Write& write) {
+  LJ_ASSERT_IN_TESTS(write.changes());
   LoggedWrite out;
   out.header.table = write.table->id();
   out.header.op = write.op();
@@ -161,6 +168,8 @@ LogReservation CommitLog::reserve_staged(const Dependencies& deps) {
                     " that the log buffer can take: raise --log_buffer_mb");
   }
   const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
+  LJ_ASSERT_IN_TESTS(!reserved_ && bytes % sizeof(uint64_t) == 0);
+  reserved_ = true;
   const LogReservation reservation = log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
   if (reservation.waited_ticks != 0) {
     context_.breakdown->waited_for_space(reservation.waited_ticks);
@@ -174,6 +183,8 @@ void CommitLog::fill(const LogReservation& reservation, RecordKind kind) {
 }
 
 CommitPoint CommitLog::publish(const LogReservation& reservation, RecordRole role) {
+  LJ_ASSERT_IN_TESTS(reserved_);
+  reserved_ = false;
   if (reservation.hole != nullptr) {
     context_.log_bytes += reservation.bytes;
     ++context_.log_records_written;

@@ -1,9 +1,9 @@
 // Optimistic concurrency control, as in Silo (Tu et al., SOSP 2013).
 //
 // A transaction reads without writing to shared memory. It remembers the version word of every
-// tuple, and the structure word of every index node, that its results depend on. Commit locks the
-// write set, validates that the remembered words are unchanged, draws the sequence number, logs,
-// installs the rows, and unlocks each tuple with its new version. If the log scheme allows it
+// tuple that it reads, and the structure word of every index node on whose keys it depends. Commit
+// locks the write set, validates that the remembered words are unchanged, draws the sequence number,
+// logs, installs the rows, and unlocks each tuple with its new version. If the log scheme allows it
 // (LogTraits::fills_after_unlock), commit writes the record last. If the scheme asks for it
 // (NumberDrawn), commit draws the number before it validates. If the validation then fails, and the
 // number came with space in the log, the record in that space becomes void.
@@ -13,11 +13,11 @@
 // loads the word (acquire), copies the row, and loads the word again. If the two words are equal
 // and unlocked, the copy is the row of that version.
 //
-// Of two transactions that each write a row that the other read, at most one commits. Each sets its
-// lock bits before it loads the words that it validates, and all of these accesses are seq_cst. So
-// at least one of the two sees the other's lock, and aborts. The same holds for index nodes: an
-// insert changes the structure word, under a latch that it takes by a seq_cst read-modify-write,
-// before its transaction locks its first tuple.
+// If two transactions each write a row that the other has read, at most one of them commits. Each
+// sets its lock bits before it loads the words that it validates, and all these accesses are
+// seq_cst. So at least one of the two sees the other's lock, and aborts. The same holds for index
+// nodes: an insert changes the structure word, under a latch that it takes by a seq_cst
+// read-modify-write, before its transaction locks its first tuple.
 //
 // Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
 // without early lock release, the lock may belong to a transaction that is parked until it is
@@ -27,9 +27,11 @@
 #include <vector>
 
 #include "cc/transaction_base.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/racy_copy.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {
@@ -42,21 +44,22 @@ class Occ final : public TransactionBase<Occ> {
  public:
   using TransactionBase::TransactionBase;
 
-  void begin(bool) override {
+  void begin(bool) override LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT(locked_ == 0);
     reset();
     reads_.clear();
     nodes_.clear();
-    locked_ = 0;
   }
 
-  Status commit() override;
+  Status commit() override LJ_REQUIRES(platform::worker_role);
 
-  void abort() override {
+  void abort() override LJ_REQUIRES(platform::worker_role) {
     unlock();
     report_abandoned();
   }
 
-  void release_locks() override {
+  void release_locks() override LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT(holds_locks_);
     unlock();
     holds_locks_ = false;
   }
@@ -98,8 +101,8 @@ class Occ final : public TransactionBase<Occ> {
 
   void init_tuple(Tuple&) {}
 
-  // Locks nothing: another transaction that finds the tuple while it is absent may also insert into
-  // it. The first to commit wins, and lock_writes() aborts the others.
+  // Locks nothing: while the tuple is absent, another transaction that finds it may also insert into
+  // it. The first transaction to commit wins, and lock_writes() aborts the others.
   void tuple_inserted(Tuple&) {}
 
   bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
@@ -143,9 +146,11 @@ class Occ final : public TransactionBase<Occ> {
 
   bool lock_writes();
   bool validate();
-  // Unlocks every tuple: with its old version before install(), with the new one after it.
+  // Unlocks every tuple: with its old version before install(), with the new version after it.
   void unlock() {
     for (const Write& write : writes_.all().first(locked_)) {
+      LJ_ASSERT_IN_TESTS(write.tuple->load_version().locked());
+      LJ_ASSERT_IN_TESTS(!Version(write.version).locked());
       write.tuple->version.store(write.version, memory_order_release);
     }
     locked_ = 0;
@@ -173,7 +178,7 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
     if (!wait.waits_longest()) continue;
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     // Without early lock release, the lock may be held until a flush ends. With more workers than
-    // cores, those that only yield to each other would take the cores that the flush needs.
+    // cores, workers that only yield to each other would take the cores that the flush needs.
     if (!context_.options.early_lock_release) platform::sleep_ns(kSleepNs);
   }
   return fail(AbortReason::kLockBusy);
@@ -188,8 +193,9 @@ Status Occ::commit() {
   }
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
-  // Who has waited for a lock most often has read the row before its last writer came. A record
-  // that becomes void takes the time of a good one, under the lock, and others wait for it.
+  // A transaction that had to wait for a lock has usually read the row before the lock's last holder
+  // changed it, so its validation will fail. Validate before reserving: a void record takes as long
+  // to write as a good one, and other transactions wait for these locks.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();
@@ -200,7 +206,7 @@ Status Occ::commit() {
 
   log_.before_validation(deps_, writes_.all());
   if (log_.stamps_reads()) {
-    // A row that the transaction changes gets its number anyway.
+    // A row that the transaction changes gets the number as its version.
     for (const Read& read : reads_) {
       if (!writes_.contains(read.tuple)) log_.stamp_read(*read.tuple);
     }
@@ -219,7 +225,7 @@ Status Occ::commit() {
   install(sequence);
   report_erased(sequence);
   holds_locks_ = !context_.options.early_lock_release;
-  if (!holds_locks_) release_locks();
+  if (!holds_locks_) unlock();
   if (log_.fills_after_unlock()) commit_point_ = log_.finish();
   return Status::kOk;
 }
@@ -227,13 +233,14 @@ Status Occ::commit() {
 bool Occ::lock_writes() {
   waited_ = false;
   for (Write& write : writes_.all()) {
+    LJ_ASSERT_IN_TESTS(locked_ == 0 || writes_.all()[locked_ - 1].tuple < write.tuple);
     if (!try_lock(write)) {
       waited_ = true;
       if (!spin_until(*write.tuple, [&] { return try_lock(write); })) return false;
     }
     ++locked_;
-    // A blind write depends on the presence of its row, and an insert on the absence. Neither
-    // depends on anything else.
+    // A blind write depends on the presence of its row, and an insert on its absence. Neither
+    // depends on anything else, so validate() does not know of it.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);
@@ -243,12 +250,14 @@ bool Occ::lock_writes() {
 
 void Occ::install(uint64_t sequence) {
   for (Write& write : writes_.all()) {
+    LJ_ASSERT_IN_TESTS(write.tuple->load_version().locked());
     if (write.row != nullptr) store_row(write.tuple->row(), write.row, write.table->row_bytes());
     if (write.changes()) write.version = Version(sequence, write.row == nullptr).word();
   }
 }
 
 bool Occ::validate() {
+  LJ_ASSERT_IN_TESTS(locked_ == writes_.all().size());
   for (const Read& read : reads_) {
     const Version now(read.tuple->version.load(memory_order_seq_cst));
     if (now.word() == read.version) continue;

@@ -1,5 +1,5 @@
-// A map from addresses to indexes, which tells whether a transaction accessed an address, and where
-// its access is listed. One worker owns it.
+// A map from the addresses that a transaction has accessed to the indexes of its lists. One worker
+// owns it.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
+#include "platform/random.h"
+
 namespace logjam {
 
-// Open addressing with linear probing. A slot carries the stamp of the transaction that filled it.
-// So emptying the map is one increment, and a lookup usually touches one slot.
+// Open addressing with linear probing. A slot carries the stamp of the transaction that filled it,
+// so emptying the map is one increment. A lookup usually touches one slot.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -26,8 +29,9 @@ class PointerMap {
     }
   }
 
-  // Adds `key`, which must not be in the map yet.
+  // Adds a new key.
   void insert(const void* key, uint32_t value) {
+    LJ_ASSERT_IN_TESTS(value != kNone && find(key) == kNone);
     if (++used_ * 2 > slots_.size()) grow();
     place(key, value);
   }
@@ -48,7 +52,7 @@ class PointerMap {
   static constexpr uint32_t kInitialBits = 6;
 
   size_t home(const void* key) const {
-    return (reinterpret_cast<uintptr_t>(key) * 0x9e3779b97f4a7c15) >> (64 - bits_);
+    return (reinterpret_cast<uintptr_t>(key) * platform::kGoldenRatio) >> (64 - bits_);
   }
 
   void place(const void* key, uint32_t value) {

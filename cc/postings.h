@@ -1,6 +1,6 @@
-// The upkeep of secondary indexes by a transaction. An index maps a secondary key to *postings*,
-// each of which names a tuple. Postings never leave an index: a posting outlives the row for which
-// it was made, and a reader skips a posting that does not match its row.
+// How a transaction maintains secondary indexes. An index maps a secondary key to *postings*, each
+// of which names a tuple. Postings never leave an index. So a posting may name a row that was erased
+// or that has another key now, and a reader skips such a posting.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace logjam {
 enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
 // The postings that one transaction reads and inserts. `Owner` is the TransactionBase that has this
-// object as a member. Only the worker that owns the transaction calls it.
+// object as a member. The worker that owns the transaction owns them.
 template <class Owner>
 class Postings {
  public:
@@ -35,13 +35,12 @@ class Postings {
   }
 
   // Inserts a posting for every tracked secondary key that this transaction has changed, so that
-  // the changed rows are found by the keys they have now. Returns false if the transaction must
-  // abort.
+  // readers find the changed rows by their new keys. Returns false if the transaction must abort.
   //
-  // Secondary reads call it, so that a transaction finds its own changes, and commit() begins with
-  // it. Under OCC that is before the first write lock, as the proof in occ.cc requires. Under 2PL
-  // the tuples are locked by then, so a transaction that finds the new posting waits for its row.
-  // If the transaction aborts, the posting stays and matches no row.
+  // Each secondary read calls it, so that the transaction finds its own changes. Each commit() calls
+  // it first: under OCC before the first write lock, as the proof in occ.cc requires. Under 2PL the
+  // transaction has locked the tuples before, so another transaction that finds the new posting
+  // waits for its row. If the transaction aborts, the posting stays and matches no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
       const Write* own = owner_.writes_.find(tracked.tuple);
@@ -92,9 +91,9 @@ class Postings {
   void clear() { tracked_.clear(); }
 
  private:
-  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple that
-  // is handed out twice has two entries. Then the first entry is exact about what is posted. The
-  // second at most repeats an insert, which the index refuses.
+  // A tuple that the transaction may change, and its key in secondary index `which`. If the caller
+  // gets a tuple twice, the tuple has two entries. The second entry at most repeats an insert of the
+  // first, which the index refuses.
   struct TrackedKey {
     Tuple* tuple;
     uint32_t which;
@@ -102,14 +101,13 @@ class Postings {
     Key key;
   };
 
-  // Returns whether `row`, the present row of the posting's tuple or null, has the posting's key:
-  // the row may have been erased, or may be present with another secondary key.
+  // Returns whether `row` has the posting's key. `row` is the present row of the posting's tuple, or
+  // null if the row was erased.
   static bool matches(const SecondarySchema& schema, const Posting& posting, const std::byte* row) {
     return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
   }
 
-  // Inserts a posting, unless the index has it already. Returns false if the transaction must
-  // abort.
+  // Inserts a posting if the index does not have it. Returns false if the transaction must abort.
   bool insert(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
     Arena& arena = *owner_.context_.arena;
     Posting* posting = table.new_posting(which, tuple, row, arena);

@@ -1,8 +1,8 @@
 // A shared/exclusive lock in one word, for tuples and index nodes. Only 2PL uses it.
 //
 //   bit 63      held exclusively
-//   bit 62      new shared holders are refused until the lock is free, because a transaction sleeps
-//               until this lock is released, or because a writer died here often (wait-die)
+//   bit 62      the lock refuses new shared holders until it is free, because a transaction sleeps
+//               on this lock, or because a writer died here often (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
 //               2pl-detect, the number of the worker that holds the lock exclusively, plus 1, and 0
@@ -12,44 +12,46 @@
 //
 // Protocol. Any worker changes the word, by compare-and-swap. The order is seq_cst, which the
 // index-node proof in two_phase_locking.cc needs; on x86 it costs the same as acquire. A release is
-// a read-modify-write with release, so all that the holders did is visible to the next holder.
+// a read-modify-write with release, so the next holder sees all stores of the earlier holders.
 //
-// Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions
-// share one, and a retried transaction keeps its age. A transaction may wait only if its age is not
-// larger than the recorded age. The recorded age never exceeds the age of any holder; it may be
-// smaller, because a holder that released the lock may have recorded it. A transaction waits only
-// for holders other than itself. So a waiting transaction is older than every holder it waits for.
-// All waits then go from older to younger transactions, and a cycle cannot exist. An older
-// transaction that takes the lock over while a younger one sleeps breaks this rule for a moment.
-// Therefore the waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs.
-// The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
-// only if it is the oldest holder.
+// Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions have
+// the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
+// not larger than the recorded age. The recorded age never exceeds the age of any holder. (It may be
+// smaller, because the holder that recorded it may have released the lock since.) A transaction
+// waits only for holders other than itself. So a waiting transaction is older than every holder that
+// it waits for, all waits go from older to younger transactions, and no cycle exists. A sleeping
+// transaction breaks this rule for a moment if an older transaction takes the lock. Therefore the
+// sleeper decides again after every sleep, and no sleep is longer than kMaxSleepNs. The argument
+// covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
+// the oldest holder.
 //
 // Deadlock under detection. The word names an exclusive holder. The workers announce which locks
 // they hold (waits_for.h).
 //
-// No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
+// No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock becomes
 // free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the
 // oldest transaction may still die: overlapping readers keep the lock from becoming free, and the
-// recorded age is that of a reader that released it long ago. So a writer that has died several
-// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
+// recorded age is that of a reader that released the lock long ago. So a writer that has died
+// several times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
 // holders record their own ages, and the oldest transaction waits for them.
 //
-// Turning readers away adds no deadlock. The writer holds nothing afterwards, and no transaction
-// waits for it: the last holder clears the bit when it releases the lock. A reader that was refused
-// waits for the holders, under the same condition as any other transaction.
+// turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction waits
+// for the writer: the last holder clears the bit when it releases the lock. A refused reader waits
+// for the holders, under the same condition as any other transaction.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/park.h"
+#include "platform/random.h"
 
 namespace logjam {
 
-// The lock word as one load saw it.
+// The value of a lock word at one moment.
 class LockState {
  public:
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
@@ -105,12 +107,15 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Returns whether the caller now holds the lock; if not, `*seen` is the conflicting state. Never
-  // waits. Any worker may call it. The same holds for try_exclusive() and try_upgrade().
+  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. These three
+  // functions return whether the caller now holds the lock so; if not, they set `*seen` to the
+  // conflicting state. They never wait.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       *seen = LockState(word);
+      LJ_ASSERT_IN_TESTS(holder.bits() <= LockState::kAgeMask);
+      LJ_ASSERT_IN_TESTS(!seen->exclusive() || seen->shared() == 0);
       if (seen->exclusive() || seen->no_new_readers() || seen->shared() == LockState::kMaxShared) {
         return false;
       }
@@ -129,11 +134,11 @@ class RowLock {
     *seen = LockState(word);
     return false;
   }
-  // Makes the caller's shared lock exclusive.
   bool try_upgrade(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       *seen = LockState(word);
+      LJ_ASSERT_IN_TESTS(seen->shared() >= 1 && !seen->exclusive());
       if (seen->shared() != 1) return false;
       const uint64_t low_bits = holder.alone_after(word & LockState::kAgeMask);
       const uint64_t next = ((word & ~LockState::kAgeMask) | LockState::kExclusive | low_bits) -
@@ -143,7 +148,6 @@ class RowLock {
   }
 
   // Refuses new shared holders until the lock is free. Does nothing if there is no shared holder.
-  // Any worker may call it.
   void turn_readers_away() {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (LockState(word).shared() != 0 &&
@@ -154,6 +158,7 @@ class RowLock {
 
   // Locks a tuple that no other worker can reach yet.
   void init_exclusive(Holder holder) {
+    LJ_ASSERT_IN_TESTS(state().free());
     word_.store(LockState::kExclusive | holder.alone(), platform::memory_order_relaxed);
   }
 
@@ -161,6 +166,7 @@ class RowLock {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       const LockState now(word);
+      LJ_ASSERT_IN_TESTS(now.shared() >= 1 && !now.exclusive());
       const uint64_t next = now.shared() == 1 ? 0 : word - LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_release,
                                       platform::memory_order_relaxed)) {
@@ -170,17 +176,19 @@ class RowLock {
     }
   }
   void release_exclusive() {
-    if (LockState(word_.exchange(0, platform::memory_order_release)).no_new_readers()) wake();
+    const LockState before(word_.exchange(0, platform::memory_order_release));
+    LJ_ASSERT_IN_TESTS(before.exclusive() && before.shared() == 0);
+    if (before.no_new_readers()) wake();
   }
 
-  // Returns the state of the lock's parker, for sleep(). The caller loads it before the attempt
-  // that fails.
+  // Returns the state of the lock's parker, for sleep(). Call it before the attempt that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
-  // kMaxSleepNs. No wake-up is lost. A release before sleep() has set bit 62 changes the word, and
-  // sleep() returns at once. A release after that finds the bit and changes the parker, and
-  // wait_on() returns at once.
+  // kMaxSleepNs. No wake-up is lost. If the release comes before sleep() sets bit 62, it changes the
+  // word, and sleep() returns at once. If the release comes after that, it finds the bit and changes
+  // the parker, and wait_on() returns at once.
   void sleep(uint32_t parker_before, LockState seen) {
+    LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
     if (!seen.no_new_readers() &&
         !word_.compare_exchange_strong(word, word | LockState::kNoNewReaders,
@@ -191,13 +199,13 @@ class RowLock {
   }
 
  private:
-  // Returns the parker of a lock. Many locks share one: a sleeper that the release of another lock
-  // wakes tries again, and sleeps again.
+  // Returns the parker of a lock. Many locks share a parker. If the release of another lock wakes a
+  // sleeper, the sleeper tries again, and sleeps again.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>
         parkers;
-    const uint64_t hash = reinterpret_cast<uintptr_t>(&word) * 0x9e3779b97f4a7c15;
+    const uint64_t hash = reinterpret_cast<uintptr_t>(&word) * platform::kGoldenRatio;
     return *parkers[hash >> (64 - kParkerBits)];
   }
   void wake() {

@@ -8,13 +8,14 @@
 #include <memory>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/racy_copy.h"
 
 namespace logjam {
 
 // Bump memory that clear() empties but does not free. After some transactions it allocates no more
-// chunks, and every transaction starts with the same, cached bytes. Rows are 8-byte aligned and
+// chunks, and every transaction starts with the same cached bytes. Rows are 8-byte aligned and
 // padded, as in tuples.
 class RowMemory {
  public:
@@ -62,16 +63,20 @@ class RowMemory {
 // Copies a row that another thread may be writing (platform/racy_copy.h). Rows of one word are
 // common in benchmarks, and a call of memcpy for them is too expensive.
 inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
+  LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
+  LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);
   if (row_bytes <= 8) {
     platform::racy_load(to, from, 8);
   } else {
     platform::racy_load(to, from, row_bytes);
   }
 }
-// Overwrites a row that another thread may be reading, in the same way. The caller is the only
-// writer. Lines that do not change are not stored: a core that has read them keeps them, and none
-// of them has to be written back to memory.
+// Overwrites a row that another thread may be reading. The caller is the only writer. Does not store
+// lines that do not change: cores that have read such a line keep it, and no core has to write it
+// back to memory.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
+  LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
+  LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);
   if (row_bytes <= 8) return platform::racy_store(to, from, 8);
   for (size_t left = row_bytes; left > 0;) {
     const size_t to_end_of_line =

@@ -1,19 +1,17 @@
-// The common part of OCC and 2PL. Writes are private until commit. The transaction API is written
-// in terms of seven functions, which each protocol provides in its own way.
-//
-// `Protocol` is the class that derives from TransactionBase<Protocol>, so none of these calls is
-// virtual. Its functions are
+// The common part of OCC and 2PL. Writes are private until commit. The transaction API calls seven
+// functions, which each protocol provides in its own way. `Protocol` is the class that derives from
+// TransactionBase<Protocol>, so none of these calls is virtual. Its functions are
 //
 //   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
-//   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, own writes
-//                                   included; row null: absent
+//   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, with the
+//                                   transaction's own writes; sets row to null if it is absent
 //   read_for_update(tuple, bytes, copy, &version)
 //                                   reads a tuple that the transaction will change; `copy` (may be
 //                                   null) receives the row's first `bytes` bytes
 //   prepare_blind_write(tuple, &version)
 //                                   prepares a change that does not depend on the row's bytes
 //   init_tuple(tuple)               prepares a new tuple that no other transaction can reach yet
-//   tuple_inserted(tuple)           hears that the new tuple is in the index
+//   tuple_inserted(tuple)           notes that the new tuple is in the index
 //   insert_entry(index, entry, &result)
 //                                   inserts into an index; refuses or detects phantoms
 //
@@ -32,6 +30,8 @@
 #include "cc/postings.h"
 #include "cc/row_memory.h"
 #include "engine/protocol.h"
+#include "platform/assert.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -56,6 +56,7 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) final {
+    LJ_ASSERT_IN_TESTS(bytes <= table.row_bytes());
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
@@ -84,7 +85,7 @@ class TransactionBase : public ProtocolTransaction {
     if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     Version version;
     if (!self().prepare_blind_write(*tuple, &version)) return Status::kAbort;
-    // The absence of the row is something that the transaction has read.
+    // If the row is absent, the transaction depends on that: it reads.
     if (version.absent() && !self().read_for_update(*tuple, 0, nullptr, &version))
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
@@ -112,14 +113,14 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // Puts an absent tuple into the indexes now; it becomes present at commit. After an abort the
-  // tuple stays in the indexes, absent, and the next insert of that key uses it.
+  // Puts an absent tuple into the indexes now; the tuple becomes present at commit. After an abort
+  // the absent tuple stays in the indexes, and the next insert of the key uses it.
   Status insert(Table& table, Key key, const std::byte* row) final {
     table.note_membership_change();
     Write* own = nullptr;
     Tuple* tuple = nullptr;
-    // An ordered index is searched once, by its insert: a second search costs more than a tuple
-    // that is not needed after all.
+    // An ordered index is searched once, by its insert, because a second search costs more than to
+    // make a tuple and free it again.
     if (table.schema().kind == IndexKind::kHash) {
       tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
     }
@@ -197,13 +198,13 @@ class TransactionBase : public ProtocolTransaction {
     deps_.max_read = std::max(deps_.max_read, sequence);
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
-  // Notes the dependencies of a write, at the serialization point. A blind write still depends on
-  // the presence of its row. If rows of the table come and go, another transaction may have
-  // inserted that row, so the blind write counts as a read of it. An insert depends on the erase
-  // that left the absent tuple's number: under OCC another transaction may have filled and erased
-  // the tuple of an insert that has not committed. An insert may also follow an erase whose tuple
-  // has already left the index; Table::removed_up_to() stands for such erases. These are durable,
-  // so they only count for the order.
+  // Notes the dependencies of a write, at the serialization point. A blind write depends on the
+  // presence of its row. If transactions insert and erase rows of the table, another transaction may
+  // have inserted the row, so the blind write counts as a read of the row. An insert depends on the
+  // transaction whose number the absent tuple has: under OCC another transaction may have filled and
+  // erased the tuple of an insert that has not committed. An insert may also follow an erase whose
+  // tuple has already left the index. Table::removed_up_to() stands for such erases; they are
+  // durable, so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -214,29 +215,30 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   // Hands to the reclaimer the tuples of the erased rows, and of the rows that this transaction
-  // inserted and erased again. Called after the rows are installed.
-  void report_erased(uint64_t sequence) {
+  // inserted and erased again. Call it after the rows are installed.
+  void report_erased(uint64_t sequence) LJ_REQUIRES(platform::worker_role) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
       if (write.row != nullptr || !write.table->reclaims()) continue;
       if (write.was_present) {
-        context_.reclaimer->erased({write.table, write.tuple->key, sequence});
+        context_.reclaimer->note_erased({write.table, write.tuple->key, sequence});
       } else {
-        context_.reclaimer->abandoned(*write.table, write.tuple->key);
+        context_.reclaimer->note_abandoned(*write.table, write.tuple->key);
       }
     }
   }
-  // Hands to the reclaimer the tuples that were to become rows. Called by an abort.
-  void report_abandoned() {
+  // Hands to the reclaimer of an aborted transaction the tuples of its inserts.
+  void report_abandoned() LJ_REQUIRES(platform::worker_role) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
       if (!write.was_present && write.table->reclaims()) {
-        context_.reclaimer->abandoned(*write.table, write.tuple->key);
+        context_.reclaimer->note_abandoned(*write.table, write.tuple->key);
       }
     }
   }
 
   void reset() {
+    LJ_ASSERT(!holds_locks_);
     finger_ = {};
     log_.begin();
     postings_.clear();
@@ -244,7 +246,6 @@ class TransactionBase : public ProtocolTransaction {
     rows_.clear();
     deps_ = {};
     commit_point_ = {};
-    holds_locks_ = false;
   }
 
   WorkerContext& context_;
@@ -284,7 +285,7 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
-  // tracks a node before it visits the node's entries. If the node has changed meanwhile, the walk
+  // tracks a node before it visits the node's entries. If the node changes before that, the walk
   // starts again after the last visited entry.
   template <class Visit>
   Status walk(Index& index, Key low, Key high, bool descending, const Visit& visit) {
@@ -328,8 +329,8 @@ class TransactionBase : public ProtocolTransaction {
     bool restart = true;
     while (restart) {
       restart = false;
-      // All entries of a key are in one bucket. If the bucket has changed, no entry was visited
-      // yet.
+      // All entries of a key are in one bucket. So if the bucket has changed, the walk has visited no
+      // entry yet.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
         const NodeCheck check = self().track_node(version);
         restart = check == NodeCheck::kChanged;

@@ -16,14 +16,15 @@
 //
 // An inserter keeps no node lock. Its new tuple is exclusively locked before the tuple enters an
 // index, so a transaction that finds the tuple waits for it. If a holder's own insert splits the
-// node, the index calls the gate for the new node before another thread can reach it. There the
-// holder takes the new node's lock shared, too.
+// node, the index calls the gate for the new node before another thread can reach the new node. The
+// gate then takes the new node's lock shared for the holder.
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
-// others see only what is durable ("retaining all write locks", Aether, section 1). It releases its
-// shared locks and its node locks at pre-commit. Another transaction that then overwrites a row
-// which was only read comes after the reader in the serial order, and does not depend on the
-// reader. With --locks=all, a transaction keeps its shared locks and node locks, too.
+// others see only durable rows ("retaining all write locks", Aether, section 1). It releases its
+// shared locks and its node locks at pre-commit. If another transaction then overwrites a row that
+// this transaction has only read, the writer comes after the reader in the serial order, and does
+// not depend on the reader. With --locks=all, a transaction also keeps its shared locks and node
+// locks.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,8 +32,10 @@
 #include "cc/row_lock.h"
 #include "cc/transaction_base.h"
 #include "cc/waits_for.h"
+#include "platform/assert.h"
 #include "platform/racy_copy.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {
@@ -49,7 +52,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
  public:
   using Base::Base;
 
-  void begin(bool retry) override {
+  void begin(bool retry) override LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT(held_.empty());
     Base::reset();
     reads_.clear();
     if (policy == Policy::kWaitDie && !(retry && age_ != 0)) {
@@ -58,7 +62,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     }
   }
 
-  Status commit() override {
+  Status commit() override LJ_REQUIRES(platform::worker_role) {
     if (!postings_.post_moved()) return Status::kAbort;
     if (!writes_.changes_anything()) {
       // The transaction has nothing to make visible later, so its locks need not wait for the
@@ -89,13 +93,14 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return Status::kOk;
   }
 
-  void abort() override {
+  void abort() override LJ_REQUIRES(platform::worker_role) {
     hold_nothing();
     unlock_all();
     Base::report_abandoned();
   }
 
-  void release_locks() override {
+  void release_locks() override LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT(holds_locks_);
     unlock_all();
     holds_locks_ = false;
   }
@@ -162,20 +167,23 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     // An exclusive lock without a holder (kLockedForever) is never released.
     return !seen.exclusive() || seen.writer() != 0;
   }
-  // Returns whether the transaction would wait for itself (waits_for.h). It need not abort because
-  // its own worker is a holder of this lock. Either it has a shared lock itself, which it upgrades,
-  // or in whose node it inserts. Or a parked transaction of the same worker has the lock, and that
-  // transaction becomes durable.
+  // Returns the waits-for graph. A worker executes the transaction, through the Transaction API.
+  static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
+  // Returns whether the transaction would wait for itself (waits_for.h). It need not abort if its
+  // own worker is a holder of this lock: either the transaction itself holds the lock shared, and
+  // upgrades it or inserts into its node; or a parked transaction of the worker holds the lock, and
+  // that transaction becomes durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
-    return WaitsFor::graph().closes_cycle(context_.id, lock, seen);
+    return graph().closes_cycle(context_.id, lock, seen);
   }
   void stop_waiting() const {
-    if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);
+    if constexpr (policy == Policy::kDetect) graph().stop_waiting(context_.id);
   }
-  // Announces that this worker's transaction has ended; what it still holds is parked.
+  // Announces that this worker's transaction has ended. The locks that it still holds are those of
+  // a parked transaction.
   void hold_nothing() const {
-    if constexpr (policy == Policy::kDetect) WaitsFor::graph().hold_nothing(context_.id);
+    if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }
 
   // A transaction wants a lock shared; or it wants the lock alone, or to insert into the index node
@@ -192,7 +200,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   void add_held(RowLock::Word& word, bool exclusive) {
     held_index_.insert(&word, static_cast<uint32_t>(held_.size()));
     held_.push_back({&word, exclusive});
-    if constexpr (policy == Policy::kDetect) WaitsFor::graph().add_held(context_.id, word);
+    if constexpr (policy == Policy::kDetect) graph().add_held(context_.id, word);
   }
   bool holds(const RowLock::Word& word) const {
     return held_index_.find(&word) != PointerMap::kNone;
@@ -200,6 +208,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   static void install(const Write& write, uint64_t sequence) {
     if (!write.changes()) return;
+    LJ_ASSERT_IN_TESTS(RowLock(write.tuple->lock).state().exclusive());
     if (write.row != nullptr) store_row(write.tuple->row(), write.row, write.table->row_bytes());
     const Version next(sequence, write.row == nullptr);
     write.tuple->version.store(next.word(), platform::memory_order_release);
@@ -220,8 +229,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     held_index_.clear();
   }
 
-  // wait-die: a writer that has died more often turns readers away (row_lock.h). Fewer deaths cost
-  // less than a lock that readers cannot share.
+  // wait-die: a writer that has died more often than this turns readers away (row_lock.h). Fewer
+  // deaths cost less than a lock that readers cannot share.
   static constexpr uint32_t kDeathsBorne = 8;
 
   uint64_t age_ = 0;     // the time stamp of wait-die
@@ -283,7 +292,7 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
     }
     if (waits_for_itself(word, seen)) break;
     // Without early lock release, the holder may be parked until its worker acknowledges it. That
-    // worker may be the caller's own worker, or may be waiting for it.
+    // worker may be this worker, or may be waiting for this worker.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     lock.sleep(parker, seen);
   }
@@ -296,7 +305,7 @@ template <Policy policy>
 bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertResult* result) {
   while (true) {
     IndexNode* refusing = nullptr;
-    bool guarded = false;  // this transaction holds a node of this insert shared
+    bool guarded = false;  // this transaction holds shared a node that this insert changes
     const auto gate = [&](IndexNode& node) {
       const bool own = holds(node.lock);
       if (RowLock(node.lock).state().shared() > (own ? 1 : 0)) {

@@ -2,29 +2,30 @@
 //
 // A worker announces each lock that its transaction gets. A transaction that must wait announces
 // the lock that it waits for, as the edge of its worker. Then it follows the edges: from a lock to
-// the waiting workers that have announced that they hold it. If they lead back to its own worker,
-// it aborts. Locks are compared as addresses; nobody follows the address of a lock here.
+// the waiting workers that have announced that they hold this lock. If the edges lead back to its
+// own worker, the transaction aborts. A lock is an address here, which the graph compares and does
+// not dereference.
 //
 // Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
 // list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker that waits for
 // the first time raises the bound up to which walks look at workers (seq_cst), before it stores its
 // edge. A worker adds a lock to its list after it has got the lock, and before it stores an edge,
-// so who sees the edge sees the list. Consider the transactions that close a cycle together. None
-// of them gives a lock back before the cycle is broken. All the stores of their edges have one
-// order, and the transaction that stores last sees the edges, and hence the lists, of all the
+// so a worker that sees the edge sees the list. Consider the transactions that close a cycle
+// together. None of them gives a lock back before one of them aborts. The stores of their edges have
+// one order, and the transaction that stores last sees the edges, and hence the lists, of all the
 // others. So at least one transaction finds the cycle.
 //
-// An edge also names the worker that held its lock exclusively, if one did, so that most walks look
-// at few workers. The lock may have another holder since then. A waiter therefore stores its edge
-// anew, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
+// If a worker held the lock exclusively, the edge also names that worker, so that most walks look at
+// few workers. The lock may have another holder since then. Therefore a waiter stores its edge
+// again, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
 // No cycle lasts longer.
 //
-// A worker stands for one transaction, the one that it executes. Its list does not have the locks
-// of its parked transactions (--locks=write): they become durable without its other locks. A worker
-// with more than kMostLocks locks counts as a holder of all of them. For this reason, and because a
-// walk does not see all edges and lists at the same moment, a transaction may abort now and then
-// without a deadlock. A transaction that waits for nobody never aborts for these reasons, so some
-// transaction always goes on.
+// A worker stands for the transaction that it executes. Its list does not have the locks of its
+// parked transactions (--locks=write), because these become durable without its other locks. A
+// worker with more than kMostLocks locks counts as a holder of every lock. For this reason, and
+// because a walk does not see all edges and lists at the same moment, a transaction may abort now
+// and then without a deadlock. A transaction that waits for no other never aborts for these reasons,
+// so some transaction always makes progress.
 #pragma once
 
 #include <array>
@@ -32,7 +33,9 @@
 #include <cstdint>
 
 #include "cc/row_lock.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -41,24 +44,25 @@ class WaitsFor {
   static constexpr uint32_t kWorkers = 1024;
   static constexpr uint32_t kMostLocks = 128;
 
-  // Announces that the transaction of `worker` holds a lock. Only the thread of `worker` calls this
-  // function and the next one.
-  void add_held(uint32_t worker, const RowLock::Word& lock) {
+  // Announces that the transaction of `worker` holds a lock.
+  void add_held(uint32_t worker, const RowLock::Word& lock) LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT_IN_TESTS(worker < kWorkers);
     Announced& own = *workers_[worker];
     const uint32_t at = own.count.load(platform::memory_order_relaxed);
     if (at > kMostLocks) return;
     if (at < kMostLocks) own.locks[at].store(address_of(lock), platform::memory_order_relaxed);
     own.count.store(at + 1, platform::memory_order_relaxed);
   }
-  // Takes back what add_held() has announced.
-  void hold_nothing(uint32_t worker) {
+  // Takes back all that add_held() has announced.
+  void hold_nothing(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     workers_[worker]->count.store(0, platform::memory_order_relaxed);
   }
 
-  // Announces that `worker` waits for a lock that was in state `seen`, and returns whether it would
-  // then wait for itself. Ignores that `worker` may be a holder of this lock. Only the thread of
-  // `worker` calls it.
-  bool closes_cycle(uint32_t worker, const RowLock::Word& lock, LockState seen) {
+  // Announces that `worker` waits for a lock that was in state `seen`, and returns whether `worker`
+  // would then wait for itself. Ignores that `worker` may be a holder of this lock.
+  bool closes_cycle(uint32_t worker, const RowLock::Word& lock, LockState seen)
+      LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT(worker < kWorkers && address_of(lock) <= kAddressMask);
     raise_bound(worker);
     const uint64_t edge = address_of(lock) | (seen.exclusive() ? seen.writer() << kWriterShift : 0);
     workers_[worker]->edge.store(edge, platform::memory_order_seq_cst);
@@ -74,20 +78,21 @@ class WaitsFor {
     return false;
   }
 
-  // Removes the edge of `worker`. Only the thread of `worker` calls it.
-  void stop_waiting(uint32_t worker) {
+  // Removes the edge of `worker`.
+  void stop_waiting(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     workers_[worker]->edge.store(0, platform::memory_order_seq_cst);
   }
 
-  // Returns the graph of the process. One graph suffices: a process runs one database at a time,
-  // and no transaction waits for locks of two databases.
+  // Returns the graph of the process. One graph is enough, because a process runs one database at a
+  // time, and no transaction waits for locks of two databases.
   static WaitsFor& graph() {
     static WaitsFor graph;
     return graph;
   }
 
  private:
-  // An edge is the address of a lock, and above it the number of its exclusive holder plus 1.
+  // An edge is the address of a lock in the low bits, and the number of the lock's exclusive holder
+  // plus 1 in the high bits.
   static constexpr int kWriterShift = 48;
   static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
 
@@ -99,7 +104,7 @@ class WaitsFor {
 
   struct Walk {
     std::bitset<kWorkers> reached;
-    std::array<uint16_t, kWorkers> left;  // reached, and their edges not yet followed
+    std::array<uint16_t, kWorkers> left;  // reached workers whose edges are still to be followed
     uint32_t count = 0;
   };
 
@@ -120,26 +125,27 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds to the walk the worker that the edge names; if it names none, the waiting workers that
-  // share its lock.
+  // Adds to the walk the worker that the edge names. If the edge names no worker, adds the waiting
+  // workers that share its lock.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;
     if (writer != 0)
       return add_holder(static_cast<uint32_t>(writer - 1), edge & kAddressMask, walk);
     const uint32_t bound = bound_->load(platform::memory_order_seq_cst);
-    for (uint32_t one = 0; one < bound; ++one) add_holder(one, edge, walk);
+    for (uint32_t worker = 0; worker < bound; ++worker) add_holder(worker, edge, walk);
   }
-  void add_holder(uint32_t one, uint64_t lock, Walk* walk) const {
-    const Announced& holder = *workers_[one];
-    if (walk->reached.test(one) || holder.edge.load(platform::memory_order_seq_cst) == 0) return;
-    if (!holds(holder, lock)) return;
-    walk->reached.set(one);
-    walk->left[walk->count++] = static_cast<uint16_t>(one);
+  void add_holder(uint32_t worker, uint64_t lock, Walk* walk) const {
+    const Announced& holder = *workers_[worker];
+    if (walk->reached.test(worker)) return;
+    if (holder.edge.load(platform::memory_order_seq_cst) == 0 || !holds(holder, lock)) return;
+    walk->reached.set(worker);
+    LJ_ASSERT(walk->count < kWorkers);
+    walk->left[walk->count++] = static_cast<uint16_t>(worker);
   }
 
   std::array<platform::Padded<Announced>, kWorkers> workers_;
-  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // of the workers that have ever waited
+  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // above each worker that has ever waited
 };
 
 }  // namespace logjam

@@ -14,13 +14,14 @@
 #include "engine/transaction.h"
 #include "logging/log_scheme.h"
 #include "platform/registry.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 inline const RunOptions kDefaultRunOptions;
 
-// The part of a worker that its transactions use. The context outlives its transactions, and only
-// the worker's thread uses it.
+// The part of a worker that its transactions use. The worker owns it, and the context outlives its
+// transactions.
 struct WorkerContext {
   uint32_t id = 0;
   const RunOptions& options = kDefaultRunOptions;
@@ -38,12 +39,13 @@ struct WorkerContext {
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
-  // Acknowledges the worker's transactions that have become durable. A transaction that waits for a
-  // lock calls it: without early lock release, a parked transaction may hold that lock.
+  // Acknowledges the worker's transactions that have become durable, and may write the log to do so.
+  // A transaction that waits for a lock calls it: without early lock release, a parked transaction
+  // of the same worker may hold that lock.
   std::function<void()> acknowledge_durable = nullptr;
 };
 
-// One transaction object of one worker, used again and again. Only the worker's thread calls it.
+// A transaction object of one worker, which uses it for one transaction after the other.
 //
 // The worker calls begin(), then the workload calls the Transaction API, then the worker calls
 // commit() or abort(). If a commit keeps its locks (--locks=write), the worker calls
@@ -52,29 +54,28 @@ class ProtocolTransaction : public Transaction {
  public:
   // Starts a transaction. `retry`: the transaction is repeated after an abort, and keeps its age
   // for wait-die.
-  virtual void begin(bool retry) = 0;
+  virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
   // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: the
-  // transaction must be undone with abort(), and abort_reason() says why.
-  virtual Status commit() = 0;
+  // worker must call abort(), and abort_reason() says why.
+  virtual Status commit() LJ_REQUIRES(platform::worker_role) = 0;
   // Undoes everything. The worker calls it after any call returned kAbort, and to roll back.
-  virtual void abort() = 0;
+  virtual void abort() LJ_REQUIRES(platform::worker_role) = 0;
 
   virtual AbortReason abort_reason() const = 0;
   virtual CommitPoint commit_point() const = 0;
 
-  // Returns true after a commit that keeps its locks (--locks=write). The worker must then call
-  // release_locks() before it begins the next transaction with this object.
+  // Returns true after a commit that keeps its locks (--locks=write), until release_locks().
   virtual bool holds_locks() const = 0;
-  virtual void release_locks() = 0;
+  virtual void release_locks() LJ_REQUIRES(platform::worker_role) = 0;
 };
 
 struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. A
-  // replay may then execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
+  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. Then a
+  // replay may execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };
 

@@ -19,7 +19,7 @@ enum class [[nodiscard]] Status : uint8_t{
     kNotFound,  // no row has the key; the transaction can continue
     kExists,    // an insert's key is present; the transaction can continue
     kAbort,  // concurrency control gave up: return at once, the worker retries with the same input
-    kRollback,  // returned by workloads only: undo the transaction, which is complete
+    kRollback,  // only a workload returns it: undo the transaction, which is complete
 };
 
 enum class AbortReason : uint8_t {
@@ -27,7 +27,7 @@ enum class AbortReason : uint8_t {
   kDied,        // 2PL wait-die: a holder was older
   kDeadlock,    // 2PL detection: the transaction would have waited for itself
   kValidation,  // OCC: a row read has changed
-  kPhantom,     // a scanned or missed part of an index has changed, or is locked
+  kPhantom,     // a part of an index that was scanned, or lacked a key, has changed or is locked
   kCount,
 };
 inline std::string_view name_of(AbortReason reason) {
@@ -37,18 +37,17 @@ inline std::string_view name_of(AbortReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-// Is told of commits at their serialization point. Called by the worker's thread only.
+// Hears of one worker's commits at their serialization point, on the worker's thread.
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;
-  // Announces that the transaction will commit. All that it writes is locked, none of its writes is
-  // installed, and its log record is not published. Not called for a transaction that changes
-  // nothing.
+  // Announces that the transaction will commit. All rows that it writes are locked, none of its
+  // writes is installed, and its log record is not published. Not called for a transaction that
+  // changes nothing.
   virtual void serialized() = 0;
 };
 
-// One attempt of one transaction. One worker owns the object, reuses it for all its transactions,
-// and is the only thread that calls it.
+// One attempt of one transaction. One worker owns the object, and reuses it for all its transactions.
 //
 // Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay valid until the
 // transaction ends. A row that may be changed (update, write) is a private copy until commit. After
@@ -57,9 +56,9 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  // Starts loading the rows of `keys`, which the transaction will soon access: then it waits for
-  // memory once, and not once for each key. It reads none of them: the transaction depends on
-  // nothing, and locks nothing, because of this call. `bytes` is as in read_head().
+  // Starts loading the rows of `keys`, which the transaction will soon access: so the transaction
+  // waits for memory once, and not once for each key. The call reads and locks no row. `bytes` is as
+  // in read_head().
   static void prefetch(const Table& table, std::span<const Key> keys, uint32_t bytes) {
     table.prefetch(keys, bytes);
   }
@@ -69,7 +68,7 @@ class Transaction {
 
   // Reads the row of `key`, this transaction's own writes included. kOk, kNotFound, kAbort.
   virtual Status read(Table& table, Key key, const std::byte** row) = 0;
-  // Reads at least the first `bytes` bytes of the row. The bytes after them must not be looked at.
+  // Reads at least the first `bytes` bytes of the row. The caller does not look at later bytes.
   virtual Status read_head(Table& table, Key key, uint32_t /*bytes*/, const std::byte** row) {
     return read(table, key, row);
   }
@@ -96,8 +95,8 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // Visits the same rows, as read_head() gives them. `bytes` must not be fewer than the index needs
-  // to compute its key from a row.
+  // Visits the same rows, as read_head() gives them. `bytes` is enough for the index to compute its
+  // key from a row.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);

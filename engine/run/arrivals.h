@@ -1,5 +1,5 @@
 // The arrivals of one worker in an open loop: its share of --rate, at random distances (Poisson).
-// Only the worker uses it. Times are in ticks.
+// The worker owns them. Times are in ticks.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engine/run_options.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -21,23 +22,25 @@ class Arrivals {
   // Returns false in a closed loop, which has no arrivals.
   bool open() const { return mean_gap_ != 0; }
 
-  // Sets the first arrival a random distance after `now`. `random` is a random number, here and
-  // below.
+  // Sets the first arrival a random distance after `now`. In this function and in take(), `random` is
+  // a random number.
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
   // Returns when the next transaction arrives: its intended start.
   uint64_t next() const { return next_; }
   // Returns next(), and goes to the arrival after it.
   uint64_t take(uint64_t random) {
+    LJ_ASSERT_IN_TESTS(open() && next_ != 0);
     const uint64_t arrival = next_;
     next_ += gap(random);
     return arrival;
   }
 
   // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
-  // They are taken at equal distances, some of them together: a worker that is late has many, and a
-  // draw for each would take time.
+  // Assumes equal distances, and visits some arrivals together: a late worker has many arrivals, and
+  // a draw for each would take time.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {
+    LJ_ASSERT(open());
     if (next_ > end) return 0;
     constexpr uint64_t kMostSteps = 1 << 16;
     const auto all = 1 + static_cast<uint64_t>(static_cast<double>(end - next_) / mean_gap_);

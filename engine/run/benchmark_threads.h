@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/host.h"
@@ -23,20 +24,23 @@ namespace logjam {
 // publishes nothing (relaxed).
 class StartGate {
  public:
-  // Waits until `workers` workers are made. Any thread may call it.
+  // Waits until `workers` workers are made.
   void await_made(uint32_t workers) const {
     for (platform::SpinWait wait; made_.load(platform::memory_order_acquire) != workers;) {
       wait.once();
     }
   }
-  // Reports that the caller's worker is made, and waits for start(). Called by each worker's thread
+  // Reports that the caller's worker is made, and waits for start(). Each worker's thread calls it
   // once.
   void made_and_await_start() {
     made_.fetch_add(1, platform::memory_order_release);
     for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
   }
-  // Lets the workers start. Called by the main thread.
-  void start() { started_.store(true, platform::memory_order_relaxed); }
+  // Lets the workers start.
+  void start() {
+    LJ_ASSERT(!started_.load(platform::memory_order_relaxed));
+    started_.store(true, platform::memory_order_relaxed);
+  }
 
  private:
   platform::atomic<uint32_t> made_{0};
@@ -66,9 +70,9 @@ struct BenchmarkControl {
   platform::atomic<uint32_t> ended{0};
 };
 
-// Runs run() of each caller on a thread of its own. Returns the two results of `read()`: from the
-// beginning and from the end of the measured time, which is over after `seconds`, or when all
-// threads have ended. The main thread calls this function and `read`.
+// Runs run() of each caller on a thread of its own. Calls `read()` at the begin and at the end of the
+// measured time, on the calling thread, and returns the two results. The measured time ends after
+// `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,
                    double warmup_seconds, double seconds, const Read& read) {

@@ -1,7 +1,7 @@
-// The commits of one worker that the log has not reported durable yet. Only the worker uses it.
+// The commits of one worker that the log has not reported durable yet. The worker owns them.
 //
 // Each commit waits in the queue that its commit point names. Within a queue, commits become
-// durable in order, so only the heads of the queues are examined.
+// durable in order, so the pipeline asks only about the heads of the queues.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -29,13 +30,15 @@ class CommitPipeline {
   bool too_full() const { return size_ > depth_; }
 
   void push(Commit commit) {
+    LJ_ASSERT_IN_TESTS(commit.point.queue < CommitPoint::kQueues);
     ++size_;
     auto& queue = queues_[commit.point.queue];
     queue.push_back(std::move(commit));
   }
   // Returns the commit point to wait for when fewer commits must be in flight: the head of the
-  // longest queue. The pipeline is not empty.
+  // longest queue.
   const CommitPoint& next() const {
+    LJ_ASSERT(!empty());
     return std::ranges::max_element(queues_, {}, &std::deque<Commit>::size)->front().point;
   }
   // Waits until next() is durable.

@@ -1,5 +1,5 @@
 // The lines on stderr that a person watches during a load and a run. They are not part of the
-// result. The main thread calls both classes.
+// result. One thread owns each object.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +48,8 @@ class ProgressLine {
   Totals last_;
 };
 
-// Shows no full bar at the end, because the expected bytes include memory of indexes outside the
-// arenas.
+// Shows no full bar at the end, because the expected bytes include memory of indexes that is in no
+// arena.
 inline void LoadingBar::show(uint64_t loaded_bytes) {
   constexpr uint64_t kCells = 40;
   const uint64_t cells =

@@ -14,12 +14,14 @@
 #include "engine/run/progress.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/placement.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 #include "platform/worker_class.h"
 
 namespace logjam {
@@ -28,16 +30,16 @@ namespace {
 // A signal handler writes it, so it must be lock-free. The main thread of a run reads it.
 platform::atomic<bool> stop_requested{false};
 
-// A run ends when less memory than this is available: workloads that insert grow for as long as
-// they run. The checks that follow the run need less. In a small container it is this share of what
-// the run began with.
+// A run ends when less memory than this is available, because workloads that insert grow as long as
+// they run. The checks after the run need less. In a small container the limit is this share of the
+// memory that was available when the run began.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
-// Before a run starts, its workers take memory for what they will insert, because a page fault
-// stalls a worker. A fault of a huge page that a hypervisor has not given before takes 4.3 ms, and
-// one that it has takes 0.09 ms. The workers take at most this share of the available memory, for
-// at most this time, and for no longer than the run takes.
+// Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
+// worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
+// 0.09 ms otherwise. The workers take at most this share of the available memory, for at most this
+// time, and for no longer than the run takes.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -67,7 +69,7 @@ void add_up(const Workers& workers, RunResult* result) {
   }
 }
 
-// Draws the loading bar until `loaded`. The bar shows memory, since the load of every workload
+// Draws the loading bar until `loaded`. The bar shows memory, because the load of every workload
 // allocates about Specification::expected_bytes.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
@@ -81,8 +83,7 @@ void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<A
   bar.end();
 }
 
-// The steps of a run. The main thread calls them, in the order of their declaration; measure() is
-// left out if warm_up() returns false.
+// The steps of a run, which the main thread calls in the order of their declaration.
 class Run {
  public:
   Run(Workload& workload, Database& database, const ProtocolInfo& protocol, LogScheme& scheme,
@@ -100,7 +101,8 @@ class Run {
   // Makes the workers, each on its own thread, the checkpointer, the time line and the progress
   // line.
   void spawn();
-  // Lets the workers warm up if the options ask for it. Returns false if the run ended meanwhile.
+  // Lets the workers warm up if the options ask for it. Returns false if the run ended in the
+  // warm-up: then there is no measure().
   bool warm_up();
   // Measures until the time is over or the run ends early.
   void measure();
@@ -110,6 +112,7 @@ class Run {
 
  private:
   enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
+  enum class Step : uint8_t { kMade, kSpawned, kWarm, kMeasured, kDrained };
 
   // Readings of the process and the scheme when the measured phase begins.
   struct Before {
@@ -120,7 +123,7 @@ class Run {
   };
 
   void prefault(uint32_t id, uint64_t until_ns);
-  void make_worker(uint32_t id);
+  void make_worker(uint32_t id) LJ_REQUIRES(platform::worker_role);
   void make_checkpointer();
   void start_workers();
   uint64_t acknowledged() const;  // by all workers, in the measured phase
@@ -146,10 +149,13 @@ class Run {
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   std::optional<Before> before_;                // none: nothing was measured
   Slept slept_ = Slept::kToTheEnd;
+  Step done_ = Step::kMade;
   RunResult result_;
 };
 
 void Run::spawn() {
+  LJ_ASSERT(done_ == Step::kMade);
+  done_ = Step::kSpawned;
   if (options_.on_sample) {
     timeline_ =
         std::make_unique<Timeline>(options_, scheme_, warms_up_ ? Phase::kWarmup : Phase::kMeasure);
@@ -159,6 +165,7 @@ void Run::spawn() {
       platform::now_ns() + std::min(kMostPrefaultingNs, static_cast<uint64_t>(seconds * 1e9));
   for (uint32_t id = 0; id < options_.threads; ++id) {
     threads_.emplace_back([this, id, prefaulted_ns] {
+      const platform::ThreadRole::Scope role(platform::worker_role);
       prefault(id, prefaulted_ns);
       make_worker(id);
       gate_.made_and_await_start();
@@ -172,9 +179,9 @@ void Run::spawn() {
   if (timeline_) timeline_->begin();
 }
 
-// Takes the memory for what worker `id` will insert. All workers' threads do so at the same time.
-// If not every worker has a core, none takes any: a worker then waits longer for a core than for a
-// page, and 60 threads on two cores took 12 s for their pages.
+// Takes the memory for the inserts of worker `id`. All workers' threads do so at the same time. If
+// there are more workers than cores, none takes any: a worker then waits longer for a core than for
+// a page, and 60 threads on two cores took 12 s for their pages.
 void Run::prefault(uint32_t id, uint64_t until_ns) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
@@ -220,6 +227,8 @@ void Run::start_workers() {
 }
 
 bool Run::warm_up() {
+  LJ_ASSERT(done_ == Step::kSpawned);
+  done_ = Step::kWarm;
   if (!warms_up_) return true;
   start_workers();
   VLOG(1) << "warm-up: " << options_.warmup_seconds << " s, " << options_.threads << " workers";
@@ -228,6 +237,8 @@ bool Run::warm_up() {
 }
 
 void Run::measure() {
+  LJ_ASSERT(done_ == Step::kWarm && slept_ == Slept::kToTheEnd);
+  done_ = Step::kMeasured;
   if (warms_up_ && timeline_) timeline_->enter(Phase::kMeasure);
   VLOG(1) << "measure: " << options_.seconds << " s";
   result_.memory_start_bytes = platform::resident_bytes();
@@ -274,6 +285,8 @@ Run::Slept Run::sleep(double seconds) {
 }
 
 void Run::drain() {
+  LJ_ASSERT(done_ == Step::kWarm || done_ == Step::kMeasured);
+  done_ = Step::kDrained;
   control_.window.end(platform::ticks());
   if (before_) platform::end_measured_time();
   control_.phase.store(Phase::kDrain, platform::memory_order_release);
@@ -295,6 +308,7 @@ void Run::drain() {
 }
 
 RunResult Run::collect() {
+  LJ_ASSERT(done_ == Step::kDrained);
   result_.out_of_memory = slept_ == Slept::kOutOfMemory;
   result_.interrupted =
       result_.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
@@ -320,7 +334,7 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
   const auto node_of = [](uint32_t part) { return platform::node_of_core(static_cast<int>(part)); };
   std::vector<platform::Padded<Arena>> arenas(threads);
   for (uint32_t part = 0; part < threads; ++part) arenas[part]->lie_on(node_of(part));
-  // This thread loads too, so another one watches.
+  // This thread takes part in the load, so another thread watches.
   platform::atomic<bool> loaded{false};
   platform::thread watcher;
   if (progress) {

@@ -20,7 +20,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types
-  // Those of `transactions` in the first half of the measured phase; none if it ended early.
+  // The transactions in the first half of the measured phase; none if the phase ended early.
   std::optional<uint64_t> first_half;
   platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
@@ -28,7 +28,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   bool out_of_memory = false;  // the run ended early because hardly any memory was left
   // The workers' time by what they did, in sampled ticks.
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
-  std::vector<uint64_t> durable_bytes;  // that became durable in the measured phase, by stream
+  std::vector<uint64_t> durable_bytes;  // by stream: bytes made durable in the measured phase
   double drain_seconds = 0;
   Counters counters;  // the scheme's counters of the measured phase
   CheckpointStats checkpoints;
@@ -46,8 +46,7 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);
 
-// Ends the warm-up or the measured phase of a run within some 20 ms. A signal handler or any thread
-// may call it.
+// Ends the warm-up or the measured phase of a run within some 20 ms. A signal handler may call it.
 void request_stop();
 
 }  // namespace logjam

@@ -1,5 +1,5 @@
-// Whether a measured window shows a rate, or the way to one: a log buffer that fills, a backlog of
-// the warm-up that is acknowledged, a cache that warms.
+// Whether a measured window shows a steady rate, or a rate that still changes: because a log buffer
+// fills, a backlog of the warm-up is acknowledged, or a cache warms up.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Window {
   uint64_t committed = 0;     // transactions that were executed, and logged if they write
   uint64_t acknowledged = 0;  // transactions whose commits were acknowledged
   uint64_t with_latency = 0;  // transactions whose latencies are known
-  std::optional<uint64_t> first_half = std::nullopt;  // those of them in the first half, if known
+  std::optional<uint64_t> first_half = std::nullopt;  // acknowledged in the first half, if known
   double seconds = 0;
   double commit_p99_seconds = 0;
 };

@@ -19,6 +19,8 @@ Timeline::Timeline(const RunOptions& options, const LogScheme& scheme, Phase fir
 }
 
 void Timeline::begin() {
+  LJ_ASSERT(!sampler_.joinable());
+  const platform::lock_guard<platform::mutex> hold(mutex_);
   last_ = totals();
   measure_start_ns_ = last_.ns + (phase_ == Phase::kWarmup ? warmup_ns_ : 0);
   sampler_ = platform::thread([this] {
@@ -30,6 +32,7 @@ void Timeline::begin() {
 
 void Timeline::enter(Phase phase) {
   platform::lock_guard<platform::mutex> hold(mutex_);
+  LJ_ASSERT(phase > phase_);
   sample();
   phase_ = phase;
   if (phase == Phase::kMeasure) measure_start_ns_ = last_.ns;
@@ -40,6 +43,7 @@ void Timeline::end() {
   ending_.store(true, platform::memory_order_relaxed);
   parker_.unpark();
   sampler_.join();
+  const platform::lock_guard<platform::mutex> hold(mutex_);
   sample();
 }
 
@@ -61,8 +65,8 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // The acknowledged bytes are read first, so they do not exceed the logged ones by more than a
-    // few: relaxed loads may be reordered.
+    // Read the acknowledged bytes first, so that they exceed the logged bytes by a few at most:
+    // relaxed loads may be reordered.
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();
@@ -78,7 +82,6 @@ Timeline::Totals Timeline::totals() const {
   return sum;
 }
 
-// Takes a sample. Called under the mutex, or when no other thread uses this object.
 void Timeline::sample() {
   Totals now = totals();
   const uint64_t ticks = platform::ticks();

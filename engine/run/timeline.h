@@ -7,8 +7,7 @@
 // transaction waits. The worker stores `queued` before it clears `running` (release), and the
 // sampler loads `running` first (acquire), so it does not miss a transaction that moves from one to
 // the other. The main thread changes the phase, and takes a sample at each change, so an interval
-// belongs to one phase. At all other times the sampler thread takes the samples. `mutex_` guards
-// the members that both threads use.
+// belongs to one phase. At all other times the sampler thread takes the samples.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +18,38 @@
 #include "engine/run/run.h"
 #include "engine/stats/histogram.h"
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/counter.h"
 #include "platform/mutex.h"
 #include "platform/park.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 struct alignas(platform::kCacheLine) WorkerTimeline {
   platform::Counter aborts;
   platform::Counter log_bytes;           // of pre-committed transactions
-  platform::Counter acknowledged_bytes;  // of these, those of acknowledged ones
+  platform::Counter acknowledged_bytes;  // of acknowledged transactions
   // The start of the transaction in execution, and of the oldest that waits for the log, in ticks;
   // 0: none.
   platform::atomic<uint64_t> running{0}, queued{0};
-  Histogram commit;  // ticks; its count is that of acknowledged transactions
+  Histogram commit;  // latencies of the acknowledged transactions, in ticks
 };
 
 class Timeline {
  public:
-  // Made by the main thread before the workers, and ended after them. Calls options.on_sample with
-  // each sample, on its own thread or on the thread that calls enter() or end(), one call at a
-  // time.
+  // Make it before the workers, and end it after them. It calls options.on_sample with each sample,
+  // on its own thread or on the thread that calls enter() or end(), one call at a time. One thread
+  // calls begin(), enter() and end().
   Timeline(const RunOptions& options, const LogScheme& scheme, Phase first);
   ~Timeline() { end(); }
 
-  WorkerTimeline* of(uint32_t worker) { return workers_[worker].get(); }
+  WorkerTimeline* of(uint32_t worker) {
+    LJ_ASSERT(worker < workers_.size());
+    return workers_[worker].get();
+  }
 
   // Starts the first interval and the sampler thread.
   void begin();
@@ -64,7 +68,7 @@ class Timeline {
   };
 
   Totals totals() const;
-  void sample();
+  void sample() LJ_REQUIRES(mutex_);
   void sample_until_end();
 
   const LogScheme& scheme_;
@@ -74,9 +78,10 @@ class Timeline {
   std::vector<std::unique_ptr<WorkerTimeline>> workers_;
 
   platform::mutex mutex_;
-  Phase phase_;
-  uint64_t measure_start_ns_ = 0;  // in the warm-up: the planned start of the measured phase
-  Totals last_;
+  Phase phase_ LJ_GUARDED_BY(mutex_);
+  // In the warm-up: the planned start of the measured phase.
+  uint64_t measure_start_ns_ LJ_GUARDED_BY(mutex_) = 0;
+  Totals last_ LJ_GUARDED_BY(mutex_);
 
   platform::atomic<bool> ending_{false};
   platform::Parker parker_;  // the sampler thread's

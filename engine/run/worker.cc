@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/spin.h"
 
@@ -35,6 +36,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.breakdown = &breakdown_;
   context_.ages = &control.ages;
   context_.acknowledge_durable = [this] {
+    platform::worker_role.assume();
     scheme_.poll(context_.id);
     acknowledge_durable();
   };
@@ -61,9 +63,9 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has nothing in flight here, and polled while it waited. If it
-    // polled now, it might start a write and have to wait for it, and hinder the thread that leads
-    // the flush.
+    // Under --commit=sync the worker has nothing in flight now, and has polled while it waited. If it
+    // polled again, it might start a write and have to wait for that write, and hinder the thread
+    // that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
     context_.acknowledge_durable();
@@ -87,7 +89,7 @@ void Worker::enter_phase(Phase phase) {
 }
 
 // Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
-// even if it is past: in an open loop, a late start counts as latency. Returns 0 if the phase
+// even if it is past, because a late start counts as latency in an open loop. Returns 0 if the phase
 // changed.
 uint64_t Worker::wait_for_arrival() {
   // The kernel usually wakes a sleeper this late. For a shorter wait the worker does not sleep.
@@ -101,7 +103,7 @@ uint64_t Worker::wait_for_arrival() {
     }
     if (!control_.in(phase_)) return 0;
     context_.acknowledge_durable();
-    control_.epochs.quiescent(context_.id);
+    control_.epochs.note_quiescent(context_.id);
     answer_question();
     const double left_ns = platform::ticks_to_ns(arrivals_.next() - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
@@ -137,7 +139,7 @@ void Worker::try_until_it_ends(uint64_t start) {
   txn.begun = arrivals_.open() ? ticks() : start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
-    control_.epochs.quiescent(context_.id);
+    control_.epochs.note_quiescent(context_.id);
     txn_->begin(attempt > 0);
     if (execute(&txn)) break;
     if (timeline_ != nullptr) timeline_->aborts.add(1);
@@ -177,15 +179,15 @@ bool Worker::execute(PendingCommit* txn) {
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->commit_point();
-  txn->erased = reclaimer_.committed(txn->point.queue);
+  txn->erased = reclaimer_.note_committed(txn->point.queue);
   count_committed(txn);
   if (txn_->holds_locks()) keep_locks(txn);
-  pre_committed(*txn);
+  end_or_queue(*txn);
   return true;
 }
 
-// Works as long as --locks=hold_us says. The transactions of a paper's engine hold their locks
-// longer than those of this one.
+// Works as long as --locks=hold_us says. In a paper's engine, transactions hold their locks longer
+// than in this engine.
 void Worker::work_on() const {
   if (options_.hold_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();
@@ -206,15 +208,17 @@ void Worker::count_committed(PendingCommit* txn) {
   counts().execution.record(txn->ended - txn->begun);
 }
 
-// Leaves the transaction object with its locks to `*txn`, and takes another one.
+// Gives the transaction object with its locks to `*txn`, and takes another transaction object.
 void Worker::keep_locks(PendingCommit* txn) {
+  LJ_ASSERT(txn->locks == nullptr);
   txn->locks = std::move(txn_);
   if (spare_.empty()) spare_.push_back(protocol_.make(context_));
   txn_ = std::move(spare_.back());
   spare_.pop_back();
 }
 
-void Worker::pre_committed(PendingCommit& txn) {
+// Ends a pre-committed transaction if it is durable, and otherwise puts it into the pipeline.
+void Worker::end_or_queue(PendingCommit& txn) {
   // Without a log, a transaction is durable as soon as it has committed.
   const bool waits_in_pipeline = !pipeline_.empty() || options_.commit == CommitPolicy::kAsync;
   if (!waits_in_pipeline && scheme_.is_durable(txn.point)) return settle(txn, txn.ended);
@@ -232,15 +236,15 @@ void Worker::pre_committed(PendingCommit& txn) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
     pipeline_.wait();
-    // The wait may have begun in the warm-up, or outlast the measured time.
+    // The wait may have begun in the warm-up, or may end after the measured time.
     stats_[1].pipeline_wait_ticks.add(control_.window.part(full, ticks()));
   }
   acknowledge_durable();
 }
 
-// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
-// worker sleeps, since without early lock release a lock is kept until the device has made its
-// owner durable.
+// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the worker
+// sleeps: without early lock release, a lock is kept until its owner is durable, which takes as long
+// as the device.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();
@@ -258,16 +262,18 @@ void Worker::back_off(uint32_t attempt) {
 
 void Worker::acknowledge_durable() {
   if (pipeline_.empty()) return;
-  if (pipeline_.acknowledge_durable([this](PendingCommit& txn) { settle(txn, ticks()); })) {
-    note_oldest();
-  }
+  const auto end = [this](PendingCommit& txn) {
+    platform::worker_role.assume();
+    settle(txn, ticks());
+  };
+  if (pipeline_.acknowledge_durable(end)) note_oldest();
 }
 
 // Ends a transaction that is durable at `now`.
 void Worker::settle(PendingCommit& txn, uint64_t now) {
   if (options_.commit != CommitPolicy::kAsync) acknowledge(txn, now);
   release(txn);
-  if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
+  if (txn.erased != 0) reclaimer_.note_durable(txn.point.queue, txn.erased);
 }
 
 void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
@@ -287,13 +293,14 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// Returns whether a transaction that ends counts for latency. In a closed loop those that count for
-// throughput do, in an open loop the arrivals of the measured time, whenever they end.
+// Returns whether a transaction that ends counts for latency. In a closed loop, each transaction
+// that counts for throughput does; in an open loop, each arrival of the measured time, whenever it
+// ends.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }
 
-// Counts a transaction that was under way when the measured phase ended.
+// Counts a transaction that had begun and not ended when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
   if (!arrivals_.open()) return;
   counts().backlog.add(1);
@@ -306,8 +313,8 @@ void Worker::release(PendingCommit& txn) {
   spare_.push_back(std::move(txn.locks));
 }
 
-// Tells the time line since when the oldest transaction waits for the log. Transactions that
-// --commit=async has acknowledged do not wait.
+// Tells the time line since when the oldest transaction waits for the log. Under --commit=async no
+// transaction waits.
 void Worker::note_oldest() {
   if (timeline_ == nullptr || options_.commit == CommitPolicy::kAsync) return;
   timeline_->queued.store(pipeline_.oldest_start(), platform::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // One worker: a thread that draws transactions, executes them, and acknowledges them when the log
 // says that they are durable.
 //
-// Protocol. Only a worker's own thread touches its members, except WorkerStats. Those are relaxed
-// counters and histograms with one writer; the progress line reads them. The main thread writes
+// Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters and
+// histograms with one writer, which the progress line reads. The main thread writes
 // RunControl::phase (release), and each worker reads it with acquire once a transaction and at each
 // acknowledgement. The phase publishes the window's begin and end, and no other data.
 #pragma once
@@ -23,6 +23,7 @@
 #include "engine/workload.h"
 #include "platform/atomic.h"
 #include "platform/random.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -31,9 +32,9 @@ struct RunControl {
 
   platform::atomic<Phase> phase;
   MeasuredWindow window;
-  // The number of workers whose client is exhausted, or that have executed
-  // RunOptions::transactions, and that have acknowledged all their transactions. The run ends early
-  // when all workers are counted here; the last one sets exhausted_ns.
+  // Counts the workers that have acknowledged all their transactions and begin no more, because
+  // their client is exhausted or they have executed RunOptions::transactions. The run ends early when
+  // it counts all workers. `exhausted_ns` is the time when the last of them ended.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
@@ -45,20 +46,19 @@ struct RunControl {
 
 class alignas(platform::kCacheLine) Worker {
  public:
-  // Called by the worker's thread, so that the worker's memory lies near its core, and not on the
-  // cache lines of other workers. `arena` outlives the worker, which alone uses it. `timeline` is
-  // null if the run has no time line.
+  // The worker's thread makes it, so that the worker's memory lies near its core, and not on the
+  // cache lines of other workers. Only the worker uses `arena`. `timeline` is null if the run has no
+  // time line.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
-         WorkerTimeline* timeline);
+         WorkerTimeline* timeline) LJ_REQUIRES(platform::worker_role);
 
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
-  // Called by the worker's thread once.
-  void run();
+  void run() LJ_REQUIRES(platform::worker_role);
 
-  // Returns the counts of the measured phase. The phases before it have a set of their own, because
-  // the workers enter the phase together: to clear a set then would cost each of them hundreds of
-  // cache misses.
+  // Returns the counts of the measured phase. The phases before it have another set of counts,
+  // because the workers enter the phase together: to clear a set at that moment would cost each
+  // worker hundreds of cache misses.
   const WorkerStats& stats() const { return stats_[1]; }
   // Returns the counts of the phases before the measured one.
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
@@ -69,39 +69,41 @@ class alignas(platform::kCacheLine) Worker {
   // --commit=async it is acknowledged, and only its locks or erased rows still wait.
   struct PendingCommit {
     CommitPoint point;
-    uint64_t start = 0;   // in an open loop the intended one
-    uint64_t begun = 0;   // its first attempt
-    uint64_t ended = 0;   // its pre-commit
+    uint64_t start = 0;   // the start; in an open loop the intended start
+    uint64_t begun = 0;   // the start of the first attempt
+    uint64_t ended = 0;   // the pre-commit
     uint64_t number = 0;  // in the client's history
     uint32_t type = 0;
     bool miss = false;
     std::unique_ptr<ProtocolTransaction> locks;  // --locks=write
-    uint32_t erased = 0;                         // rows it erased, for the reclaimer
+    uint32_t erased = 0;                         // erased rows, for the reclaimer
     uint32_t log_bytes = 0;
   };
 
   WorkerStats& counts() { return stats_[measured_ ? 1 : 0]; }
   void enter_phase(Phase phase);
-  void answer_question() {
-    control_.question.answer_if_asked(
-        [this](const Dependencies& deps) { return scheme_.commit_read_only(context_.id, deps); });
+  void answer_question() LJ_REQUIRES(platform::worker_role) {
+    control_.question.answer_if_asked([this](const Dependencies& deps) {
+      platform::worker_role.assume();
+      return scheme_.commit_read_only(context_.id, deps);
+    });
   }
-  uint64_t wait_for_arrival();
+  uint64_t wait_for_arrival() LJ_REQUIRES(platform::worker_role);
   void count_waiting_arrivals();
   bool counts_for_latency(const PendingCommit& txn) const;
   void count_late(const PendingCommit& txn);
-  void one_transaction(uint64_t start);
-  void try_until_it_ends(uint64_t start);
-  bool execute(PendingCommit* txn);
+  void one_transaction(uint64_t start) LJ_REQUIRES(platform::worker_role);
+  void try_until_it_ends(uint64_t start) LJ_REQUIRES(platform::worker_role);
+  bool execute(PendingCommit* txn) LJ_REQUIRES(platform::worker_role);
   void work_on() const;
   void count_committed(PendingCommit* txn);
   void keep_locks(PendingCommit* txn);
-  void pre_committed(PendingCommit& txn);
-  void back_off(uint32_t attempt);
-  void acknowledge_durable();
-  void settle(PendingCommit& txn, uint64_t now);
+  void end_or_queue(PendingCommit& txn) LJ_REQUIRES(platform::worker_role);
+  void back_off(uint32_t attempt) LJ_REQUIRES(platform::worker_role);
+  void acknowledge_durable() LJ_REQUIRES(platform::worker_role);
+  void settle(PendingCommit& txn, uint64_t now) LJ_REQUIRES(platform::worker_role);
   void acknowledge(const PendingCommit& txn, uint64_t now);
-  void release(PendingCommit& txn);
+  void release(PendingCommit& txn) LJ_REQUIRES(platform::worker_role);
   void note_oldest();
 
   const RunOptions& options_;

@@ -1,7 +1,7 @@
 // The measurements that workers make and a run adds up.
 //
-// A new one is a member of Measurements and a line in visit(). Then it is a member of each worker's
-// WorkerStats and of the RunResult, and the run adds it up.
+// A new measurement is a member of Measurements and a line in visit(). So it is a member of each
+// worker's WorkerStats and of the RunResult, and the run adds it up.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "engine/stats/histogram.h"
 #include "engine/transaction.h"
+#include "platform/assert.h"
 #include "platform/counter.h"
 
 namespace logjam {
@@ -19,7 +20,7 @@ namespace logjam {
 template <class Number>
 struct EndedTransactions {
   Number transactions{};  // acknowledged in the measured phase: goodput
-  Number misses{};        // those of them that met a miss that the workload expects
+  Number misses{};        // part of `transactions`: they met a miss that the workload expects
   Number rollbacks{};     // undone because the workload asked; not part of `transactions`
 
   template <class Other, class Visit>
@@ -31,32 +32,32 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, any may read.
+// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, others may read.
 // In the sum over the workers they are uint64_t and HistogramSum.
 template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // Open loop only, else 0. `arrivals` counts the intended starts in the measured phase. `backlog`
-  // counts all arrivals until the end of the measured phase, also earlier ones, that were neither
+  // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog` counts
+  // the arrivals up to the end of the measured phase, with those of the warm-up, that were neither
   // acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
   Number pipeline_wait_ticks{};  // waits because a pipeline was full
-  // In ticks, from the first start to the pre-commit, of `committed`.
+  // Of the `committed`: in ticks, from the first start to the pre-commit.
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
-  // the transactions of `by_type` count, so that latency and throughput are of the same ones. In an
-  // open loop every arrival of the measured phase counts, unless it rolled back. One acknowledged
-  // after the phase counts with its whole latency; an arrival that is never acknowledged counts
-  // with its wait until the end.
+  // the transactions of `by_type` count, so that latency and throughput are those of the same
+  // transactions. In an open loop every arrival of the measured phase counts, unless it rolled back.
+  // If it is acknowledged after the phase, it counts with its whole latency. If it is never
+  // acknowledged, it counts with its wait until the end.
   Latencies commit;
 
-  // Calls `visit(mine, theirs)` for each measurement of this object and of `other`, which has as
-  // many types.
+  // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.
   template <class Other, class Visit>
   void visit(Other& other, const Visit& visit) {
+    LJ_ASSERT(by_type.size() == other.by_type.size());
     for (size_t i = 0; i < by_type.size(); ++i) by_type[i].visit(other.by_type[i], visit);
     for (size_t i = 0; i < aborts.size(); ++i) visit(aborts[i], other.aborts[i]);
     visit(arrivals, other.arrivals);
@@ -71,7 +72,7 @@ struct Measurements {
 };
 
 struct WorkerStats : Measurements<platform::Counter, Histogram> {
-  // Returns the acknowledged transactions of all types. Any thread may call it.
+  // Returns the acknowledged transactions of all types.
   uint64_t transactions() const {
     uint64_t all = 0;
     for (const auto& type : by_type) all += type.transactions.value();

@@ -1,13 +1,13 @@
 // Where a worker's time goes, by sampling.
 //
-// Reading the clock at every change of activity costs tens of nanoseconds each time. The breakdown
+// To read the clock at every change of activity costs tens of nanoseconds each time. The breakdown
 // reads it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
 // the start of one transaction to the start of the next, so the shares add up to all of the
 // worker's time.
 //
-// Waits for room in the log are rare and long where the device is the bottleneck: one transaction
-// in hundreds waits for milliseconds, and samples would catch only a handful of them a second. So
-// each such wait is timed and counted.
+// If the device is the bottleneck, waits for room in the log are rare and long: one transaction in
+// hundreds waits for milliseconds, and samples would catch only a handful of them a second. So the
+// breakdown times each such wait.
 #pragma once
 
 #include <array>
@@ -39,13 +39,13 @@ inline std::string_view name_of(Activity activity) {
   return kNames[static_cast<size_t>(activity)];
 }
 
-// The breakdown of one worker. Only that worker's thread touches it during the run.
+// The breakdown of one worker, which owns it during the run.
 class Breakdown {
  public:
   static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
 
-  // Begins the count at the worker's number, so that samples are taken, too, where many workers
-  // execute few transactions each. Only time in `window` counts; all time if it is null.
+  // Begins the count of transactions at the worker's number, so that there are samples even if many
+  // workers execute few transactions each. Only time in `window` counts; all time if it is null.
   explicit Breakdown(bool enabled = false, uint64_t worker = 0,
                      const MeasuredWindow* window = nullptr)
       : enabled_(enabled), transactions_(worker), window_(window) {}

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 uint64_t Histogram::middle_of(size_t bin) {
@@ -23,10 +25,11 @@ void HistogramSum::add(const Histogram& histogram) {
 HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
   HistogramSum difference;
   for (size_t i = 0; i < bins_.size(); ++i) {
+    LJ_ASSERT(bins_[i] >= earlier.bins_[i]);
     difference.bins_[i] = bins_[i] - earlier.bins_[i];
   }
   difference.max_ = max_;
-  if (max_ == earlier.max_) {  // the maximum may be older: then the largest bin is the best bound
+  if (max_ == earlier.max_) {  // the maximum may be older, so the largest bin is the best bound
     size_t last = bins_.size();
     while (last > 0 && difference.bins_[last - 1] == 0) --last;
     difference.max_ = last == 0 ? 0 : std::min(max_, Histogram::middle_of(last - 1));
@@ -51,6 +54,7 @@ double HistogramSum::mean() const {
 }
 
 uint64_t HistogramSum::percentile(double fraction) const {
+  LJ_ASSERT(fraction >= 0 && fraction <= 1);
   const uint64_t total = count();
   if (total == 0) return 0;
   const auto rank = std::max<uint64_t>(

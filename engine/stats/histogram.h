@@ -1,8 +1,8 @@
 // A log-linear histogram of durations, with a relative error of at most 1 % over the whole 64-bit
 // range.
 //
-// Protocol. One thread records. Any thread may read meanwhile, and sees some recent state: each bin
-// is a relaxed atomic with one writer, so an increment is a plain load and a plain store.
+// Protocol. One thread records. Other threads may read at the same time, and see some recent state:
+// each bin is a relaxed atomic with one writer, so an increment is a plain load and a plain store.
 #pragma once
 
 #include <array>

@@ -1,25 +1,32 @@
-// The measured time of a run, for what lasts beyond one of its ends: a wait that began in the
-// warm-up, or one that is still under way when the time is over.
+// The measured time of a run, from which the part of a wait follows that began in the warm-up or that
+// ends after the measured time.
 //
 // Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
 // next phase with release. A worker that has read that phase with acquire sees them. A worker that
-// asks for a part of the time before that may miss a store that has just been made, and then counts
-// some nanoseconds too few at the begin, or too many at the end.
+// has not read it may miss a recent store, and then counts some nanoseconds too few at the begin, or
+// too many at the end.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
 class MeasuredWindow {
  public:
-  // Begins the window at `now`, in ticks. Called once.
-  void begin(uint64_t now) { begin_.store(now, platform::memory_order_relaxed); }
-  // Ends it. Called once.
-  void end(uint64_t now) { end_.store(now, platform::memory_order_relaxed); }
+  // Begins the window at `now`, in ticks.
+  void begin(uint64_t now) {
+    LJ_ASSERT(!has_begun());
+    begin_.store(now, platform::memory_order_relaxed);
+  }
+  // Ends the window.
+  void end(uint64_t now) {
+    LJ_ASSERT(ended() == kNever);
+    end_.store(now, platform::memory_order_relaxed);
+  }
 
   bool has_begun() const { return begun() != kNever; }
   // Returns when the window began, or kNever.

@@ -1,6 +1,7 @@
 #include "engine/storage/arena.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "platform/clock.h"
@@ -9,6 +10,7 @@
 namespace logjam {
 
 void* Arena::allocate(size_t bytes, size_t align) {
+  LJ_ASSERT_IN_TESTS(std::has_single_bit(align) && align <= platform::kCacheLine);
   const auto gap = [&] { return -reinterpret_cast<uintptr_t>(next_) & (align - 1); };
   if (gap() + bytes > static_cast<size_t>(end_ - next_)) refill(bytes);
   std::byte* start = next_ + gap();
@@ -19,6 +21,7 @@ void* Arena::allocate(size_t bytes, size_t align) {
 
 bool Arena::free(void* latest, size_t bytes) {
   if (static_cast<std::byte*>(latest) + bytes != next_) return false;
+  LJ_ASSERT_IN_TESTS(bytes <= allocated_bytes());
   next_ -= bytes;
   count(-bytes);
   return true;

@@ -5,42 +5,44 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/memory.h"
 
 namespace logjam {
 
-// The arena of one thread. Only that thread calls it, except allocated_bytes(). Its pages are huge
-// where the kernel grants them. The pages outlive the arena: the allocated memory belongs to the
-// database, which lives until the process ends.
+// The arena of one thread, which owns it; other threads may call allocated_bytes() and number(). Its
+// pages are huge where the kernel grants them. The pages outlive the arena: the allocated memory
+// belongs to the database, which lives until the process ends.
 class Arena {
  public:
-  // Puts the pages on `node` (platform::place). Called before the first allocation.
-  void lie_on(int node) { node_ = node; }
+  // Puts the pages on `node` (platform::place).
+  void lie_on(int node) {
+    LJ_ASSERT(next_ == nullptr && prefaulted_.empty());
+    node_ = node;
+  }
   // Takes about `bytes` from the kernel now, so that allocate() does not wait for the kernel later.
   // Stops early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
   void prefault(uint64_t bytes, uint64_t until_ns);
-  // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. `align` is a
-  // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
+  // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
+  // process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which no other thread knows, if it is still the latest allocation; otherwise
-  // does nothing, and returns false.
+  // Frees `latest`, which no other thread knows, if it is still the latest allocation. Otherwise does
+  // nothing, and returns false.
   bool free(void* latest, size_t bytes);
-  // Returns the bytes allocated so far. Any thread may call it: the number has one writer, and
-  // publishes no other data.
+  // Returns the bytes allocated so far. The number has one writer, and publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
   // The thread's visits to parts of free lists that other threads fill: free_list.h.
   struct Visits {
-    uint32_t calls = 0;  // that found the thread's part empty
-    uint32_t part = 0;   // the next one that is visited
+    uint32_t calls = 0;  // calls that found the thread's part empty
+    uint32_t part = 0;   // the part of the next visit
   };
   Visits& visits() { return visits_; }
 
-  // Returns the arena's number: arenas made one after the other have successive numbers. Any thread
-  // may call it.
+  // Returns the arena's number: arenas made one after the other have successive numbers.
   uint32_t number() const { return number_; }
-  // Returns how many arenas the process has made. Any thread may call it.
+  // Returns how many arenas the process has made.
   static uint32_t made() { return made_.load(platform::memory_order_relaxed); }
 
  private:

@@ -6,10 +6,10 @@
 // the right. A node never moves to another level.
 //
 // Readers write nothing. They walk down the inner nodes without validation: if separators shift
-// meanwhile, a reader can only reach a wrong leaf, and a leaf's own fences tell whether it is the
-// right one. At the leaf, readers follow the protocol of index.h: structure word, contents,
-// structure word again. A hit needs no validation, because the entry contains its own key. If the
-// entry is being removed, its tuple is locked (reclaimer.h).
+// during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say whether it is
+// the right leaf. At the leaf, readers follow the protocol of index.h: structure word, contents,
+// structure word again. A hit needs no validation, because the entry contains its own key. If
+// another thread is removing the entry, its tuple is locked (reclaimer.h).
 //
 // An inserter holds one latch at a time, a leaf's or an inner node's, so inserters do not deadlock.
 // Under the latch, a node's fences are exact. An inserter unlatches a node before it posts the
@@ -31,8 +31,10 @@
 #include "engine/storage/btree_node.h"
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
+#include "platform/assert.h"
 #include "platform/cpu.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam::btree {
 
@@ -51,6 +53,7 @@ class Tree final : public Index {
   using Index::find, Index::insert;
 
   Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) override {
+    LJ_ASSERT_IN_TESTS(unique());
     const Rank rank = Order::first_of(key);
     platform::SpinWait wait;
     for (;;) {
@@ -76,6 +79,7 @@ class Tree final : public Index {
     const Rank rank = Order::rank_of(entry);
     uint64_t before = 0;
     LeafNode& leaf = latch_leaf_for(rank, &before, finger);
+    assume_latched(leaf);
     const uint32_t n = leaf.size();
     const uint32_t position = leaf.position_of(rank);
     if (position < n && leaf.ranks[position] == rank) {
@@ -123,6 +127,7 @@ class Tree final : public Index {
   }
 
   void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
+    LJ_ASSERT(part < parts);
     const std::vector<Rank> fences = upper_fences(parts);
     const size_t first = fences.size() * part / parts, end = fences.size() * (part + 1) / parts;
     if (first == end) return;
@@ -135,8 +140,7 @@ class Tree final : public Index {
   }
 
   // Reads a line of each leaf: the inner nodes do not count the entries below them, and leaves that
-  // were filled in ascending order are half full. Entries that are inserted meanwhile may make the
-  // ranges uneven.
+  // were filled in ascending order are half full. Inserts during the call may make the ranges uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -146,7 +150,7 @@ class Tree final : public Index {
            leaf = leaf->next.load(platform::memory_order_acquire)) {
         leaves.emplace_back(leaf->high.load(), entries += leaf->size());
       }
-      size_t last = 0;  // leaf of the part
+      size_t last = 0;  // the last leaf of the part
       for (uint32_t part = 1; part < parts; ++part) {
         while (leaves[last].second < entries * part / parts) ++last;
         if (leaves[last].first != kHighest) keys.push_back(leaves[last].first + 1);
@@ -209,7 +213,8 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the same as leaf_for(), without a descent if the finger's leaf seems to cover `rank`.
+  // Returns the same leaf as leaf_for(), without a descent if the finger's leaf seems to cover
+  // `rank`.
   LeafNode* leaf_near(Finger* finger, Rank rank) const {
     if (finger == nullptr) return leaf_for(rank);
     if (finger->index == this) {
@@ -221,7 +226,8 @@ class Tree final : public Index {
     return leaf;
   }
 
-  LeafNode& latch_leaf_for(Rank rank, uint64_t* before, Finger* finger = nullptr) {
+  // Latches the leaf that covers `rank`, and returns it. The caller unlatches it.
+  LeafNode& latch_leaf_for(Rank rank, uint64_t* before, Finger* finger = nullptr) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
     for (;;) {
       LeafNode* leaf = leaf_near(finger, rank);
@@ -232,9 +238,9 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the highest rank of each node, from left to right, on the highest level that has
-  // several nodes for each of `parts`, or on the lowest inner level. If no thread inserts
-  // meanwhile, no leaf has ranks on both sides of a returned rank.
+  // Returns the highest rank of each node, from left to right, on the highest level that has several
+  // nodes for each of `parts`, or on the lowest inner level. While no thread inserts, no leaf has
+  // ranks on both sides of a returned rank.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;
@@ -252,8 +258,7 @@ class Tree final : public Index {
 
   // --- scanning ---
 
-  // Copies the entries with ranks in [from, to]. Returns false if the leaf does not, or no longer,
-  // cover `rank`.
+  // Copies the entries with ranks in [from, to]. Returns false if the leaf does not cover `rank`.
   static bool read_leaf(const LeafNode& leaf, Rank rank, Rank from, Rank to,
                         LeafSnapshot& snapshot) {
     for (;;) {
@@ -286,7 +291,7 @@ class Tree final : public Index {
       if (snapshot.high < to) platform::prefetch(snapshot.next);
       if (!visit({leaf, snapshot.structure}, {snapshot.entries.data(), snapshot.size})) return;
       if (snapshot.high >= to) return;
-      // Changes of the tree in between do no harm: either the next leaf covers this rank, or
+      // The tree may change before the next leaf is read: either that leaf covers this rank, or
       // read_leaf() returns false.
       from = snapshot.high + 1;
       leaf = snapshot.next;
@@ -311,11 +316,12 @@ class Tree final : public Index {
 
   // --- splitting ---
 
-  // Divides the entries of a full, latched leaf, and the entry to be inserted, between the leaf and
-  // a new right neighbour. No other thread can reach the neighbour yet. Where inserts come in
-  // ascending order (a load, or the end of a key range such as the orders of a district), the left
-  // part stays full.
-  LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena) {
+  // Divides the entries of a full leaf, and the entry to be inserted, between the leaf and a new
+  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (a load,
+  // or the end of a key range such as the orders of a district), the left part stays full.
+  LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena)
+      LJ_REQUIRES(leaf) {
+    LJ_ASSERT(leaf.size() == kLeafCapacity);
     const Rank high = leaf.high.load();
     const bool ascending = position == leaf.latest + 1;
     const bool at_end = position == kLeafCapacity;
@@ -341,13 +347,17 @@ class Tree final : public Index {
     if (goes_left) {
       leaf.insert_at(position, rank, entry);
     } else {
+      assume_latched(*right);
       right->insert_at(position - keep, rank, entry);
     }
     return right;
   }
 
+  // Links a new right neighbour, which has taken the upper part of the range of `left`.
   template <class Node>
   static void link(Node& left, Node& right) {
+    LJ_ASSERT_IN_TESTS(left.low.load() < right.low.load());
+    LJ_ASSERT_IN_TESTS(left.high.load() == right.high.load());
     left.next.store(&right, platform::memory_order_release);
     left.high.store(right.low.load() - 1);
   }
@@ -355,6 +365,7 @@ class Tree final : public Index {
   // Posts in the inner nodes of `level` that `right` now has the ranks above `separator`.
   void post(uint32_t level, Rank separator, void* right, Arena& arena) {
     InnerNode& node = latch_inner_for(separator, level);
+    assume_latched(node.latch);
     const uint32_t position = node.position_of(separator);
     if (node.size() < kInnerCapacity) {
       node.insert_at(position, separator, right);
@@ -366,6 +377,7 @@ class Tree final : public Index {
     const Rank middle = sibling->low.load() - 1;
     if (root_.load(platform::memory_order_acquire) == &node) {
       auto* root = new_inner(arena, level + 1, kLowest, kHighest, &node);
+      assume_latched(root->latch);
       root->insert_at(0, middle, sibling);
       root_.store(root, platform::memory_order_release);
       node.latch.unlock();
@@ -375,10 +387,11 @@ class Tree final : public Index {
     post(level + 1, middle, sibling, arena);
   }
 
-  InnerNode& latch_inner_for(Rank rank, uint32_t level) {
+  // Latches the inner node of `level` that covers `rank`, and returns it. The caller unlatches it.
+  InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // Another thread can reach, and split, a sibling of the root before the new root above both is
-    // in place.
+    // Another thread can reach, and split, a new sibling of the root before the new root above the
+    // two is in place.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);
@@ -389,9 +402,11 @@ class Tree final : public Index {
     }
   }
 
-  // Divides an inner node as a leaf is divided. The middle separator moves up and becomes the fence
-  // between the two nodes.
-  InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena) {
+  // Divides a full inner node as the other split() divides a leaf. The middle separator moves up and
+  // becomes the fence between the two nodes.
+  InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena)
+      LJ_REQUIRES(node.latch) {
+    LJ_ASSERT(node.size() == kInnerCapacity);
     const Rank high = node.high.load();
     const bool ascending = position == node.latest + 1;
     if (position == kInnerCapacity && (ascending || high == kHighest)) {
@@ -414,6 +429,7 @@ class Tree final : public Index {
     if (separator < middle) {
       node.insert_at(position, separator, right);
     } else {
+      assume_latched(sibling->latch);
       sibling->insert_at(position - keep - 1, separator, right);
     }
     return sibling;
@@ -432,11 +448,12 @@ class Tree final : public Index {
   // --- removal: btree_removal.h ---
 
   struct HeldLatches;
-  bool remove_empty_leaf(Rank rank, std::vector<Retired>* retired);
+  bool remove_empty_leaf(Rank rank, std::vector<Retired>* retired) LJ_REQUIRES(remover_);
   bool latch_ancestors(LeafNode& leaf, HeldLatches& held, std::vector<InnerNode*>& chain,
-                       InnerNode** top, uint32_t* child);
+                       InnerNode** top, uint32_t* child) LJ_REQUIRES(remover_);
   template <class Node>
-  void transfer_range(Node& node, Node& left, bool to_the_right, HeldLatches& held);
+  void transfer_range(Node& node, Node& left, bool to_the_right, HeldLatches& held)
+      LJ_REQUIRES(remover_);
 
   LeafNode first_leaf_{kLowest, kHighest};
   InnerNode first_root_{1, kLowest, kHighest, &first_leaf_};

@@ -1,8 +1,8 @@
 // Nodes of the ordered index: storage, search, insertion and removal of keys within one node.
 //
-// Every field that readers touch is atomic, loaded with acquire and stored with release. Readers
-// run at the same time as a writer, and check afterwards whether they saw a valid state (protocol:
-// btree.h). On x86 these are plain loads and stores.
+// Every field that readers touch is atomic: threads load it with acquire and store it with release.
+// Readers run at the same time as a writer, and check afterwards whether they saw a valid state
+// (protocol: btree.h). On x86 these are plain loads and stores.
 #pragma once
 
 #include <array>
@@ -11,8 +11,10 @@
 
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam::btree {
 
@@ -36,11 +38,11 @@ struct ByKey {
 
 // How a non-unique index orders postings: by key, then by primary key.
 //
-// A rank that is read during a write may be a mixture of two ranks. Writers store the primary
+// A reader may load a mixture of two ranks while a writer changes a cell. Writers store the primary
 // first and readers load the key first, so a mixture has the old key and the new primary. A cell in
 // use changes only to a lower rank, so a mixture is not lower than the new rank. A cleared cell
 // changes to the highest rank, so a mixture is not lower than the old rank. In both cases the
-// mixture leads at most too far to the left, and the reader finds the wanted node to the right.
+// mixture leads the reader at most too far to the left, and the wanted node is to the right.
 struct ByKeyAndPrimary {
   __extension__ using Rank = unsigned __int128;
 
@@ -98,15 +100,15 @@ class SortedRanks {
   std::array<typename Order::Cell, kCapacity> cells_{};
 };
 
-// Holds the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below
-// the `low` of the new right neighbour. The range grows when an empty neighbour is removed. A
-// removed leaf has the highest rank as its `low`, so it covers nothing.
+// Holds the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below the `low`
+// of the new right neighbour. The range grows when an empty neighbour is removed. A removed leaf has
+// the highest rank as its `low`, so it covers nothing.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Leaf : IndexNode {
   using Rank = typename Order::Rank;
 
   platform::atomic<uint32_t> count{0};
-  uint32_t latest = 0;  // position of the latest insert; only under the latch
+  uint32_t latest LJ_GUARDED_BY(this) = 0;  // position of the latest insert
   platform::atomic<Leaf*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
@@ -124,24 +126,28 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
   Keyed* entry(uint32_t i) const { return entries[i].load(platform::memory_order_acquire); }
 
   void put(uint32_t i, Rank rank, Keyed* entry) {
+    LJ_ASSERT_IN_TESTS(i < kCapacity && entry != nullptr);
     ranks.store(i, rank);
     entries[i].store(entry, platform::memory_order_release);
   }
 
-  // Inserts an entry. The caller holds the latch, and the leaf has room. Entries below `count` are
-  // never null.
-  void insert_at(uint32_t position, Rank rank, Keyed* fresh) {
+  // Inserts an entry into a leaf that has room.
+  void insert_at(uint32_t position, Rank rank, Keyed* fresh) LJ_REQUIRES(this) {
     const uint32_t n = size();
+    LJ_ASSERT_IN_TESTS(n < kCapacity && covers(rank));
+    LJ_ASSERT_IN_TESTS(position <= n && (position == 0 || ranks[position - 1] < rank));
+    LJ_ASSERT_IN_TESTS(position == n || rank < ranks[position]);
     for (uint32_t i = n; i > position; --i) put(i, ranks[i - 1], entry(i - 1));
     put(position, rank, fresh);
     count.store(n + 1, platform::memory_order_release);
     latest = position;
   }
 
-  // Removes an entry. The caller holds the latch. The cell after the last entry keeps its pointer,
-  // for readers that are on their way to it.
-  void remove_at(uint32_t position) {
+  // Removes an entry. The cell after the last entry keeps its pointer, for readers that have already
+  // found their position there.
+  void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
+    LJ_ASSERT_IN_TESTS(position < n);
     for (uint32_t i = position; i + 1 < n; ++i) put(i, ranks[i + 1], entry(i + 1));
     ranks.clear_from(n - 1);
     count.store(n - 1, platform::memory_order_release);
@@ -149,17 +155,17 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
   }
 };
 
-// Routes the ranks in [low, high] to its children. Child i has the ranks up to and
-// including separators[i]; the last child has the rest. `level` is 1 directly above the leaves, and
-// the children are Leaf* there.
+// Routes the ranks in [low, high] to its children. Child i has the ranks up to and including
+// separators[i]; the last child has the rest. Directly above the leaves, `level` is 1, and the
+// children are Leaf*.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Inner {
   using Rank = typename Order::Rank;
 
   platform::SpinLock latch;
   const uint32_t level;
-  platform::atomic<uint32_t> count{0};  // of separators; the node has one child more
-  uint32_t latest = 0;                  // position of the latest insert; only under the latch
+  platform::atomic<uint32_t> count{0};       // of separators; the node has one child more
+  uint32_t latest LJ_GUARDED_BY(latch) = 0;  // position of the latest insert
   platform::atomic<Inner*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
@@ -180,24 +186,29 @@ struct alignas(platform::kCacheLine) Inner {
   void* route(Rank rank) const { return child(position_of(rank)); }
 
   void put(uint32_t i, Rank separator, void* right) {
+    LJ_ASSERT_IN_TESTS(i < kCapacity && right != nullptr);
     children[i + 1].store(right, platform::memory_order_release);
     separators.store(i, separator);
   }
 
-  // Gives the ranks above `separator` to `right`, taking them from the child that has them. The
-  // caller holds the latch, and the node has room. Children up to `count` are never null.
-  void insert_at(uint32_t position, Rank separator, void* right) {
+  // Gives the ranks above `separator` to `right`, and takes them from the child that has them. The
+  // node has room.
+  void insert_at(uint32_t position, Rank separator, void* right) LJ_REQUIRES(latch) {
     const uint32_t n = size();
+    LJ_ASSERT_IN_TESTS(n < kCapacity && covers(separator));
+    LJ_ASSERT_IN_TESTS(position <= n && (position == 0 || separators[position - 1] < separator));
+    LJ_ASSERT_IN_TESTS(position == n || separator < separators[position]);
     for (uint32_t i = n; i > position; --i) put(i, separators[i - 1], child(i));
     put(position, separator, right);
     count.store(n + 1, platform::memory_order_release);
     latest = position;
   }
 
-  // Removes child `i`. Its ranks go to its right neighbour in this node or, if it is the last
-  // child, to its left neighbour. The caller holds the latch.
-  void remove_child(uint32_t i) {
+  // Removes child `i` of several. Its ranks go to its right neighbour in this node or, if it is the
+  // last child, to its left neighbour.
+  void remove_child(uint32_t i) LJ_REQUIRES(latch) {
     const uint32_t n = size();
+    LJ_ASSERT(n > 0 && i <= n);
     for (uint32_t j = i; j < n; ++j) {
       children[j].store(child(j + 1), platform::memory_order_release);
     }

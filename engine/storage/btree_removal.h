@@ -3,9 +3,9 @@
 //
 // Protocol. The range of an empty leaf goes to a neighbour below the same inner node, so that the
 // children of a node cover exactly the node's range. If the leaf has no neighbour there, the inner
-// node is removed with it, and so on upwards. The remover holds all latches involved, which it
-// takes in no particular order. This cannot deadlock: an inserter waits for no latch while it holds
-// one, and `remover_` admits one remover at a time.
+// node is removed with the leaf, and so on upwards. The remover holds the latches of all nodes that
+// it changes, and takes them in no particular order. This cannot deadlock: an inserter waits for no
+// latch while it holds a latch, and `remover_` admits one remover at a time.
 //
 // If an inserter has not posted the node or the node's neighbour yet, the parent does not show the
 // node's range. Such a node stays until a later call. Readers and writers that reach a removed node
@@ -38,12 +38,12 @@ struct Tree<Order, kLeafCapacity, kInnerCapacity>::HeldLatches {
     inners.push_back(&inner);
     return inner;
   }
-  void latch_into(LeafNode& leaf) { add(leaf, latch(leaf)); }
-  void latch_into(InnerNode& node) {
+  void latch_into(LeafNode& leaf) LJ_NOT_ANALYSED { add(leaf, latch(leaf)); }
+  void latch_into(InnerNode& node) LJ_NOT_ANALYSED {
     node.latch.lock();
     add(node);
   }
-  void unlatch_all(bool changed) {
+  void unlatch_all(bool changed) LJ_NOT_ANALYSED {
     for (InnerNode* inner : inners) inner->latch.unlock();
     for (const LeafLatch& held : leaves) {
       changed ? static_cast<void>(unlatch_changed(*held.leaf, held.before))
@@ -59,16 +59,16 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove(Key key, Keyed* entry,
   if (entry != nullptr) {
     uint64_t before = 0;
     LeafNode& leaf = latch_leaf_for(rank, &before);
+    assume_latched(leaf);
     const uint32_t position = leaf.position_of(rank);
+    LJ_ASSERT_IN_TESTS(position < leaf.size() && leaf.entry(position) == entry);
     leaf.remove_at(position);
     const bool empty = leaf.size() == 0;
     unlatch_changed(leaf, before);
     if (!empty) return true;
   }
-  remover_.lock();
-  const bool done = remove_empty_leaf(rank, retired);
-  remover_.unlock();
-  return done;
+  const platform::lock_guard<platform::SpinLock> hold(remover_);
+  return remove_empty_leaf(rank, retired);
 }
 
 // Removes the leaf that covers `rank` if it is empty. Returns false if the leaf is empty but cannot
@@ -90,7 +90,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   uint32_t child = 0;
   const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // Under 2PL a scanner may hold the leaf's lock. A scanner that comes later finds it locked.
+  // Under 2PL a scanner may hold the leaf's lock. A later scanner finds the lock taken for ever.
   if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
     held.unlatch_all(false);
@@ -103,6 +103,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   for (InnerNode* node : chain) {
     transfer_range(*node, held.add(latch_inner_for(low - 1, node->level)), to_the_right, held);
   }
+  assume_latched(top->latch);
   top->remove_child(child);
   held.unlatch_all(true);
   retired->push_back({&leaf, Retired::Kind::kLeaf});
@@ -110,9 +111,9 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   return true;
 }
 
-// Latches the leaf's ancestors: `chain`, the ancestors without another child, and `*top`, the
-// lowest ancestor with another child. `*child` is the position below `*top`. Returns false if the
-// leaf or its right neighbour is not posted yet.
+// Latches the leaf's ancestors up to `*top`, the lowest ancestor with another child; those below it
+// go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the leaf or its right
+// neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
                                                                  std::vector<InnerNode*>& chain,
@@ -133,8 +134,8 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf,
   }
 }
 
-// Gives the range of `node` to its right or its left neighbour, and unlinks `node`. `node` and
-// `left` are latched. If the right neighbour gets the range, this function latches it and adds it
+// Gives the range of `node` to its right or its left neighbour, and unlinks `node`. `held` has the
+// latches of `node` and `left`. If the right neighbour gets the range, this function adds its latch
 // to `held`.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 template <class Node>
@@ -142,6 +143,7 @@ void Tree<Order, kLeafCapacity, kInnerCapacity>::transfer_range(Node& node, Node
                                                                 bool to_the_right,
                                                                 HeldLatches& held) {
   Node* right = node.next.load(platform::memory_order_acquire);
+  LJ_ASSERT(left.next.load(platform::memory_order_relaxed) == &node);
   if (to_the_right) {
     held.latch_into(*right);
     right->low.store(node.low.load());

@@ -7,6 +7,7 @@ namespace logjam {
 namespace {
 
 uint64_t number_in(const Column& column, const std::byte* row) {
+  LJ_ASSERT(column.bytes <= sizeof(uint64_t));
   uint64_t number = 0;  // little-endian: the low bytes come first
   std::memcpy(&number, row + column.offset, column.bytes);
   const uint32_t unused_bits = 64 - column.bytes * 8;

@@ -1,5 +1,5 @@
 // The description of a table's columns: names for the parts of its key and for the fields of its
-// row. It is made of member pointers, so that only the row's struct defines offsets and types.
+// row. It consists of member pointers, so that only the row's struct defines offsets and types.
 // csv_export.h writes tables with it.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/storage/tuple.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -34,8 +35,8 @@ struct Column {
 // not. Null is an empty field.
 void append_csv_field(const Column& column, Key key, const std::byte* row, std::string* line);
 
-// A list of columns, built by calls in the order of the columns. Members that only fill the row are
-// left out.
+// A list of columns. Call its functions in the order of the columns, and leave out members that only
+// fill the row.
 class Columns {
  public:
   Columns& key(std::string name, uint64_t (*of_key)(Key)) {
@@ -68,12 +69,15 @@ class Columns {
     return *this;
   }
 
-  // Sets Column::decimals. This setter and the next one change the column added last.
+  // Sets Column::decimals of the column added last.
   Columns& decimals(uint32_t digits) {
+    LJ_ASSERT(!empty());
     all_.back().decimals = digits;
     return *this;
   }
+  // Sets Column::zero_is_null of the column added last.
   Columns& zero_is_null() {
+    LJ_ASSERT(!empty());
     all_.back().zero_is_null = true;
     return *this;
   }

@@ -11,13 +11,13 @@ namespace logjam {
 // string if all are described.
 std::string undescribed_table(Database& database);
 
-// Creates `directory` if it does not exist. Returns one sentence if it cannot take an export,
-// because it cannot be created, is no directory, or is not empty; otherwise an empty string.
+// Creates `directory` if it does not exist. Returns one sentence if it cannot take an export (it
+// cannot be created, is no directory, or is not empty), and otherwise an empty string.
 std::string claim_export_directory(const std::string& directory);
 
 // Writes the present rows of every table to <directory>/<table>.csv, in no particular order: a
 // header with the names of the columns, then a line for each row. Ends the process if a file cannot
-// be written. No transaction may run meanwhile.
+// be written. No transaction may run during the call.
 void export_csv(Database& database, const std::string& directory);
 
 }  // namespace logjam

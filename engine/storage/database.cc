@@ -1,9 +1,9 @@
 #include "engine/storage/database.h"
 
-#include <glog/logging.h>
-
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -42,9 +42,7 @@ Table::Table(uint16_t id, TableSchema schema)
   primary_ = make_index(schema_.kind, options);
   reclaims_ = primary_->removes() && schema_.secondaries.empty();
   for (const SecondarySchema& secondary : schema_.secondaries) {
-    CHECK(!(secondary.moves && secondary.unique))
-        << "table " << schema_.name << ": the keys of the unique index " << secondary.name
-        << " cannot move";
+    LJ_ASSERT(!(secondary.moves && secondary.unique));
     keys_move_ = keys_move_ || secondary.moves;
     // The index is not unique even if the schema is: the posting of an erased row stays, and must
     // not stand in the way of another row.
@@ -81,8 +79,7 @@ bool lock_forever(Tuple& tuple, Version version) {
                                             platform::memory_order_seq_cst)) {
     return true;
   }
-  // A transaction that has begun to sleep on the lock meanwhile wakes up after
-  // RowLock::kMaxSleepNs.
+  // If a transaction has begun to sleep on the lock, it wakes up after RowLock::kMaxSleepNs.
   tuple.lock.store(0, platform::memory_order_release);
   return false;
 }
@@ -90,12 +87,14 @@ bool lock_forever(Tuple& tuple, Version version) {
 }  // namespace
 
 bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired) {
+  LJ_ASSERT(reclaims());
   Keyed* entry = primary_->find(key, nullptr);
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // The row is present again; or a later transaction erased it again, whose reclaimer will call
-    // this function, too; or another worker's reclaimer is removing it.
+    // Either the row is present again; or a later transaction has erased it again, and the reclaimer
+    // of that transaction will call this function; or the reclaimer of another worker is removing
+    // the tuple.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);
@@ -121,19 +120,12 @@ Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byt
   return posting;
 }
 
-bool Index::remove(Key, Keyed*, std::vector<Retired>*) {
-  LOG(FATAL) << "entries cannot be taken out of this index";
-}
-void Index::recycle(const Retired&, const Arena&) {
-  LOG(FATAL) << "entries cannot be taken out of this index";
-}
-
 void Table::load(Key key, const void* row, Arena& arena) {
   Tuple* tuple = new_tuple(key, arena);
   std::memcpy(tuple->row(), row, row_bytes());
   tuple->version.store(Version(0, false).word(), platform::memory_order_relaxed);
-  CHECK(primary_->insert(tuple, arena, nullptr, nullptr).inserted)
-      << "table " << schema_.name << ": key " << key << " is loaded twice";
+  const bool is_new = primary_->insert(tuple, arena, nullptr, nullptr).inserted;
+  LJ_ASSERT(is_new);
   index_row(tuple, tuple->row(), arena);
 }
 
@@ -143,6 +135,7 @@ Tuple* Table::find_or_create(Key key, Arena& arena) {
 }
 
 bool Table::restore(Key key, Version version, const std::byte* row, Arena& arena) {
+  LJ_ASSERT((row == nullptr) == version.absent() && !version.locked());
   Tuple* tuple = new_tuple(key, arena);
   if (row != nullptr) std::memcpy(tuple->row(), row, row_bytes());
   tuple->version.store(version.word(), platform::memory_order_relaxed);
@@ -180,16 +173,17 @@ void Table::for_each_row(uint32_t part, uint32_t parts,
 }
 
 Table& Database::create_table(TableSchema schema) {
+  LJ_ASSERT(tables_.size() <= std::numeric_limits<uint16_t>::max());
   const auto id = static_cast<uint16_t>(tables_.size());
   tables_.push_back(std::make_unique<Table>(id, std::move(schema)));
   return *tables_.back();
 }
 
 Table& Database::table(const std::string& name) {
-  for (const auto& table : tables_) {
-    if (table->schema().name == name) return *table;
-  }
-  LOG(FATAL) << "there is no table " << name;
+  const auto found = std::ranges::find(
+      tables_, name, [](const auto& table) -> const std::string& { return table->schema().name; });
+  LJ_ASSERT(found != tables_.end());
+  return **found;
 }
 
 }  // namespace logjam

@@ -13,6 +13,7 @@
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/function_ref.h"
 
@@ -20,14 +21,14 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// The schema of a secondary index. The index computes its key from the row. Unless `moves`, the key
-// must not change while the row lives.
+// The schema of a secondary index. The index computes its key from the row. Unless `moves`, an update
+// must not change the key.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
-  bool unique = false;  // among present rows; ensured by transactions, not by the index
+  bool unique = false;  // among present rows; transactions ensure it, and not the index
   Key (*key_of)(Key primary, const std::byte* row) = nullptr;
-  bool moves = false;  // updates may change the key; not allowed if unique
+  bool moves = false;  // updates may change the key; not if unique
 };
 
 struct TableSchema {
@@ -43,8 +44,8 @@ struct TableSchema {
 // primary index, and a posting in each of the `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
-// Any worker may call any function of a Table while transactions run, unless the function says
-// otherwise. Arenas belong to the calling thread.
+// Other threads may use a Table during each call, unless the function says otherwise. Arenas belong to
+// the calling thread.
 class Table {
  public:
   Table(uint16_t id, TableSchema schema);
@@ -55,11 +56,15 @@ class Table {
   bool keys_move() const { return keys_move_; }  // of any secondary index
   Index& primary() { return *primary_; }
   size_t secondary_count() const { return secondaries_.size(); }
-  Index& secondary(size_t which) { return *secondaries_[which]; }
+  Index& secondary(size_t which) {
+    LJ_ASSERT_IN_TESTS(which < secondaries_.size());
+    return *secondaries_[which];
+  }
 
-  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap.
-  // Called in a transaction.
+  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap. Call
+  // it in a transaction.
   void prefetch(std::span<const Key> keys, uint32_t bytes) const {
+    LJ_ASSERT_IN_TESTS(bytes <= row_bytes());
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
   }
 
@@ -68,16 +73,15 @@ class Table {
   // Frees a new tuple that did not enter the index.
   void free(Tuple* tuple, Arena& arena);
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
-  // Returns a posting of `tuple` for `row`, which is in no index yet.
+  // Returns a posting of `tuple` for `row`, and inserts it into no index.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 
-  // Inserts a present row with sequence number 0 into all indexes. Ends the process with one
-  // sentence if the key is present already. Called by loads.
+  // Inserts a present row with sequence number 0 and a new key into all indexes, for loads.
   void load(Key key, const void* row, Arena& arena);
 
   // Returns the tuple of `key`, which it creates absent if necessary. Recovery calls this function
-  // and the next two, on any number of threads.
+  // and the next two.
   Tuple* find_or_create(Key key, Arena& arena);
   // Ensures that the tuple has its postings for `row` (null: none).
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
@@ -100,23 +104,22 @@ class Table {
   // sequence number. Appends what it removes to `retired`. Returns false if a transaction holds the
   // tuple, or if an index node cannot be removed now; the caller then tries again later.
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
-  // Reuses memory that remove_absent() retired for new tuples and nodes. No thread may still access
-  // it.
+  // Reuses memory that remove_absent() retired, and that no thread can reach any more, for new tuples
+  // and nodes.
   void recycle(const Retired& retired, const Arena& arena);
   // Returns the largest sequence number of any removed tuple. An insert that finds no tuple depends
   // on it.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
-  // Sets removed_up_to() back to 0, because a new run starts its numbers again. Called while no
-  // other thread uses the table.
+  // Sets removed_up_to() back to 0, because a new run starts its numbers again. No other thread may
+  // use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }
 
-  // Returns how many rows are present. No transaction runs meanwhile.
+  // The next functions count and visit the present rows. No transaction may run during the call.
+
   uint64_t count_rows();
-  // Visits the present rows. No transaction runs meanwhile.
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
-  // Visits the present rows of part `part` of `parts`. Each row is in exactly one part, and the
-  // parts, one after the other, have the order of for_each_row. Any number of threads may visit
-  // parts at the same time.
+  // Visits part `part` of `parts`. Each row is in exactly one part, and the parts, one after the
+  // other, have the order of for_each_row.
   void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:
@@ -140,7 +143,7 @@ class Database {
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
   // Returns the table with that id, or null.
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
-  // Returns the table with that name. Ends the process with one sentence if it does not exist.
+  // Returns the table with that name, which exists.
   Table& table(const std::string& name);
 
  private:

@@ -1,11 +1,10 @@
-// Free memory blocks of one size. Any thread may free a block, and any thread may allocate it
-// again.
+// Free memory blocks of one size.
 //
-// Each arena, which is to say each thread, has a part of the blocks, with a latch and a cache line
-// of its own. Threads that share a part stand in line at its latch: with 32 parts and 256 cores the
-// few blocks that rolled back transactions freed were enough for 73 % of all waits for cache lines
-// (NewOrder and Payment, simulated). A thread that frees much and allocates little hands its part
-// to the threads that need it, many blocks at once.
+// Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its own.
+// Threads that share a part wait for each other at its latch: with 32 parts and 256 cores, the few
+// blocks that rolled back transactions freed caused 73 % of all waits for cache lines (NewOrder and
+// Payment, simulated). If a thread frees much and allocates little, threads that need blocks take
+// those of its part, many at once.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +15,25 @@
 #include <utility>
 
 #include "engine/storage/arena.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/exploration.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// Protocol. A part's `lock` guards its list, which lives in the blocks themselves. Its `count` is
-// written under the lock and read without it. A thread that reads an outdated small number takes
-// new memory instead; a thread that reads an outdated larger number takes the lock and finds less.
+// Protocol. A part's list lives in the blocks themselves. Its `count` is written under the lock and
+// read without it. A thread that reads an outdated smaller count takes new memory; a thread that
+// reads an outdated larger count takes the lock and finds fewer blocks.
 class FreeList {
  public:
   // A part with fewer blocks is left to its own thread.
   static constexpr uint64_t kMany = 64;
 
-  // Makes a list of blocks of `block_bytes` bytes, at least as many as a pointer.
-  explicit FreeList(size_t block_bytes) : block_bytes_(block_bytes) {}
+  explicit FreeList(size_t block_bytes) : block_bytes_(block_bytes) {
+    LJ_ASSERT(block_bytes >= sizeof(Block));
+  }
 
   // Frees `block`, which no other thread can reach. `arena` is the calling thread's.
   void free(void* block, const Arena& arena) {
@@ -40,17 +42,17 @@ class FreeList {
       used_.store(true, platform::memory_order_relaxed);
     }
     Part& part = part_of(arena);
-    part.lock.lock();
+    const platform::lock_guard<platform::SpinLock> hold(part.lock);
     part.first = new (block) Block{part.first};
     if (part.first->next == nullptr) part.last = part.first;
     add(part, 1);
-    part.lock.unlock();
   }
 
-  // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call looks at
-  // another part, and takes all its blocks if they are many. The next visit is to the same part
-  // then, and otherwise to the next one. `arena` is the calling thread's, and counts the visits:
-  // counters in the parts cost more (64 simulated cores, TPC-C, one seed: 15.9 and 14.8 M/s).
+  // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
+  // another part, and takes all its blocks if they are many. In that case the next visit is to the
+  // same part, and otherwise to the next part. `arena` is the calling thread's, and counts the
+  // visits, because counters in the parts cost more (64 simulated cores, TPC-C, one seed: 15.9 M/s
+  // with counters in the arenas, 14.8 M/s with counters in the parts).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);
@@ -78,7 +80,8 @@ class FreeList {
   };
   struct alignas(platform::kCacheLine) Part {
     platform::SpinLock lock;
-    Block *first = nullptr, *last = nullptr;  // `last` means nothing if there is no block
+    Block* first LJ_GUARDED_BY(lock) = nullptr;
+    Block* last LJ_GUARDED_BY(lock) = nullptr;  // meaningless if there is no block
     platform::atomic<uint64_t> count{0};
   };
   static constexpr uint32_t kParts = 256;
@@ -88,23 +91,23 @@ class FreeList {
   static uint64_t count_of(const Part& part) {
     return part.count.load(platform::memory_order_relaxed);
   }
-  static void add(Part& part, uint64_t count) {
+  static void add(Part& part, uint64_t count) LJ_REQUIRES(part.lock) {
     part.count.store(count_of(part) + count, platform::memory_order_relaxed);
   }
 
   static void* take(Part& part) {
     if (count_of(part) == 0) return nullptr;
-    part.lock.lock();
+    const platform::lock_guard<platform::SpinLock> hold(part.lock);
     Block* block = part.first;
     if (block != nullptr) {
       part.first = block->next;
       add(part, -uint64_t{1});
     }
-    part.lock.unlock();
     return block;
   }
 
   static void move_all(Part& from, Part& to) {
+    LJ_ASSERT(&from != &to);
     from.lock.lock();
     Block* const first = std::exchange(from.first, nullptr);
     Block* const last = from.last;
@@ -112,12 +115,11 @@ class FreeList {
     from.count.store(0, platform::memory_order_relaxed);
     from.lock.unlock();
     if (first == nullptr) return;
-    to.lock.lock();
+    const platform::lock_guard<platform::SpinLock> hold(to.lock);
     last->next = to.first;
     if (to.first == nullptr) to.last = last;
     to.first = first;
     add(to, count);
-    to.lock.unlock();
   }
 
   const size_t block_bytes_;

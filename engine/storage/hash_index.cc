@@ -5,13 +5,11 @@
 // order. The last bucket of a chain gets a successor only when it is full. Slots and chain pointers
 // are stored with release and loaded with acquire, so a thread that sees an entry sees its key. A
 // hit therefore needs no validation. A miss, or the list of all entries of a key, is valid only if
-// the head bucket's structure word was unlatched and did not change meanwhile.
+// the head bucket's structure word was unlatched before the search and the same after it.
 //
 // A find costs the cache lines of the bucket and of the entry. User-space addresses leave the upper
 // 16 bits of a slot free. These hold bits of the hash, so that a find hardly ever touches entries
 // of other keys.
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,6 +20,7 @@
 #include "platform/cache_lines.h"
 #include "platform/cpu.h"
 #include "platform/memory.h"
+#include "platform/random.h"
 
 namespace logjam {
 namespace {
@@ -55,7 +54,7 @@ static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == plat
 // differ in their high bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(key) * 0x9E3779B97F4A7C15u;
+  const Wide product = static_cast<Wide>(key) * platform::kGoldenRatio;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
@@ -110,8 +109,8 @@ Slot* empty_in(Slots<kSlots>& slots) {
   return nullptr;
 }
 
-// Returns the first empty slot. The caller holds the latch.
-Slot& empty_slot(Bucket& bucket, Arena& arena) {
+// Returns the first empty slot.
+Slot& empty_slot(Bucket& bucket, Arena& arena) LJ_REQUIRES(bucket) {
   if (Slot* slot = empty_in(bucket.slots)) return *slot;
   platform::atomic<Overflow*>* next = &bucket.next;
   while (Overflow* more = next->load(platform::memory_order_relaxed)) {
@@ -168,6 +167,7 @@ class HashIndex final : public Index {
   bool ordered() const override { return false; }
 
   Keyed* find(Key key, NodeVersion* missed_in, Finger*) override {
+    LJ_ASSERT_IN_TESTS(kUnique);
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
     uint32_t left = candidates_in(bucket.slots, tag_of(hash));
@@ -191,6 +191,7 @@ class HashIndex final : public Index {
       unlatch_unchanged(bucket, before);
       return {.refused = true};
     }
+    LJ_ASSERT_IN_TESTS((reinterpret_cast<uint64_t>(entry) & ~kPointerMask) == 0);
     const uint64_t slot = reinterpret_cast<uint64_t>(entry) | tag_of(hash) << kTagShift;
     empty_slot(bucket, arena).store(slot, platform::memory_order_release);
     const uint64_t after = unlatch_changed(bucket, before);
@@ -221,11 +222,10 @@ class HashIndex final : public Index {
     }
   }
 
-  void scan(Key, Key, bool, const NodeVisitor&) override {
-    LOG(FATAL) << "a hash index cannot be scanned in key order";
-  }
+  void scan(Key, Key, bool, const NodeVisitor&) override { LJ_ASSERT(ordered()); }
 
   void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
+    LJ_ASSERT(part < parts);
     const auto visit_slots = [&](const auto& slots) {
       for (const Slot& slot : slots) {
         if (Keyed* entry = entry_in(slot.load(platform::memory_order_acquire))) visit(entry);

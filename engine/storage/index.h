@@ -5,13 +5,13 @@
 // index. Its `structure` word changes when a new key is inserted into the node, when the node
 // splits, when an entry is removed, and when the node's range changes; it never changes otherwise.
 // OCC remembers (node, structure) of each node that it scanned or where it missed a key, and
-// validates that at commit, as Silo does. 2PL takes `lock` shared, and an insert checks that lock
-// (cc/two_phase_locking.cc). A deleted row is an absent tuple. Only the reclaimer removes it from
-// the index, some time later (reclaimer.h).
+// validates at commit that the word is the same, as Silo does. 2PL takes `lock` shared, and an
+// insert checks that lock (cc/two_phase_locking.cc). A deleted row is an absent tuple. Only the
+// reclaimer removes it from the index, some time later (reclaimer.h).
 //
 // Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
 // (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
-// the word, loads the node's fields, each with acquire, and loads the word again, which then needs
+// the word, loads the node's fields, each with acquire, and loads the word again, for which it needs
 // no fence (unchanged_since()). If the word has changed or was latched, the reader starts again
 // (optimistic lock coupling).
 #pragma once
@@ -23,9 +23,11 @@
 
 #include "engine/storage/arena.h"
 #include "engine/storage/tuple.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/function_ref.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -33,19 +35,17 @@ using platform::FunctionRef;
 
 class Index;
 
-struct IndexNode {
+struct LJ_CAPABILITY("latch") IndexNode {
   platform::atomic<uint64_t> structure{0};
   platform::atomic<uint64_t> lock{0};  // a RowLock word; 2PL only
 
   static constexpr uint64_t kLatched = 1;
 };
 
-// The latch in an index node's structure word. Any worker may call these functions.
-
-// Waits for the latch and takes it. Returns the structure word from before, without the latch bit.
-// The order is seq_cst, because an insert's gate then loads the node's lock (proof in
+// Waits for the node's latch and takes it. Returns the structure word from before, without the latch
+// bit. The order is seq_cst, because an insert's gate then loads the node's lock (proof in
 // cc/two_phase_locking.cc).
-inline uint64_t latch(IndexNode& node) {
+inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
     uint64_t word = node.structure.load(platform::memory_order_relaxed);
@@ -60,15 +60,25 @@ inline uint64_t latch(IndexNode& node) {
 }
 
 // Releases the latch of a node that has not changed; `before` is what latch() returned.
-inline void unlatch_unchanged(IndexNode& node, uint64_t before) {
+inline void unlatch_unchanged(IndexNode& node, uint64_t before) LJ_RELEASE(node) LJ_NOT_ANALYSED {
+  LJ_ASSERT_IN_TESTS(node.structure.load(platform::memory_order_relaxed) ==
+                     (before | IndexNode::kLatched));
   node.structure.store(before, platform::memory_order_release);
 }
 
 // Releases the latch of a node that has changed. Returns the new structure word.
-inline uint64_t unlatch_changed(IndexNode& node, uint64_t before) {
+inline uint64_t unlatch_changed(IndexNode& node, uint64_t before) LJ_RELEASE(node) LJ_NOT_ANALYSED {
+  LJ_ASSERT_IN_TESTS(node.structure.load(platform::memory_order_relaxed) ==
+                     (before | IndexNode::kLatched));
   const uint64_t after = before + 2;
   node.structure.store(after, platform::memory_order_release);
   return after;
+}
+
+// Says to clang that the caller holds `latch`, which no type says here.
+template <class Latch>
+void assume_latched(const Latch& latch) LJ_ASSERT_HELD(latch) {
+  static_cast<void>(latch);
 }
 
 // Begins an optimistic read: waits until the node is unlatched, and returns its structure word.
@@ -81,9 +91,9 @@ inline uint64_t begin_reading(const IndexNode& node) {
   }
 }
 
-// Returns whether the node has not changed since begin_reading() returned `seen`. Every field in
-// between must be loaded with acquire. That orders this load after them without a fence, costs
-// nothing on x86, and is an ordering that ThreadSanitizer models.
+// Returns whether the node has not changed since begin_reading() returned `seen`. Load every field in
+// between with acquire: that orders this load after those without a fence, costs nothing on x86, and
+// is an ordering that ThreadSanitizer models.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -97,9 +107,9 @@ struct NodeVersion {
 // A change of a node by an insert, so that a transaction can tell its own changes from others.
 struct NodeChange {
   IndexNode* node = nullptr;
-  uint64_t before = 0;  // the structure word before; meaningless if created
+  uint64_t before = 0;  // the structure word before the change; meaningless if created
   uint64_t after = 0;
-  bool created = false;  // a new node that took keys from the node of the change before this
+  bool created = false;  // the node is new, and took keys from the node of the previous change
 };
 
 struct InsertResult {
@@ -108,10 +118,11 @@ struct InsertResult {
   bool refused = false;  // the gate returned false; nothing was changed
 };
 
-// Called under the node's latch, before a new key is inserted: 2PL checks that no other transaction
-// has scanned the node. If the gate returns false, the insert is refused. If the insert splits the
-// node, the gate is called again, for the new node, before another thread can reach it: 2PL locks
-// the new node as it has locked the old one. The result of the second call is ignored.
+// The insert calls its gate under the node's latch, before it inserts a new key: 2PL checks that no
+// other transaction has scanned the node. If the gate returns false, the insert is refused. If the
+// insert splits the node, it calls the gate again, for the new node, before another thread can reach
+// that node: 2PL locks the new node as it has locked the old node. The insert ignores the result of
+// the second call.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -120,10 +131,10 @@ struct Posting : Keyed {
   Tuple* tuple;
 };
 
-// Where a transaction last found or inserted an entry of an ordered index. Neighbouring keys are
-// mostly in one leaf, so the index looks there first, and descends only if the leaf does not cover
-// the key. The leaf may have been split or removed meanwhile. Its memory is not used again before
-// the transaction ends (reclaimer.h), and a finger must not outlive its transaction.
+// The leaf in which a transaction last found or inserted an entry of an ordered index. Neighbouring
+// keys are mostly in one leaf, so the index looks there first, and descends only if the leaf does not
+// cover the key. The leaf may have been split or removed since. Its memory is not used again before
+// the transaction ends (reclaimer.h), so a finger is valid within one transaction.
 struct Finger {
   const Index* index = nullptr;
   IndexNode* leaf = nullptr;
@@ -138,8 +149,7 @@ struct Retired {
 };
 
 // A unique index has Tuples or Postings, one for each key. A non-unique index has Postings, one for
-// each (key, primary). Any worker may call any function at any time, unless the function says
-// otherwise. The index does not own its entries.
+// each (key, primary). The index does not own its entries.
 class Index {
  public:
   virtual ~Index() = default;
@@ -147,9 +157,9 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key`, or null. If it returns null and `missed_in` is not null, sets
-  // `*missed_in` to the node that would have the entry. Unique indexes only. `finger` may be null;
-  // a hash index ignores it.
+  // Returns the entry of `key` in a unique index, or null. If it returns null and `missed_in` is not
+  // null, sets `*missed_in` to the node that would have the entry. `finger` may be null; a hash index
+  // ignores it.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
@@ -163,40 +173,43 @@ class Index {
     return insert(entry, arena, gate, changes, nullptr);
   }
 
-  // Visitors are called node by node. A visitor gets the node's entries in the range (maybe none),
-  // as a consistent copy, and the node's version at that time. It returns false to end the scan.
-  // Nodes, and the entries of a node, come in key order, descending if asked.
+  // A visitor is called for node after node. It gets a consistent copy of the node's entries in the
+  // range (maybe none), and the node's version at that time. It returns false to end the scan. Nodes,
+  // and the entries of a node, come in key order, descending if asked.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
   // Visits all entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
-  // Visits all entries with keys in [low, high]. Ordered indexes only; others end the process.
+  // Visits all entries with keys in [low, high] of an ordered index.
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
 
-  // Returns whether the index has the two functions below. In other indexes they end the process.
+  // Returns whether the index has the two functions below.
   virtual bool removes() const { return false; }
   // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
   // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
   // Returns false if the node cannot be removed now; the caller then calls again, with null.
-  virtual bool remove(Key key, Keyed* entry, std::vector<Retired>* retired);
-  // Reuses the memory of a removed node for new nodes, first for those of the thread with this
-  // arena. No thread may still access it.
-  virtual void recycle(const Retired& node, const Arena& arena);
+  virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
+    LJ_ASSERT(removes());
+    return true;
+  }
+  // Reuses the memory of a removed node, which no thread can reach any more, for new nodes: first for
+  // those of the thread with this arena.
+  virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
-  // one after the other, have the order of for_each. Any number of threads may visit parts at the
-  // same time. No thread inserts meanwhile, except in a hash index: there a visit of all parts has
-  // every entry that was present when it began, and some that were inserted later.
+  // one after the other, have the order of for_each. No thread may insert during the visit, except
+  // into a hash index: a visit of all its parts has every entry that was present when it began, and
+  // some that were inserted later.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
-  // Visits every entry, in key order if ordered(). No thread inserts meanwhile.
+  // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
-  // Divides the keys into at most `parts` ranges with about as many entries each. Returns the first
-  // key of each range except the first, in ascending order. Threads may insert meanwhile, and
-  // nothing is removed. A hash index has no ranges, and returns none.
+  // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
+  // key of each range except the first range, in ascending order. Other threads may insert, and none
+  // may remove. A hash index has no ranges, and returns none.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading what find() will touch for all `keys`, and then the first `entry_bytes` bytes of
-  // the entries, so that the misses of all keys overlap. Called in a transaction, as find().
+  // Starts loading the memory that find() will touch for all `keys`, and then the first `entry_bytes`
+  // bytes of the entries, so that the misses of all keys overlap. Call it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 

@@ -12,8 +12,9 @@ uint64_t Epochs::safe_before() const {
   return least;
 }
 
-void Reclaimer::durable(uint32_t queue, uint32_t count) {
+void Reclaimer::note_durable(uint32_t queue, uint32_t count) {
   auto& waiting = waiting_[queue];
+  LJ_ASSERT(count <= waiting.size());
   candidates_.insert(candidates_.end(), waiting.begin(), waiting.begin() + count);
   waiting.erase(waiting.begin(), waiting.begin() + count);
 }
@@ -31,6 +32,7 @@ void Reclaimer::remove_some() {
   }
   if (limbo_.size() == before) return;
   const uint64_t epoch = epochs_.retire();
+  LJ_ASSERT(before == 0 || limbo_[before - 1].epoch < epoch);
   for (size_t i = before; i < limbo_.size(); ++i) limbo_[i].epoch = epoch;
 }
 

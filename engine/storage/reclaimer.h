@@ -2,8 +2,8 @@
 //
 // An erased row stays in its index as an absent tuple as long as a transaction may need to find it:
 //
-// - The tuple stays until the erase is durable. A transaction that then finds no tuple misses no
-//   number for which it would have to wait.
+// - The tuple stays until the erase is durable. A transaction that finds no tuple after that need
+//   not wait for the erase.
 // - The tuple stays while a transaction holds it locked. The reclaimer locks the tuple as a writer
 //   would, and never unlocks it. A transaction that still finds the tuple, or has read it, aborts,
 //   and does not wait for it (Version::removed, kLockedForever).
@@ -12,24 +12,24 @@
 // the key leaves the index, and a transaction that inserts the key again draws a larger number.
 // Recovery reads the log from its start and keeps its own absent tuples.
 //
-// After the removal, only transactions that began before it can reach the tuple, and the index
-// nodes that were removed because they became empty. Their memory waits until each worker has been
-// between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
+// After the removal, only transactions that began before it can reach the tuple, and the empty index
+// nodes that were removed with it. Their memory is not used again until each worker has been between
+// two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
 // (--locks=write) may be older. But it touches only locks that it holds, and a locked tuple is not
 // reclaimed.
 //
 // Only tables with Table::reclaims() do this. In other tables an absent tuple stays for each key
 // that was ever present.
 //
-// Protocol. Epochs::epoch_ only grows. Each batch of retired memory carries the value from before
-// its increment. Between two transactions, a worker loads epoch_ (acquire) and stores the value as
-// its own (release). Suppose that the values of all workers are larger than a batch's value. Then
-// each worker began its transaction after the removals, because it acquired the increment, which
-// released them. And each worker's earlier accesses are finished, because the worker's store
-// released them, and the reclaimer acquires that store. A Reclaimer belongs to one worker.
+// Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
+// the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores the
+// value as its own (release). Suppose that the values of all workers are larger than a batch's value.
+// Then each worker began its transaction after the removals, because it acquired the increment, which
+// released them. And each worker's earlier accesses are finished, because the worker's store released
+// them, and the reclaimer acquires that store.
 //
 // A checkpoint pauses removals. The flag is stored before an epoch ends. So a worker that has seen
-// the next epoch sees the flag, too, before it removes another tuple.
+// the next epoch also sees the flag, before it removes another tuple.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,10 @@
 #include <vector>
 
 #include "engine/storage/database.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -48,31 +50,34 @@ class Epochs {
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
   uint32_t workers() const { return static_cast<uint32_t>(worker_epochs_.size()); }
 
-  // Reports that the calling worker is between two transactions: it holds no reference to anything
-  // in a table.
-  void quiescent(uint32_t worker) {
+  // Notes that the calling worker is between two transactions: it has no reference to anything in a
+  // table.
+  void note_quiescent(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT_IN_TESTS(worker_epochs_[worker]->load(platform::memory_order_relaxed) != kNever);
     worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
                                   platform::memory_order_release);
   }
-  // Reports that the calling worker runs no further transaction.
-  void leave(uint32_t worker) {
+  // Notes that the calling worker runs no further transaction.
+  void leave(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
   // Stops removals until resume_removals(): no tuple leaves an index. Returns when every worker
-  // knows and has finished its earlier removals. One thread calls both functions.
+  // knows this and has finished its earlier removals. One thread calls both functions.
   void pause_removals() {
+    LJ_ASSERT(!removals_paused());
     paused_.store(true, platform::memory_order_release);
     for (const uint64_t epoch = retire(); safe_before() <= epoch;) platform::sleep_ns(kPauseNapNs);
   }
-  void resume_removals() { paused_.store(false, platform::memory_order_release); }
+  void resume_removals() {
+    LJ_ASSERT(removals_paused());
+    paused_.store(false, platform::memory_order_release);
+  }
   bool removals_paused() const { return paused_.load(platform::memory_order_relaxed); }
 
-  // Returns the epoch under which to retire what was removed before the call. Any worker may call
-  // it.
+  // Returns the epoch of the memory that the caller removed before this call.
   uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
-  // Returns an epoch. Memory that was retired under a smaller one can be recycled. Any worker may
-  // call it.
+  // Returns an epoch. The memory of every smaller epoch can be recycled.
   uint64_t safe_before() const;
 
  private:
@@ -92,7 +97,7 @@ struct Erasure {
   uint64_t sequence;
 };
 
-// The reclaimer of one worker. Only the worker's thread calls it.
+// The reclaimer of one worker.
 class Reclaimer {
  public:
   // The worker's commits are in `queues` queues, and within a queue they become durable in order.
@@ -101,23 +106,29 @@ class Reclaimer {
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
   // Notes a row that the committing transaction has erased.
-  void erased(const Erasure& erasure) { erased_.push_back(erasure); }
-  // Reports that the transaction has committed and becomes durable in `queue`. Returns how many
-  // rows it has erased. The worker passes that number to durable() when the transaction is durable.
-  uint32_t committed(uint32_t queue) {
+  void note_erased(const Erasure& erasure) LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT_IN_TESTS(erasure.table->reclaims());
+    erased_.push_back(erasure);
+  }
+  // Notes that the transaction has committed and becomes durable in `queue`. Returns how many rows it
+  // has erased. The worker passes that number to note_durable() when the transaction is durable.
+  uint32_t note_committed(uint32_t queue) LJ_REQUIRES(platform::worker_role) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());
     waiting_[queue].insert(waiting_[queue].end(), erased_.begin(), erased_.end());
     erased_.clear();
     return count;
   }
-  // Reports that the oldest `count` erased rows of `queue` are durable.
-  void durable(uint32_t queue, uint32_t count);
+  // Notes that the oldest `count` erased rows of `queue` are durable.
+  void note_durable(uint32_t queue, uint32_t count) LJ_REQUIRES(platform::worker_role);
   // Notes that an insert of `key` has left an absent tuple, whose row was never present.
-  void abandoned(Table& table, Key key) { candidates_.push_back({&table, key, 0}); }
+  void note_abandoned(Table& table, Key key) LJ_REQUIRES(platform::worker_role) {
+    candidates_.push_back({&table, key, 0});
+  }
 
   // Removes and recycles some tuples. The worker calls it between two transactions.
-  void work() {
+  void work() LJ_REQUIRES(platform::worker_role) {
+    LJ_ASSERT_IN_TESTS(erased_.empty());
     if (!candidates_.empty() && !epochs_.removals_paused()) remove_some();
     if (!limbo_.empty()) recycle_safe();
   }

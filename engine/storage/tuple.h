@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/racy_copy.h"
 
@@ -26,9 +27,11 @@ class Version {
 
   constexpr Version() = default;
   constexpr explicit Version(uint64_t word) : word_(word) {}
-  constexpr Version(uint64_t sequence, bool absent) : word_(sequence | (absent ? kAbsent : 0)) {}
+  constexpr Version(uint64_t sequence, bool absent) : word_(sequence | (absent ? kAbsent : 0)) {
+    LJ_ASSERT_IN_TESTS(sequence <= kSequenceMask);
+  }
 
-  // Returns whether a writer may have this sequence number: a log from elsewhere may say any.
+  // Returns whether a writer may have this sequence number. (A forged log may have any number.)
   static constexpr bool is_sequence(uint64_t number) { return number < kSequenceMask; }
 
   constexpr uint64_t word() const { return word_; }
@@ -54,12 +57,12 @@ struct Keyed {
 
 // A row's header. The row follows it, 8-byte aligned and padded to 8 bytes.
 //
-// Protocol. `version` is stored, with release and after the row's bytes, by the transaction that
-// holds its lock bit (OCC) or the exclusive row lock (2PL). Readers load it with acquire before
-// they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
-// which OCC does not use; while a log is replayed it holds what waits at the tuple
-// (engine/recovery/applier.h). `key` never changes. A tuple that was removed from its index
-// stays locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
+// Protocol. The transaction that holds the lock bit (OCC) or the exclusive row lock (2PL) stores
+// `version`, with release and after the row's bytes. Readers load `version` with acquire before they
+// copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h), which
+// OCC does not use; during the replay of a log it points to the ranges that wait at the tuple
+// (engine/recovery/applier.h). `key` never changes. A tuple that was removed from its index stays
+// locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
   platform::atomic<uint64_t> lock;
@@ -73,19 +76,20 @@ struct Tuple : Keyed {
 static_assert(sizeof(Tuple) == 24);
 
 // Reads a row while transactions of any protocol run, without a transaction and without a lock:
-// copies the row of `tuple`, unless it is absent, to `to`, which is 8-byte aligned and has room for
-// `row_bytes` padded to 8. Sets `version`. Returns false if a transaction has the tuple locked, or
-// wrote it meanwhile: the caller tries again. A tuple that was removed from its index counts as
-// absent, with sequence number 0. Any thread may call it.
+// copies the row of `tuple` to `to`, which has room for `row_bytes` padded to 8, unless the row is
+// absent. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during the
+// copy: the caller tries again. A tuple that was removed from its index counts as absent, with
+// sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has
 // installed the row: under OCC by the lock bit of the version word, under 2PL by an exclusive
-// RowLock word. It stores the row, and then the new version, before it unlocks the tuple. So a copy
-// is the row of the last committed writer if the tuple was unlocked, with the same version, before
-// and after the copy. A reader that is ordered after the reservation of a transaction's log record
-// finds the tuple locked, or that transaction's write in place.
+// RowLock word. It stores the row, and then the new version, before it unlocks the tuple. So if the
+// tuple was unlocked, with the same version, before and after the copy, the copy is the row of the
+// last committed writer. A reader that is ordered after the reservation of a transaction's log
+// record finds the tuple locked, or that transaction's write in place.
 inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte* to,
                                Version* version) {
+  LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   // The bit of an exclusive lock in a RowLock word.
   constexpr uint64_t kExclusive = kLockedForever;
   *version = tuple.load_version();

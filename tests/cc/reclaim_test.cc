@@ -36,7 +36,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       const bool committed = actor.commit();
       if (committed) {
         actor.durable();
-        reclaimer.durable(0, reclaimer.committed(0));
+        reclaimer.note_durable(0, reclaimer.note_committed(0));
       }
       return committed;
     }
@@ -49,7 +49,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
     }
     void work(int times = 40) {
       for (int i = 0; i < times; ++i) {
-        epochs.quiescent(id);
+        epochs.note_quiescent(id);
         reclaimer.work();
       }
     }
@@ -85,7 +85,7 @@ TEST_P(Reclaim, AnErasedKeyLeavesTheIndexOnceDurable) {
   worker.actor.durable();
   worker.work();
   EXPECT_EQ(entries(), 500u) << "not durable yet";
-  worker.reclaimer.durable(0, worker.reclaimer.committed(0));
+  worker.reclaimer.note_durable(0, worker.reclaimer.note_committed(0));
   worker.work();
   EXPECT_EQ(entries(), 0u);
 
@@ -136,7 +136,7 @@ TEST_P(Reclaim, ADurableEraseDoesNotReclaimALaterEraseOfTheKey) {
   worker.actor.durable();
   worker.work();
   EXPECT_EQ(entries(), 1u);
-  worker.reclaimer.durable(0, worker.reclaimer.committed(0));
+  worker.reclaimer.note_durable(0, worker.reclaimer.note_committed(0));
   worker.work();
   EXPECT_EQ(entries(), 0u);
 }
@@ -150,7 +150,7 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
     EXPECT_TRUE(worker.commit());
     return queue.primary().find(key, nullptr);
   };
-  epochs.quiescent(1);
+  epochs.note_quiescent(1);
   const Keyed* old = insert(5);
   worker.actor.begin();
   worker.actor.erase(queue, 5);
@@ -158,7 +158,7 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   worker.work();
   ASSERT_EQ(entries(), 0u);
   EXPECT_NE(insert(6), old) << "the other worker's transaction is older";
-  epochs.quiescent(1);
+  epochs.note_quiescent(1);
   worker.work();
   EXPECT_EQ(insert(7), old);
 }
@@ -193,7 +193,7 @@ TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
 TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
-  epochs.quiescent(1);  // no memory is used again
+  epochs.note_quiescent(1);  // no memory is used again
   const auto insert = [&](Key key) {
     worker.once([&] { return worker.actor.insert(queue, key, 1); });
   };
@@ -304,7 +304,7 @@ TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
           platform::yield();
         }
         own.actor.durable();
-        own.reclaimer.durable(0, own.reclaimer.committed(0));
+        own.reclaimer.note_durable(0, own.reclaimer.note_committed(0));
       }
       epochs.leave(static_cast<uint32_t>(id));
     });

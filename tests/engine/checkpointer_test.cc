@@ -95,7 +95,7 @@ class CheckpointerTest : public testing::Test {
   }
   // Answers like a worker that is between two transactions.
   void work() {
-    epochs_.quiescent(0);
+    epochs_.note_quiescent(0);
     question_.answer_if_asked(
         [this](const Dependencies& deps) { return log_.commit_read_only(0, deps); });
   }

@@ -41,7 +41,7 @@ TEST_P(DatabaseTest, TablesHaveIdsInOrderAndNames) {
   EXPECT_EQ(&database.table("other"), &b);
   EXPECT_EQ(database.table(0), &a);
   EXPECT_EQ(database.table(2), nullptr);
-  EXPECT_DEATH(database.table("nobody"), "there is no table nobody");
+  EXPECT_DEATH(database.table("nobody"), "found != tables_.end");
 }
 
 TEST_P(DatabaseTest, LoadedRowsAreFoundThroughEveryIndex) {
@@ -85,7 +85,7 @@ TEST_P(DatabaseTest, AKeyLoadedTwiceEndsTheProcess) {
   Table& table = database.create_table(people(GetParam()));
   const Person person{};
   table.load(5, &person, arena);
-  EXPECT_DEATH(table.load(5, &person, arena), "table people: key 5 is loaded twice");
+  EXPECT_DEATH(table.load(5, &person, arena), "is_new");
 }
 
 TEST_P(DatabaseTest, AbsentTuplesAreNotRows) {

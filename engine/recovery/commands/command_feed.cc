@@ -2,18 +2,21 @@
 
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 
 namespace logjam {
 
 CommandFeed::CommandFeed(LogReader& reader, uint32_t threads)
     : reader_(reader), threads_(threads), slots_(kSlots) {
+  LJ_ASSERT(threads > 0 && threads <= uint32_t{1} << kThreadBits);
   for (uint64_t i = 0; i < kSlots; ++i) {
     slots_[i].word.store(word(i, kWaits), platform::memory_order_relaxed);
   }
 }
 
 void CommandFeed::read() {
+  LJ_ASSERT(filled_ == 0);
   RecordBatch batch;
   bool wanted = true;
   while (wanted && reader_.next(&batch)) {
@@ -29,8 +32,7 @@ void CommandFeed::read() {
   end_.store(filled_, platform::memory_order_release);
 }
 
-// Waits until the next slot is free, and puts the record into it. Returns false if no more records
-// are wanted.
+// Waits until the next slot is free, and puts the record into it. Returns false after stop().
 bool CommandFeed::add(const RecordHeader& record) {
   constexpr uint64_t kNapNs = 1'000'000;
   Slot& slot = slots_[filled_ % kSlots];
@@ -46,6 +48,7 @@ bool CommandFeed::add(const RecordHeader& record) {
 }
 
 CommandFeed::Next CommandFeed::take(uint32_t thread, uint64_t committed, Command* command) {
+  LJ_ASSERT(thread < threads_);
   const uint64_t end = end_.load(platform::memory_order_acquire);
   uint64_t oldest = 0, oldest_word = 0;
   bool any = false;
@@ -77,6 +80,8 @@ bool CommandFeed::claim(uint64_t index, uint64_t seen, Command* command) {
 }
 
 void CommandFeed::release(const Command& command) {
+  LJ_ASSERT(slots_[command.index % kSlots].word.load(platform::memory_order_relaxed) ==
+            word(command.index, kEmptied));
   slots_[command.index % kSlots].word.store(word(command.index + kSlots, kWaits),
                                             platform::memory_order_release);
 }

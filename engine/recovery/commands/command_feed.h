@@ -6,22 +6,22 @@
 // at the same time. So the threads repeat the schedule of the run: they execute two commands at the
 // same time if the run did, and the commands become ready to commit in nearly the order of the log.
 // And if a workload gives each worker its own part of the data, commands of different threads
-// seldom conflict. A thread that finds no command of its workers takes the oldest of any worker.
+// seldom conflict. A thread that finds no command of its workers takes the oldest command of all.
 //
-// Protocol. Command i is in slot i modulo the number of slots. A slot's word says which command the
-// slot is for, and whether the slot waits for that command, has it, or is emptied. The reader
-// thread fills a slot that waits, and stores the word with release. One of the threads that load
-// that word (acquire) takes the command, by a compare-and-swap of the word. Only this thread uses
-// the slot, until it releases the slot for a later command (release). A record lies in the memory
-// of its batch. The reader thread keeps that memory until it has filled each slot of the batch
-// again, or to the end.
+// Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
+// the slot is, and whether the slot waits for that command, has it, or is emptied. The reader thread
+// fills a slot that waits, and stores the word with release. One of the threads that load that word
+// (acquire) takes the command, by a compare-and-swap of the word. Only this thread uses the slot,
+// until it releases the slot for a later command (release). A record lies in the memory of its batch.
+// The reader thread keeps that memory until it has filled each slot of the batch again, or to the
+// end.
 //
-// The command that has the turn to commit is taken, or will be. A thread takes its own commands in
-// the order of the log, and a command of another thread only if none of its own is open. So a
-// thread that has taken a command has skipped no older command of its own. Let C be the command
-// that has the turn, and suppose that no thread has taken C. The thread to which C is assigned has
-// no later command in hand, because it would have skipped C, and all earlier commands have
-// committed. So that thread has no command in hand, and takes C next.
+// Some thread takes the command that has the turn to commit. A thread takes its own commands in the
+// order of the log, and a command of another thread only if none of its own is open. So a thread that
+// has taken a command has skipped no older command of its own. Let C be the command that has the
+// turn, and suppose that no thread has taken C. The thread to which C is assigned has taken no later
+// command, because it would have skipped C, and all earlier commands have committed. So that thread
+// has no command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -52,25 +52,24 @@ class CommandFeed {
   // `threads` threads take commands. `reader` has opened the log, and outlives this object.
   CommandFeed(LogReader& reader, uint32_t threads);
 
-  // Reads the log to its end, or until stop(). Called once, by a thread of its own: it waits for
-  // the threads that take commands.
+  // Reads the log to its end, or until stop(). Call it on a thread of its own: it waits for the
+  // threads that take commands.
   void read();
-  // Ends read(): no more commands are wanted. Any thread may call it.
+  // Ends read(): no thread wants more commands.
   void stop() { stopped_.store(true, platform::memory_order_release); }
 
   // Takes a command for thread `thread` (from 0), which has released its previous command.
   // `committed` is the number of commands that have committed. Never waits.
   Next take(uint32_t thread, uint64_t committed, Command* command);
-  // Gives the command back. Called by the thread that took it, which no longer needs its record.
+  // Gives the command back: the thread that took it no longer needs its record.
   void release(const Command& command);
 
-  // Returns how many records read() has read; bytes() is their size. Called after read() has
-  // returned.
+  // Returns how many records read() has read; bytes() is their size. Join the thread of read() first.
   uint64_t records() const { return records_; }
   uint64_t bytes() const { return bytes_; }
 
  private:
-  // Commands for long enough that the reader thread seldom needs a core.
+  // Enough slots that the reader thread seldom needs a core.
   static constexpr uint64_t kSlots = 1 << 16;
   // A thread searches this many commands, from the turn on, for its own.
   static constexpr uint64_t kWindow = 64;

@@ -1,12 +1,12 @@
 // The order in which the threads of a replay commit, which is the order of the log.
 //
 // A thread may execute its command at any time, and commits it when it is the command's turn. The
-// turn passes on when the command is certain to commit: the rows that it writes are locked, and the
-// rows that it has read are validated. Then its rows are installed while the next command begins
-// its commit, which waits for the locks that it needs, as commits under OCC do. The result is that
-// of a serial execution in the order of the log. A command validates after all earlier ones have
-// locked the rows that they write, so it has read the rows that these leave. And it locks and
-// installs nothing before its turn, so no earlier command has read anything of it.
+// turn passes to the next command when a command is certain to commit: the rows that it writes are
+// locked, and the rows that it has read are validated. Its rows are then installed while the next
+// command begins its commit, which waits for the locks that it needs, as commits under OCC do. The
+// result is that of a serial execution in the order of the log. A command validates after all earlier
+// commands have locked the rows that they write, so it has read the rows as these commands leave
+// them. And it locks and installs nothing before its turn, so no earlier command has read its rows.
 //
 // At its turn a command reads the final state. Even so, its validation may fail, because other
 // threads change index nodes: a thread that executes a later command may insert absent tuples, and
@@ -14,12 +14,13 @@
 //
 // Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
 // for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread
-// that has the turn may set `alone_`, and clears `alone_` at its end(). By then the turn may have
-// passed to another thread, which waits in its begin() until `alone_` is clear. A thread that
+// that has the turn may set `alone_`, and clears `alone_` at its end_alone(). By then the turn may
+// have passed to another thread, which waits in its begin() until `alone_` is clear. A thread that
 // begins sets its `active_` and then loads `alone_`; the thread that has the turn sets `alone_` and
 // then loads the others' `active_`. These accesses are seq_cst, so at least one of the two threads
 // sees the other's store. If the thread that begins sees `alone_`, it waits until `alone_` is
 // clear. If the thread that has the turn sees an `active_`, it waits until that thread has ended.
+// That thread waits for no turn before it ends, so there is no deadlock.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
@@ -34,10 +36,10 @@ namespace logjam {
 
 // Waits for another thread of the replay. The wait takes a few microseconds if the other thread has
 // a core. A thread that gives up its own core may get it back only after milliseconds, if other
-// programs want it. So a thread gives up its core only after many pauses.
+// programs want the core. So a thread gives up its core only after many pauses.
 class ReplayWait {
  public:
-  // Waits a moment. Called in a loop that looks whether the other thread has come far enough.
+  // Waits a moment. Call it in a loop that looks whether the other thread has come far enough.
   void once() {
     constexpr uint32_t kPauses = 1000;
     if (pauses_ < kPauses) {
@@ -58,34 +60,38 @@ class CommitOrder {
   // Orders the commits of `threads` threads, numbered from 0.
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
 
-  // Returns how many commands have committed, or are certain to. Any thread may call it.
+  // Returns how many commands have committed, or are certain to commit.
   uint64_t committed() const { return turn_.load(platform::memory_order_acquire); }
-  // Returns whether replay has ended with an error. Any thread may call it.
+  // Returns whether replay has ended with an error.
   bool stopped() const { return stopped_.load(platform::memory_order_acquire); }
 
-  // Waits for the turn of command `index`. Returns false if replay has stopped.
-  bool wait_for_turn(uint64_t index) const {
+  // Waits, on thread `thread`, for the turn of command `index`. Returns false if replay has stopped.
+  bool wait_for_turn(uint32_t thread, uint64_t index) const {
+    LJ_ASSERT(!active_[thread]->load(platform::memory_order_relaxed));
     for (ReplayWait wait; committed() != index; wait.once()) {
       if (stopped()) return false;
     }
     return true;
   }
-  // Passes the turn on, since command `index` is certain to commit. Called by the thread whose
-  // command has the turn.
-  void pass(uint64_t index) { turn_.store(index + 1, platform::memory_order_release); }
-  // Ends replay before the command that has the turn, because of `error`. Called by that command's
-  // thread.
-  void stop(std::string error) {
+  // Passes the turn to the next command: command `index`, which has the turn, is certain to commit.
+  void pass(uint64_t index) {
+    LJ_ASSERT(index == committed());
+    turn_.store(index + 1, platform::memory_order_release);
+  }
+  // Ends replay before command `index`, which has the turn, because of `error`.
+  void stop(uint64_t index, std::string error) {
+    LJ_ASSERT(index == committed() && !stopped());
     error_ = std::move(error);
     stopped_.store(true, platform::memory_order_release);
   }
-  // Returns the error, or an empty string. Called by one thread, after all others have ended.
+  // Returns the error, or an empty string. Join the threads of the replay first.
   const std::string& error() const { return error_; }
 
   // Waits while another thread has the database to itself, and lets thread `thread` use the
-  // database until end(). The thread waits for no turn meanwhile.
+  // database until end().
   void begin(uint32_t thread) {
     auto& active = *active_[thread];
+    LJ_ASSERT(!active.load(platform::memory_order_relaxed));
     active.store(true, platform::memory_order_seq_cst);
     while (alone_.load(platform::memory_order_seq_cst)) {
       active.store(false, platform::memory_order_release);
@@ -93,12 +99,16 @@ class CommitOrder {
       active.store(true, platform::memory_order_seq_cst);
     }
   }
-  void end(uint32_t thread) { active_[thread]->store(false, platform::memory_order_release); }
+  void end(uint32_t thread) {
+    LJ_ASSERT(active_[thread]->load(platform::memory_order_relaxed));
+    active_[thread]->store(false, platform::memory_order_release);
+  }
 
-  // Calls begin(), and then waits until no other thread uses the database, until end_alone().
-  // Called by the thread whose command has the turn.
+  // Calls begin(), and then waits until no other thread uses the database, until end_alone(). The
+  // command of `thread` has the turn.
   void begin_alone(uint32_t thread) {
     begin(thread);
+    LJ_ASSERT(!alone_.load(platform::memory_order_relaxed));
     alone_.store(true, platform::memory_order_seq_cst);
     for (uint32_t other = 0; other < active_.size(); ++other) {
       if (other == thread) continue;
@@ -106,6 +116,7 @@ class CommitOrder {
     }
   }
   void end_alone(uint32_t thread) {
+    LJ_ASSERT(alone_.load(platform::memory_order_relaxed));
     alone_.store(false, platform::memory_order_release);
     end(thread);
   }

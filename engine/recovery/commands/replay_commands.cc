@@ -15,17 +15,19 @@
 #include "engine/workload.h"
 #include "logging/format/record.h"
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 namespace {
 
 // Gives each transaction the sequence number of its record, and writes nothing. Compares the
-// command that the transaction would log with the record. If they agree, passes the turn on:
-// concurrency control calls the log when the transaction is certain to commit, before it installs
-// the rows. Only the replaying thread uses a ReplayLog.
+// command that the transaction would log with the record. If they agree, passes the turn to the next
+// command: concurrency control calls the log when the transaction is certain to commit, before it
+// installs the rows. The replaying thread owns it.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
@@ -66,7 +68,7 @@ class ReplayLog final : public LogScheme {
     return passed_on();
   }
   // Passes the turn on. A transaction of the run that changed nothing has no record, but a damaged
-  // or forged record may claim to be one.
+  // or forged record may say that a transaction changed nothing.
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return passed_on(); }
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}
@@ -92,7 +94,7 @@ class ReplayLog final : public LogScheme {
 
 // A client may know that a row exists, because the run had inserted it before, and end the process
 // if the row is missing. Here a missing row only means that its insert commits later. So a missing
-// row, or a row that is in the way of an insert, aborts this attempt. One thread uses the object.
+// row, or a row that an insert finds, aborts this attempt. One thread owns the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
@@ -142,12 +144,11 @@ constexpr uint32_t kQueue = 0;  // of the reclaimer
 // refused only if other threads have changed an index node. After two attempts at its turn the
 // thread gets the database to itself, and an attempt that fails then is an error.
 //
-// run() is called once, by a thread of its own. All other functions are called by one thread,
-// before or after run().
+// run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {
  public:
   // Makes thread number `id` of the threads that share `feed`, `order` and `epochs`, which outlive
-  // this object. If there are several threads, `protocol` is optimistic.
+  // this object.
   Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
            CommandFeed& feed, CommitOrder& order, Epochs& epochs);
 
@@ -158,12 +159,12 @@ class Replayer {
   uint64_t repeated() const { return repeated_; }
 
  private:
-  bool replay(const Command& command);
+  bool replay(const Command& command) LJ_REQUIRES(platform::worker_role);
   std::string take(const Command& command);
-  bool execute_ahead(const Command& command);
-  std::string execute_at_turn(const Command& command);
-  bool commit(const Command& command, Status status);
-  void reclaim();
+  bool execute_ahead(const Command& command) LJ_REQUIRES(platform::worker_role);
+  std::string execute_at_turn(const Command& command) LJ_REQUIRES(platform::worker_role);
+  bool commit(const Command& command, Status status) LJ_REQUIRES(platform::worker_role);
+  void reclaim() LJ_REQUIRES(platform::worker_role);
 
   const uint32_t id_;
   const size_t types_;
@@ -199,18 +200,20 @@ Replayer::Replayer(uint32_t id, Workload& workload, Database& database,
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
   context_.ages = &ages_;
+  LJ_ASSERT(protocol.optimistic || epochs.workers() == 1);
   client_ = workload.make_replayer(database);
   txn_ = protocol.make(context_);
 }
 
 void Replayer::run() {
+  const platform::ThreadRole::Scope role(platform::worker_role);
   ReplayWait wait;
   while (!order_.stopped()) {
     Command command;
     const CommandFeed::Next next = feed_.take(id_, order_.committed(), &command);
     if (next == CommandFeed::Next::kDone) break;
     if (next == CommandFeed::Next::kLater) {
-      epochs_.quiescent(id_);
+      epochs_.note_quiescent(id_);
       wait.once();
       continue;
     }
@@ -227,12 +230,12 @@ bool Replayer::replay(const Command& command) {
   if (wrong.empty() && execute_ahead(command)) {
     wrong = log_.wrong();
   } else {
-    if (!order_.wait_for_turn(command.index)) return false;
+    if (!order_.wait_for_turn(id_, command.index)) return false;
     if (wrong.empty()) wrong = execute_at_turn(command);
   }
   if (wrong.empty()) return true;
-  order_.stop("the command of sequence number " + std::to_string(command.record->sequence) + " " +
-              wrong);
+  order_.stop(command.index, "the command of sequence number " +
+                                 std::to_string(command.record->sequence) + " " + wrong);
   feed_.stop();
   return false;
 }
@@ -256,9 +259,8 @@ std::string Replayer::take(const Command& command) {
   return "";
 }
 
-// Executes the command before it has the turn, and commits it at its turn. Returns false if that
-// was not possible. Then the command must be executed at its turn, and its failures so far are no
-// errors.
+// Executes the command before it has the turn, and commits it at its turn. Returns false if that was
+// not possible: then execute the command at its turn. Its failures so far are no errors.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
@@ -267,7 +269,7 @@ bool Replayer::execute_ahead(const Command& command) {
   SpeculativeTransaction ahead(*txn_);
   const Status status = client_->execute(ahead);
   order_.end(id_);
-  if (!order_.wait_for_turn(command.index)) return false;
+  if (!order_.wait_for_turn(id_, command.index)) return false;
   order_.begin(id_);
   const bool committed = commit(command, status);
   if (!committed) {
@@ -311,15 +313,15 @@ bool Replayer::commit(const Command& command, Status status) {
   const uint64_t number = client_->committing();
   if (txn_->commit() != Status::kOk) return false;
   client_->acknowledged(number);
-  const uint32_t erased = reclaimer_.committed(kQueue);
-  if (erased != 0) reclaimer_.durable(kQueue, erased);  // as it comes from the log
+  const uint32_t erased = reclaimer_.note_committed(kQueue);
+  if (erased != 0) reclaimer_.note_durable(kQueue, erased);  // because the command is in the log
   return true;
 }
 
-// Removes erased tuples, as the run did, because scans would walk through all of them. Called
-// between two transactions.
+// Removes erased tuples between two transactions, as the run did, because scans would walk through
+// all of them.
 void Replayer::reclaim() {
-  epochs_.quiescent(id_);
+  epochs_.note_quiescent(id_);
   reclaimer_.work();
 }
 

@@ -1,7 +1,7 @@
 // Recovery from a log of commands: every logged transaction is executed again. The transactions
 // commit in the log's order, which is the serialization order. Several threads execute them ahead
-// of their turn, under an optimistic protocol: if an earlier transaction overwrites meanwhile a row
-// that a later one has read, the validation fails, and the later one is executed again, at its
+// of their turn, under an optimistic protocol: if an earlier transaction then overwrites a row that a
+// later transaction has read, the validation of the later one fails, and it is executed again at its
 // turn.
 #pragma once
 
@@ -25,14 +25,13 @@ std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& schem
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads);
 
 // Executes the commands of the log `files` again in `database`, which holds its initial load, under
-// `protocol`, on replaying_threads() threads; nothing else may use the database meanwhile. Each
-// tuple ends up with the version that the run gave it: the log says which sequence number each
-// command had.
+// `protocol`, on replaying_threads() threads. No other thread uses the database. Each tuple gets the
+// version that the run gave it, because the log has the sequence number of each command.
 //
-// A command whose effect differs from its effect in the run is an error, and replay stops there:
-// either the workload is not a function of its input and the rows it reads, or the log's order is
-// not the serialization order. A log of more than one stream is an error, too. A damaged log is no
-// error: replay ends where the valid records end, as in recover(). `rule` is the scheme's.
+// If a command has another effect than in the run, that is an error, and replay stops there: either
+// the workload is not a function of its input and the rows that it reads, or the log's order is not
+// the serialization order. A log of more than one stream is also an error. A damaged log is no error:
+// replay ends where the valid records end, as in recover(). `rule` is the scheme's.
 RecoveryResult replay_commands(Workload& workload, Database& database, const LogFiles& files,
                                const RecoveryRule& rule, const ProtocolInfo& protocol,
                                uint32_t threads, double read_bytes_per_second = 0);
