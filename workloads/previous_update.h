@@ -16,7 +16,7 @@
 #include <string>
 
 #include "engine/workload.h"
-#include "workloads/broken_rows.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam {
 

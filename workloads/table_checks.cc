@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "platform/text.h"
-#include "workloads/broken_rows.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam {
 namespace {
@@ -110,6 +109,27 @@ Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
                    " wrong postings, of " + counts + ")";
   }
   return check;
+}
+
+std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end) {
+  std::map<uint64_t, Key> last;
+  while (end > 0) {
+    bool any = false;
+    table.primary().scan(0, end - 1, true, [&](NodeVersion, std::span<Keyed* const> entries) {
+      for (const Keyed* entry : entries) {
+        if (static_cast<const Tuple*>(entry)->load_version().absent()) continue;
+        end = entry->key;
+        any = true;
+        return false;
+      }
+      return true;
+    });
+    if (!any) break;
+    const uint64_t worker = end >> count_bits;
+    last[worker] = end;
+    end = worker << count_bits;
+  }
+  return last;
 }
 
 }  // namespace logjam

@@ -2,6 +2,8 @@
 // run meanwhile. Any thread may call them.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "engine/storage/database.h"
@@ -31,5 +33,10 @@ std::string difference(const Table& table, Key key, const std::byte* found,
 // the primary index has. With `earlier_keys_left`, rows may also have postings under other keys:
 // keys may have moved, and aborted inserts and erases leave their postings.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
+
+// Returns the largest key of each worker that has rows under keys below `end` in `table`, whose
+// index is ordered. A key is worker << count_bits | count. Takes one descent of the index for each
+// worker.
+std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

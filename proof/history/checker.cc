@@ -1,5 +1,3 @@
-#include "proof/history/checker.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -8,9 +6,8 @@
 #include <utility>
 
 #include "proof/history/history_files.h"
-#include "proof/history/writes.h"
-#include "workloads/parallel_sum.h"
-#include "workloads/violation.h"
+#include "proof/history/with_history.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam::write_history {
 namespace {

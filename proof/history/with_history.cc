@@ -1,16 +1,257 @@
+// A client around another client. It records in a history what the other client's transactions
+// write and which of them are acknowledged. Without --history there is no such client.
+//
+// An entry's payload is written when its transaction is about to commit. The entry is intended at
+// the serialization point, where its transaction is sure to commit, so no entry is ever retracted.
+// Transactions that write nothing have no entry. A counter for each type counts all that are
+// acknowledged.
 #include "proof/history/with_history.h"
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/workload.h"
 #include "platform/fatal.h"
-#include "proof/history/checker.h"
+#include "platform/test_value.h"
+#include "proof/history/file.h"
 #include "proof/history/history_files.h"
-#include "proof/history/recorder.h"
+
+namespace logjam::write_history {
+
+// Forwards a client's calls to a transaction, and notes what they change.
+class RecordingTransaction final : public Transaction {
+ public:
+  // Forgets the previous attempt. Later calls go to `transaction`.
+  void begin(Transaction& transaction) {
+    transaction_ = &transaction;
+    changes_.clear();
+  }
+  size_t changes() const { return changes_.size(); }
+  // Writes a RecordedWrite without its order to `to` for each change. Called when the attempt has
+  // made all its changes and has not ended yet.
+  void describe(RecordedWrite* to) const;
+
+  using Transaction::insert;
+  using Transaction::read;
+  using Transaction::read_head;
+  using Transaction::update;
+  Status read(Table& table, Key key, const std::byte** row) override {
+    return transaction_->read(table, key, row);
+  }
+  Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) override {
+    return transaction_->read_head(table, key, bytes, row);
+  }
+  Status update(Table& table, Key key, std::byte** row) override;
+  Status write(Table& table, Key key, std::byte** row) override;
+  Status insert(Table& table, Key key, const std::byte* row) override;
+  Status erase(Table& table, Key key) override;
+  Status scan(Table& table, Key low, Key high, bool descending, const RowVisitor& visit) override {
+    return transaction_->scan(table, low, high, descending, visit);
+  }
+  Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
+                        const RowVisitor& visit) override {
+    return transaction_->scan_secondary(table, which, low, high, descending, visit);
+  }
+  Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) override {
+    return transaction_->read_secondary(table, which, key, visit);
+  }
+  Status read_secondary_head(Table& table, size_t which, Key key, uint32_t bytes,
+                             const RowVisitor& visit) override {
+    return transaction_->read_secondary_head(table, which, key, bytes, visit);
+  }
+
+ private:
+  struct Change {
+    Table* table;
+    Key key;
+    const std::byte* row;  // the transaction's copy, which the client still changes; null: `after`
+    RowHash before, after;
+  };
+  void note_copy(Table& table, Key key, const std::byte* row, RowHash before);
+
+  Transaction* transaction_ = nullptr;
+  std::vector<Change> changes_;
+};
+
+// Called by its worker's thread only.
+class RecordingClient final : public Client, private CommitObserver {
+ public:
+  // `history` and `order` outlive the client. `history` has a counter for each type. `count` is the
+  // count in the worker's last id in earlier lives, or 0.
+  RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
+                  uint32_t worker, uint64_t count);
+
+  uint32_t next() override;
+  Status execute(Transaction& txn) override;
+  std::span<const std::byte> command() override { return client_->command(); }
+  bool take(uint32_t type, std::span<const std::byte> input) override {
+    return client_->take(type, input);
+  }
+  uint64_t committing() override;
+  void acknowledged(uint64_t number) override;
+  CommitObserver* commit_observer() override { return this; }
+  bool exhausted() const override;
+
+  // Returns whether a worker's part of the history has no room for one more transaction.
+  static bool is_full(const HistoryArea& area);
+
+ private:
+  // A transaction that is committing, or has committed and is not acknowledged.
+  struct Pending {
+    TransactionId id;
+    uint64_t number;  // of the other client
+    uint32_t type;
+    bool intended = false;  // has an entry
+  };
+
+  void serialized() override;
+
+  const std::unique_ptr<Client> client_;
+  HistoryWriter& history_;
+  HistoryArea& area_;
+  RowOrder& order_;
+  const uint32_t worker_;
+  const uint64_t die_after_;  // --test=history_die_after
+  RecordingTransaction transaction_;
+  std::deque<Pending> pending_;
+  bool committing_ = false;  // the last attempt reached its commit, and may yet be aborted
+  uint64_t count_;           // of attempts that reached their commit
+  uint64_t acknowledgements_ = 0;
+  uint32_t type_ = 0;
+};
+
+namespace {
+
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements, when a
+// lost commit would be noticed. 0: it does not. The ledger has ledger_die_after.
+const platform::TestValue die_after("history_die_after");
+
+constexpr size_t kMostWrites = 4096;  // of a transaction
+
+size_t payload_bytes(size_t writes) {
+  return sizeof(WritesHeader) + writes * sizeof(RecordedWrite);
+}
+
+}  // namespace
+
+RecordingClient::RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history,
+                                 RowOrder& order, uint32_t worker, uint64_t count)
+    : client_(std::move(client)),
+      history_(history),
+      area_(history.area(worker)),
+      order_(order),
+      worker_(worker),
+      die_after_(die_after.get()),
+      count_(count) {}
+
+void RecordingTransaction::describe(RecordedWrite* to) const {
+  for (const Change& change : changes_) {
+    const RowHash after =
+        change.row == nullptr ? change.after : hash_of(change.row, change.table->row_bytes());
+    *to++ = {change.key, 0, change.before, after, change.table->id(), 0};
+  }
+}
+
+Status RecordingTransaction::update(Table& table, Key key, std::byte** row) {
+  const Status status = transaction_->update(table, key, row);
+  if (status == Status::kOk) note_copy(table, key, *row, hash_of(*row, table.row_bytes()));
+  return status;
+}
+
+Status RecordingTransaction::write(Table& table, Key key, std::byte** row) {
+  const Status status = transaction_->write(table, key, row);
+  if (status == Status::kOk) note_copy(table, key, *row, kUnknownRow);
+  return status;
+}
+
+// Notes a copy of a row that the client may change. A copy that the client already has is the same
+// change, in the state in which the client leaves it.
+void RecordingTransaction::note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
+  const auto found = std::ranges::find(changes_, row, &Change::row);
+  if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
+}
+
+Status RecordingTransaction::insert(Table& table, Key key, const std::byte* row) {
+  const Status status = transaction_->insert(table, key, row);
+  if (status == Status::kOk) {
+    changes_.push_back({&table, key, nullptr, kAbsentRow, hash_of(row, table.row_bytes())});
+  }
+  return status;
+}
+
+Status RecordingTransaction::erase(Table& table, Key key) {
+  const Status status = transaction_->erase(table, key);
+  if (status == Status::kOk) changes_.push_back({&table, key, nullptr, kUnknownRow, kAbsentRow});
+  return status;
+}
+
+uint32_t RecordingClient::next() {
+  committing_ = false;
+  type_ = client_->next();
+  return type_;
+}
+
+Status RecordingClient::execute(Transaction& txn) {
+  if (committing_) pending_.pop_back();
+  committing_ = false;
+  transaction_.begin(txn);
+  return client_->execute(transaction_);
+}
+
+uint64_t RecordingClient::committing() {
+  history_.record_start();
+  const size_t writes = transaction_.changes();
+  if (writes > kMostWrites) {
+    platform::fatal("--history records at most " + std::to_string(kMostWrites) +
+                    " writes of a transaction, and one has " + std::to_string(writes));
+  }
+  auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
+  *header = {type_, static_cast<uint32_t>(writes)};
+  transaction_.describe(reinterpret_cast<RecordedWrite*>(header + 1));
+  pending_.push_back({make_id(worker_, ++count_), client_->committing(), type_});
+  committing_ = true;
+  return pending_.back().id;
+}
+
+void RecordingClient::serialized() {
+  auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
+  auto* writes = reinterpret_cast<RecordedWrite*>(header + 1);
+  for (uint32_t i = 0; i < header->writes; ++i) {
+    writes[i].order = order_.next(writes[i].table, writes[i].key);
+  }
+  area_.intend(pending_.back().id, payload_bytes(header->writes));
+  pending_.back().intended = true;
+}
+
+void RecordingClient::acknowledged(uint64_t number) {
+  const auto found = std::ranges::find(pending_, number, &Pending::id);
+  if (found == pending_.end()) {
+    platform::fatal("transaction " + show(number) + " was acknowledged without having committed",
+                    platform::kExitViolation);
+  }
+  if (found->intended) area_.acknowledge(number);
+  area_.count(found->type);
+  client_->acknowledged(found->number);
+  pending_.erase(found);
+  if (worker_ == 0 && ++acknowledgements_ == die_after_) std::raise(SIGKILL);
+}
+
+bool RecordingClient::is_full(const HistoryArea& area) {
+  return area.full_for(payload_bytes(kMostWrites));
+}
+
+bool RecordingClient::exhausted() const { return client_->exhausted() || is_full(area_); }
+
+}  // namespace logjam::write_history
 
 DECLARE_string(history);
 DECLARE_uint64(history_mb);

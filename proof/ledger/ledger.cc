@@ -8,15 +8,17 @@
 // commit records what it read and overwrote (history.h). checker.h states what must hold then.
 #include <gflags/gflags.h>
 
+#include "platform/flag_list.h"
 #include "platform/mutex.h"
+#include "platform/test_value.h"
 #include "platform/text.h"
 #include "proof/history/history_files.h"
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"
 #include "proof/ledger/history.h"
 #include "proof/ledger/list_append.h"
-#include "proof/ledger/options.h"
-#include "proof/ledger/resume_state.h"
+#include "proof/ledger/shared.h"
+#include "workloads/parallel_check.h"
 
 DECLARE_string(history);
 
@@ -207,3 +209,119 @@ const WorkloadRegistration registration({
 
 }  // namespace
 }  // namespace logjam
+
+namespace logjam::ledger {
+namespace {
+
+struct Writers {
+  ResumeState of;
+  void add(const Writers& later) {
+    for (uint32_t worker = 0; worker < later.of.attempts.size(); ++worker) {
+      of.raise(worker, later.of.attempts[worker]);
+    }
+  }
+};
+
+// Calls note(key, row, &writers) for each row, on all cores, and raises `*resume_state` to the
+// result.
+template <class Row, class Note>
+void read(Table& table, ResumeState* resume_state, const Note& note) {
+  Writers found = sum_of_parts(Writers{}, [&](uint32_t part, uint32_t parts, Writers* writers) {
+    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      note(key, *reinterpret_cast<const Row*>(row), &writers->of);
+    });
+  });
+  Writers all{std::move(*resume_state)};
+  all.add(found);
+  *resume_state = std::move(all.of);
+}
+
+}  // namespace
+
+ResumeState read_resume_state(Database& database, CellOrder* order) {
+  ResumeState resume_state;
+  Table& ledger = database.table("ledger");
+  std::vector<uint32_t> generations(ledger.schema().expected_rows);
+  read<LedgerRow>(ledger, &resume_state, [&](Key key, const LedgerRow& row, ResumeState* writers) {
+    for (const TransactionId id : {row.writer, row.overwritten, row.toggler}) writers->raise(id);
+    if (key < generations.size()) generations[key] = row.generation;
+  });
+  resume_state.generations = std::move(generations);
+  const auto note_entry = [](Key, const EntryRow& row, ResumeState* writers) {
+    writers->raise(row.writer);
+  };
+  read<EntryRow>(database.table("entries"), &resume_state, note_entry);
+  read<EntryRow>(database.table("slots"), &resume_state, note_entry);
+  read<CellRow>(database.table("cells"), &resume_state,
+                [&](Key cell, const CellRow& row, ResumeState* writers) {
+                  writers->raise(row.writer);
+                  order->resume(cell, row.writer, row.present != 0);
+                });
+  return resume_state;
+}
+
+}  // namespace logjam::ledger
+
+DEFINE_string(ledger, "",
+              "the ledger's scale and draws: keys:1000 (rows), cells:64 (rows overwritten unread), "
+              "slots:16 (cells whose row comes and goes), reads:2 and writes:2 (of a transfer, at "
+              "most), theta:0 (zipfian skew of the keys)");
+DECLARE_string(history);
+DECLARE_uint64(history_mb);
+
+namespace logjam::ledger {
+namespace {
+
+using platform::TestValue;
+
+const TestValue readers("ledger_readers"), yield("ledger_yield"), dawdle("ledger_dawdle"),
+    die_after("ledger_die_after"), die_early("ledger_die_early");
+
+}  // namespace
+
+Options options_from_flags() {
+  Options options;
+  const auto number = [](const char* key, uint64_t otherwise) {
+    return static_cast<uint64_t>(
+        platform::listed(FLAGS_ledger, key, static_cast<double>(otherwise)));
+  };
+  options.keys = number("keys", options.keys);
+  options.cells = number("cells", options.cells);
+  options.slots = number("slots", options.slots);
+  options.reads = number("reads", options.reads);
+  options.writes = number("writes", options.writes);
+  options.theta = platform::listed(FLAGS_ledger, "theta");
+  options.readers = readers.get();
+  options.yield = yield.get();
+  options.dawdle = dawdle.get();
+  options.die_after = die_after.get();
+  options.die_early = die_early.get();
+  return options;
+}
+
+std::string check_flags() {
+  constexpr double kMostKeys = 100'000'000, kMostCells = 1'000'000, kMostTheta = 2;
+  constexpr auto kMost = static_cast<double>(kMostAccesses);
+  const platform::ListKey keys[] = {{"keys", 1, kMostKeys},   {"cells", 1, kMostCells},
+                                    {"slots", 0, kMostCells}, {"reads", 0, kMost},
+                                    {"writes", 1, kMost},     {"theta", 0, kMostTheta, false}};
+  if (std::string why = platform::check_list("ledger", FLAGS_ledger, keys); !why.empty()) {
+    return why;
+  }
+  const Options options = options_from_flags();
+  if (options.keys < options.reads + options.writes) {
+    return "--ledger needs at least as many keys as a transfer reads and writes: " +
+           std::to_string(options.reads + options.writes);
+  }
+  if (options.slots > options.cells) return "--ledger needs a cell for each of its slots";
+  if (options.die_early != 0 && FLAGS_history.empty()) {
+    return "--test=ledger_die_early needs a --history, which numbers the transactions";
+  }
+  constexpr uint64_t kMostHistoryMb = 1 << 20;
+  if (FLAGS_history_mb < 1 || FLAGS_history_mb > kMostHistoryMb) {
+    return "--history_mb is from 1 to " + std::to_string(kMostHistoryMb);
+  }
+  return "";
+}
+
+}  // namespace logjam::ledger

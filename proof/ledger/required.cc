@@ -1,6 +1,6 @@
 #include "proof/ledger/required.h"
 
-#include "workloads/violation.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam::ledger {
 

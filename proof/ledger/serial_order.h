@@ -2,9 +2,12 @@
 // write-read and read-write precedences among them have no cycle (Adya: PL-3).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "proof/ledger/history.h"
 #include "proof/ledger/versions.h"
@@ -20,5 +23,13 @@ struct SerialOrder {
 // Several threads call `counts` at once.
 SerialOrder find_serial_order(const History& history, const Versions& versions,
                               const std::function<bool(uint32_t)>& counts);
+
+// Precedences among transactions as a graph: a serial order exists unless the graph has a cycle.
+
+using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
+
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. Nodes are numbered
+// from 0 to `nodes` - 1. No cycle through its first node is shorter.
+std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "platform/atomic.h"
-#include "workloads/violation.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam::ledger {
 namespace {

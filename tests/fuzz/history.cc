@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "proof/history/checker.h"
+#include "proof/history/with_history.h"
 #include "proof/ledger/checker.h"
 #include "tests/fuzz/memory_path.h"
 

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "proof/ledger/crash_point.h"
+#include "proof/ledger/shared.h"
 
 namespace logjam::ledger {
 namespace {

@@ -1,4 +1,4 @@
-// The rules of the history of writes (proof/history/checker.h), in hand-made histories and
+// The rules of the history of writes (proof/history/with_history.h), in hand-made histories and
 // databases: torn transactions, sets that are not closed, updates lost during the run, and correct
 // ones.
 #include <gflags/gflags.h>
@@ -8,9 +8,8 @@
 #include <memory>
 
 #include "engine/storage/database.h"
-#include "proof/history/checker.h"
 #include "proof/history/history_files.h"
-#include "proof/history/writes.h"
+#include "proof/history/with_history.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam::write_history {

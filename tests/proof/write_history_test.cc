@@ -10,7 +10,6 @@
 #include "logging/format/record.h"
 #include "proof/history/file.h"
 #include "proof/history/with_history.h"
-#include "proof/history/writes.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"

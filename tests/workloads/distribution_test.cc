@@ -1,6 +1,4 @@
 // YCSB's and sysbench's distributions against their exact probabilities. Each test prints both.
-#include "workloads/oltp/distribution.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "tests/workloads/chi_square.h"
+#include "workloads/oltp/rows.h"
 #include "workloads/ycsb/row_chooser.h"
 
 namespace logjam {

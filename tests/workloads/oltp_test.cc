@@ -6,7 +6,6 @@
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
 
 namespace logjam {

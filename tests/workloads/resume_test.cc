@@ -6,7 +6,7 @@
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
 #include "workloads/ack_counter.h"
-#include "workloads/ycsb/key_space.h"
+#include "workloads/ycsb/rows.h"
 
 namespace logjam {
 namespace {

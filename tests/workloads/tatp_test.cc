@@ -1,4 +1,6 @@
 // TATP's transactions, input and population. tatp_verify_test.cc has its checks.
+#include "workloads/tatp/tatp.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/tatp/client.h"
 
 namespace logjam {
 namespace {

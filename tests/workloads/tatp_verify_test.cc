@@ -8,7 +8,7 @@
 #include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/tatp/client.h"
+#include "workloads/tatp/tatp.h"
 
 namespace logjam {
 namespace {

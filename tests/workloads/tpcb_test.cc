@@ -1,3 +1,5 @@
+#include "workloads/tpcb/tpcb.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +10,6 @@
 #include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/tpcb/rows.h"
 
 namespace logjam {
 namespace {

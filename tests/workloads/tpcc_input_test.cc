@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 #include "workloads/tpcc/terminal.h"

@@ -4,9 +4,8 @@
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/ycsb/fields.h"
-#include "workloads/ycsb/key_space.h"
 #include "workloads/ycsb/options.h"
+#include "workloads/ycsb/rows.h"
 
 namespace logjam {
 namespace {

@@ -6,18 +6,26 @@
 #include "workloads/log_insert/log_insert.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdint>
 #include <memory>
+#include <random>
+#include <string_view>
 #include <vector>
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
 #include "logging/format/staged_record.h"
+#include "logging/log_scheme.h"
+#include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/counter.h"
+#include "platform/memory.h"
+#include "platform/placement.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
-#include "workloads/log_insert/floor.h"
 
 namespace logjam::log_insert {
 namespace {
@@ -214,5 +222,132 @@ Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& option
   FloorLog<false> log(options.threads, ring_bytes, options.pin);
   return drive(log, options);
 }
+
+namespace {
+
+constexpr uint32_t kOutlierEvery = 60;
+constexpr size_t kRound = 64 * kOutlierEvery;
+constexpr uint32_t kMostBytes = 1 << 26;
+constexpr std::string_view kDistribution = "dist:";
+constexpr std::string_view kAether = "40,264,120";
+
+std::string check(const std::string& what, uint32_t bytes) {
+  if (bytes >= 8 && bytes % 8 == 0 && bytes <= kMostBytes) return "";
+  return what + " " + std::to_string(bytes) + " is not a multiple of 8 from 8 to " +
+         std::to_string(kMostBytes);
+}
+
+// Returns the numbers of `text`, separated by commas. Returns no number if `text` has another form.
+std::vector<uint32_t> numbers(std::string_view text) {
+  std::vector<uint32_t> all;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    uint32_t number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) return {};
+    all.push_back(number);
+    if (stop == end) return all;
+    if (*stop != ',') return {};
+    at = stop + 1;
+  }
+}
+
+}  // namespace
+
+std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
+  const bool two_peaks = given.starts_with(kDistribution);
+  const size_t colon = given.find(':', two_peaks ? kDistribution.size() : 0);
+  spec = given.substr(0, colon);
+  const std::vector<uint32_t> outlier =
+      colon == given.npos ? std::vector<uint32_t>{0} : numbers(given.substr(colon + 1));
+  std::string_view text = spec;
+  if (two_peaks) text.remove_prefix(kDistribution.size());
+  const std::vector<uint32_t> sizes = numbers(two_peaks && text.empty() ? kAether : text);
+  if (sizes.size() != (two_peaks ? 3 : 1) || outlier.size() != 1) {
+    return "--record_bytes=" + given +
+           " is neither a number of bytes nor dist: nor dist:SMALL,LARGE,MEAN, nor one of these "
+           "and :OUTLIER";
+  }
+  for (size_t i = 0; i < std::min<size_t>(sizes.size(), 2); ++i) {
+    if (std::string why = check("--record_bytes:", sizes[i]); !why.empty()) return why;
+  }
+  outlier_bytes = outlier[0];
+  if (colon != given.npos) {
+    if (std::string why = check("--record_bytes: the outlier", outlier_bytes); !why.empty()) {
+      return why;
+    }
+  }
+
+  bytes.assign(kRound, sizes[0]);
+  if (two_peaks) {
+    const uint32_t small = sizes[0], large = sizes[1], mean = sizes[2];
+    if (!(small < large && small <= mean && mean <= large)) {
+      return "--record_bytes=" + spec + " needs SMALL < LARGE and a MEAN between them";
+    }
+    const auto many = kRound * (mean - small) / (large - small);
+    std::fill_n(bytes.begin(), many, large);
+    std::shuffle(bytes.begin(), bytes.end(), std::mt19937_64(seed));
+  }
+  std::mt19937_64 random(seed);
+  for (size_t i = 0; outlier_bytes != 0 && i < kRound; i += kOutlierEvery) {
+    bytes[i + random() % kOutlierEvery] = outlier_bytes;
+  }
+  return "";
+}
+
+uint32_t RecordSizes::largest() const { return *std::ranges::max_element(bytes); }
+uint32_t RecordSizes::smallest() const { return *std::ranges::min_element(bytes); }
+
+// The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
+// the same bytes into the same kind of ring as a log does. It does nothing else, or draws their
+// position with one atomic fetch-and-add. It has the functions of LogScheme that the benchmark
+// calls, but they are not virtual.
+//
+// Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the one ring by
+// fetch-and-add (relaxed, since no thread reads another's bytes). Positions wrap around without
+// regard to other workers: the bytes are never read.
+
+// kShared: all workers share one ring, whose positions come from one fetch-and-add. Otherwise each
+// worker has a ring of its own.
+template <bool kShared>
+class FloorLog {
+ public:
+  // `pinned`: worker w stays on core number w.
+  FloorLog(uint32_t workers, uint64_t ring_bytes, bool pinned)
+      : mask_(std::bit_ceil(ring_bytes) - 1) {
+    for (uint32_t ring = 0; ring < (kShared ? 1 : workers); ++ring) {
+      const int node = kShared || !pinned ? platform::kEveryNode
+                                          : platform::node_of_core(static_cast<int>(ring));
+      rings_.push_back(std::make_unique<platform::MirroredMemory>(mask_ + 1, node));
+    }
+    if (!kShared) next_.resize(workers);
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) {
+    uint64_t begin;
+    if constexpr (kShared) {
+      begin = shared_next_.fetch_add(bytes, platform::memory_order_relaxed);
+    } else {
+      begin = *next_[worker];
+      *next_[worker] += bytes;
+    }
+    return {.sequence = begin + bytes,
+            .position = begin,
+            .hole = rings_[kShared ? 0 : worker]->data() + (begin & mask_),
+            .bytes = bytes};
+  }
+  CommitPoint publish(uint32_t, const LogReservation&, RecordRole) { return {}; }
+  bool is_durable(const CommitPoint&) const { return true; }
+  void wait_durable(uint32_t, const CommitPoint&) {}
+  void poll(uint32_t) {}
+  Counters counters() const { return {}; }
+
+ private:
+  const uint64_t mask_;
+  std::vector<std::unique_ptr<platform::MirroredMemory>> rings_;
+  std::vector<platform::Padded<uint64_t>> next_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> shared_next_{0};
+};
 
 }  // namespace logjam::log_insert

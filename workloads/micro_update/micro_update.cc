@@ -14,10 +14,9 @@
 
 #include "engine/workload.h"
 #include "workloads/ack_counter.h"
-#include "workloads/broken_rows.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
 #include "workloads/previous_update.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"

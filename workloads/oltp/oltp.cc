@@ -12,10 +12,7 @@
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
-#include "workloads/oltp/distribution.h"
-#include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
-#include "workloads/oltp/verify.h"
 #include "workloads/random.h"
 
 DEFINE_uint32(oltp_tables, 1, "tables");

@@ -7,12 +7,19 @@
 // transactions that were lost or recovered in part.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/storage/database.h"
+#include "engine/transaction.h"
+#include "engine/workload.h"
+#include "workloads/ack_counter.h"
+#include "workloads/random.h"
 
 namespace logjam::oltp {
 
@@ -57,5 +64,87 @@ struct Scale {
 
 // Returns the name of the table with this number, counted from 1.
 std::string table_name(uint32_t number);
+
+// The distributions from which sysbench draws ids.
+
+// Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
+// version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
+// quarter of these draws are the mean of twelve uniform ones, so they are densest in the middle.
+// The others are spread over a range in the middle. sysbench maps [0, 1) to that range and uses the
+// draw that chose the branch, which is 1/4 or more here, so the lowest quarter of the range gets
+// none of them.
+inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
+  if (!special) return 1 + random.below(n);
+  const auto span = static_cast<double>(n - 1);
+  const double branch = random.unit();
+  if (branch < 0.25) {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i) sum += random.unit();
+    return 1 + static_cast<uint64_t>(sum / 12 * span);
+  }
+  const double range = span * 0.01;
+  return 1 + static_cast<uint64_t>((span - range) / 2 + branch * (range + 1));
+}
+
+// The four range queries of sysbench's oltp_read_write, over ids in [from, to].
+
+enum class Range : uint8_t {
+  kSimple,    // SELECT c
+  kSum,       // SELECT SUM(k)
+  kOrder,     // SELECT c ... ORDER BY c
+  kDistinct,  // SELECT DISTINCT c ... ORDER BY c
+};
+
+// Executes the range queries of one client. Reused for all of them, so that queries allocate
+// nothing.
+class RangeSelect {
+ public:
+  explicit RangeSelect(uint32_t expected_rows) { rows_.reserve(expected_rows); }
+
+  Status run(Transaction& txn, Table& table, Range range, Key from, Key to) {
+    rows_.clear();
+    sum_ = 0;
+    const Status status = txn.scan(table, from, to, false, [this](Key, const std::byte* row) {
+      rows_.push_back(reinterpret_cast<const Row*>(row));
+      return true;
+    });
+    if (status != Status::kOk) return status;
+    if (range == Range::kSum) {
+      for (const Row* row : rows_) sum_ += row->k;
+    } else if (range != Range::kSimple) {
+      const auto c_of = [](const Row* row) {
+        return std::string_view(row->c.data(), row->c.size());
+      };
+      std::ranges::sort(rows_, {}, c_of);
+      const auto same = [&](const Row* a, const Row* b) { return c_of(a) == c_of(b); };
+      if (range == Range::kDistinct) {
+        rows_.erase(std::unique(rows_.begin(), rows_.end(), same), rows_.end());
+      }
+    }
+    return status;
+  }
+
+  // Returns the rows whose c the last query returned, in its order. They stay valid until the
+  // transaction ends.
+  const std::vector<const Row*>& rows() const { return rows_; }
+  // Returns the result of a kSum query.
+  uint64_t sum() const { return sum_; }
+
+ private:
+  std::vector<const Row*> rows_;
+  uint64_t sum_ = 0;
+};
+
+// Checks that all rows are present and whole, that the index on k leads to each row and to nothing
+// else, and that no update was lost.
+
+// Returns how many transactions the rows show. Uses all cores, while no transaction runs.
+uint64_t transactions_there(Database& database);
+
+// Checks the rows, on all cores, while no transaction runs. Each transaction has updated k
+// `index_updates` times. `transactions` are those of which a run's clients have been told that they
+// are durable.
+std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
+                          const AckCounter& transactions);
 
 }  // namespace logjam::oltp

@@ -1,9 +1,7 @@
-#include "workloads/oltp/verify.h"
-
 #include <string>
 
-#include "workloads/broken_rows.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/oltp/rows.h"
+#include "workloads/parallel_check.h"
 
 namespace logjam::oltp {
 namespace {

@@ -1,8 +1,7 @@
-#include "workloads/tatp/client.h"
-
 #include <utility>
 
 #include "workloads/expect_row.h"
+#include "workloads/tatp/tatp.h"
 
 namespace logjam::tatp {
 namespace {

@@ -1,6 +1,6 @@
-#include "workloads/tatp/rows.h"
-
 #include <utility>
+
+#include "workloads/tatp/tatp.h"
 
 namespace logjam::tatp {
 namespace {

@@ -1,4 +1,6 @@
 // TATP: its flags, its population, and its place in the registry.
+#include "workloads/tatp/tatp.h"
+
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -9,9 +11,7 @@
 #include "engine/workload.h"
 #include "platform/test_value.h"
 #include "platform/text.h"
-#include "workloads/parallel_sum.h"
-#include "workloads/tatp/client.h"
-#include "workloads/tatp/verify.h"
+#include "workloads/parallel_check.h"
 
 DEFINE_uint64(tatp_subscribers, 100'000, "subscribers");
 DEFINE_string(tatp_end_times, "kit",

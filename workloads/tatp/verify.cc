@@ -1,12 +1,10 @@
-#include "workloads/tatp/verify.h"
-
 #include <cstring>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "workloads/broken_rows.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
+#include "workloads/tatp/tatp.h"
 
 namespace logjam::tatp {
 namespace {

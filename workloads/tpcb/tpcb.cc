@@ -1,5 +1,7 @@
 // TPC-B (specification 2.0): a transaction moves money at a teller. It updates the balances of an
 // account, of the teller and of the teller's branch, and inserts a row of history.
+#include "workloads/tpcb/tpcb.h"
+
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -13,11 +15,9 @@
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
-#include "workloads/last_keys.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
 #include "workloads/random.h"
-#include "workloads/tpcb/rows.h"
-#include "workloads/tpcb/verify.h"
+#include "workloads/table_checks.h"
 #include "workloads/zipf.h"
 
 DEFINE_uint64(tpcb_branches, 10, "branches, of ten tellers each");

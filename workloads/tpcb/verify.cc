@@ -1,12 +1,10 @@
-#include "workloads/tpcb/verify.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "platform/atomic.h"
-#include "workloads/broken_rows.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
+#include "workloads/tpcb/tpcb.h"
 
 namespace logjam::tpcb {
 namespace {

@@ -1,5 +1,3 @@
-#include "workloads/tpcc/columns.h"
-
 #include "workloads/tpcc/schema.h"
 
 namespace logjam::tpcc {

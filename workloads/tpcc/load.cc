@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "workloads/random.h"
-#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
+#include "workloads/tpcc/schema.h"
 
 namespace logjam::tpcc {
 namespace {

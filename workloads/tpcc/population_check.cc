@@ -1,12 +1,10 @@
-#include "workloads/tpcc/population_check.h"
-
 #include <array>
 #include <cstring>
 #include <string>
 
-#include "workloads/broken_rows.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
+#include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/load.h"
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "workloads/random.h"
-#include "workloads/tpcc/columns.h"
 
 namespace logjam::tpcc {
 namespace {

@@ -11,7 +11,6 @@
 #include "engine/transaction.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
-#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 

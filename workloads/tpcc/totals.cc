@@ -1,13 +1,11 @@
-#include "workloads/tpcc/totals.h"
-
 #include <functional>
 #include <utility>
 
 #include "platform/atomic.h"
-#include "workloads/parallel_sum.h"
+#include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
+#include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/input.h"
-#include "workloads/tpcc/written_rows.h"
 
 namespace logjam::tpcc {
 namespace {

@@ -13,12 +13,11 @@
 
 #include "engine/workload.h"
 #include "platform/mutex.h"
-#include "workloads/last_keys.h"
 #include "workloads/table_checks.h"
+#include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/load.h"
 #include "workloads/tpcc/schema.h"
 #include "workloads/tpcc/terminal.h"
-#include "workloads/tpcc/verify.h"
 
 DEFINE_uint32(tpcc_warehouses, 1, "warehouses");
 DEFINE_uint32(tpcc_items, 100'000, "items; the specification has 100000");

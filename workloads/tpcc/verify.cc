@@ -1,13 +1,10 @@
-#include "workloads/tpcc/verify.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "workloads/table_checks.h"
-#include "workloads/tpcc/population_check.h"
-#include "workloads/tpcc/totals.h"
+#include "workloads/tpcc/checks.h"
 
 namespace logjam::tpcc {
 namespace {

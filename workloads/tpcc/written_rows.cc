@@ -1,9 +1,8 @@
-#include "workloads/tpcc/written_rows.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "workloads/table_checks.h"
+#include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/payment_text.h"
 
 namespace logjam::tpcc {

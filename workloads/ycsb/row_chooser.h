@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "workloads/random.h"
-#include "workloads/ycsb/key_space.h"
 #include "workloads/ycsb/options.h"
+#include "workloads/ycsb/rows.h"
 #include "workloads/zipf.h"
 
 namespace logjam::ycsb {

@@ -1,7 +1,7 @@
-#include "workloads/ycsb/variants.h"
-
 #include <algorithm>
 #include <array>
+
+#include "workloads/ycsb/options.h"
 
 namespace logjam::ycsb {
 namespace {

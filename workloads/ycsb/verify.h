@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/storage/database.h"
 #include "engine/workload.h"
 #include "workloads/ack_counter.h"
 #include "workloads/ycsb/options.h"
+#include "workloads/ycsb/rows.h"
 
 namespace logjam::ycsb {
 
@@ -29,5 +31,11 @@ struct Acknowledged {
 // transaction may run meanwhile.
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order);
+
+// The state from which clients continue with the rows of an earlier process.
+
+// Finds the inserts of each worker, and the counts to which acknowledged changes are added. Works
+// on all cores; no transaction may run meanwhile.
+void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

@@ -8,11 +8,9 @@
 #include "platform/fatal.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
-#include "workloads/ycsb/fields.h"
-#include "workloads/ycsb/key_space.h"
 #include "workloads/ycsb/options.h"
-#include "workloads/ycsb/resume.h"
 #include "workloads/ycsb/row_chooser.h"
+#include "workloads/ycsb/rows.h"
 #include "workloads/ycsb/verify.h"
 
 namespace logjam::ycsb {

@@ -1,7 +1,9 @@
 // Sums over tables and other large collections, computed on all cores, for Workload::verify().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,49 @@ uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
 // Returns the number of present rows. Works on all cores, like sum_of_rows().
 inline uint64_t count_rows(Table& table) {
   return sum_of_rows(table, [](Key, const std::byte*) { return 1; });
+}
+
+// Rows that Workload::verify() finds broken.
+
+// Counts broken rows, and describes the first.
+struct BrokenRows {
+  uint64_t count = 0;
+  std::string first;
+
+  // Counts one more broken row. Calls what() for its description only if it is the first.
+  template <class What>
+  void note(const What& what) {
+    if (count++ == 0) first = what();
+  }
+  // Adds the rows of the part that follows this one.
+  void add(const BrokenRows& later) {
+    if (count == 0) first = later.first;
+    count += later.count;
+  }
+};
+
+// The first violation among many things, which are checked on all cores.
+
+// The violation that a part found. If several parts find one, the first part's counts, so the
+// result is always the same.
+struct Violation {
+  std::string sentence;
+  void add(const Violation& later) {
+    if (sentence.empty()) sentence = later.sentence;
+  }
+};
+
+// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty
+// string. Several threads call violation_of at once.
+template <class ViolationOf>
+std::string first_violation(size_t count, const ViolationOf& violation_of) {
+  const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {
+    const size_t end = count * (part + 1) / parts;
+    for (size_t i = count * part / parts; i < end && found->sentence.empty(); ++i) {
+      found->sentence = violation_of(i);
+    }
+  };
+  return sum_of_parts(Violation{}, look, count).sentence;
 }
 
 }  // namespace logjam

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/storage/database.h"
+#include "engine/workload.h"
+#include "workloads/ack_counter.h"
 
 namespace logjam::tpcb {
 
@@ -96,5 +99,11 @@ struct Tables {
   Table& account;
   Table& history;
 };
+
+// Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
+// history's deltas, and that the history has a row for each acknowledged transaction.
+
+// Returns one result for each check. No transaction may run meanwhile.
+std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter);
 
 }  // namespace logjam::tpcb

@@ -7,7 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "workloads/broken_rows.h"
+#include "engine/workload.h"
+#include "workloads/parallel_check.h"
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/schema.h"
 
@@ -77,5 +78,53 @@ struct Totals {
 };
 // Reads all tables. No transaction may run meanwhile.
 Totals add_up(Database& database, const Scale& scale);
+
+// The checks of rows that transactions inserted: their columns follow from each other, and from the
+// rows that they name.
+
+// The lines of one order, as a scan has found them.
+struct LinesFound {
+  uint32_t count = 0;
+  uint32_t last = 0;       // the largest line number
+  uint32_t delivered = 0;  // lines with OL_DELIVERY_D
+  bool remote = false;     // one is supplied by another warehouse
+  bool one_date = true;    // all have the same OL_DELIVERY_D
+  Date date = kNoDate;     // of the first line
+  Cents amount = 0;        // of the delivered lines
+};
+
+// Each function returns a row's error, or null. Any thread may call them while no transaction runs.
+class WrittenRows {
+ public:
+  // Reads the names of warehouses and districts.
+  WrittenRows(Database& database, const Scale& scale);
+
+  // Checks a row of HISTORY. `before` is the row of the same worker's previous payment, or null.
+  const char* wrong(const History& row, const History* before) const;
+  const char* wrong(Key key, const NewOrder& row) const;
+  const char* wrong(const Order& row, const LinesFound& lines) const;
+  const char* wrong(Key key, const OrderLine& row) const;
+
+ private:
+  Tables tables_;
+  const Scale& scale_;
+  std::vector<History> names_;  // by district; H_DATA alone is filled
+};
+
+// Compares the tables with the initial population: loaded rows are unchanged except in the columns
+// that transactions change, and these columns agree with the inserted rows.
+
+// Returns one result for each table, which includes the errors that `totals` has found in inserted
+// rows. No transaction may run meanwhile.
+std::vector<Check> check_rows(Database& database, const Scale& scale, const Totals& totals);
+
+// Checks the twelve consistency conditions of clause 3.3.2; every column of every row, against the
+// initial population and the rows that transactions inserted; and the secondary indexes.
+//
+// Columns that do not follow from the tables are only checked for their range: O_ENTRY_D, the
+// choice of O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE.
+
+// Returns one result for each check. No transaction may run meanwhile.
+std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc
