@@ -89,7 +89,8 @@ SEPARATE := platform/tbb_tasks.cc cli/revision.cc cli/main.cc
 # The disk in memory is no part of what is simulated or explored.
 PLATFORM := $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc)
 SIMULATION_SOURCES := $(wildcard sim/*.cc sim/machine/*.cc sim/explore/*.cc)
-ROOMS := $(filter-out proof/disk/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
+# Only tests play the rounds of proof/rounds.
+ROOMS := $(filter-out proof/disk/% proof/rounds/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
 ifneq ($(SIM),)
 # What the simulated machine has itself. The rest of platform/ is the same.
 REPLACED := clock exploration host device_irq memory park persist tbb_tasks thread worker_class
@@ -133,7 +134,7 @@ PARTS ?=
 binary = $(BUILD)/$(if $(SIM),,tests/)$(1)
 tests_of = $(filter %_test.cc,$(sort $(foreach part,$(1),$(wildcard tests/$(part)/*.cc))))
 # Helpers of any test: of tests/workloads too, whose small scales others load.
-support_of = $(wildcard tests/*.cc) $(filter-out %_test.cc,$(sort $(foreach part,$(1) workloads,$(wildcard tests/$(part)/*.cc))))
+support_of = $(wildcard tests/*.cc proof/rounds/*.cc) $(filter-out %_test.cc,$(sort $(foreach part,$(1) workloads,$(wildcard tests/$(part)/*.cc))))
 test_objects = $(call objects,$(call joined,$(2),--tests $(call tests_of,$(1))) $(call support_of,$(1)))
 ifneq ($(SIM),)
 TEST_BINARY := $(BUILD)/explored
@@ -150,7 +151,7 @@ endif
 
 # Tests are compiled more often than they are run; the lints look at every line of the tree. Those of
 # the simulated build have the program's flags.
-$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0) $(if $(CLANG),-Wno-thread-safety)
+$(BUILD)/tests/%.o $(BUILD)/proof/rounds/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0) $(if $(CLANG),-Wno-thread-safety)
 $(BUILD)/tests/style/%.o: ADDED := -O1
 ifneq ($(SIM),)
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look

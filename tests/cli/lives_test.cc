@@ -9,7 +9,7 @@
 
 #include "logging/format/manifest_file.h"
 #include "logging/format/remove_files.h"
-#include "tests/proof/child.h"
+#include "proof/rounds/child.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {

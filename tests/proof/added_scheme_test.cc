@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/proof/child.h"
-#include "tests/proof/crash_round.h"
+#include "proof/rounds/child.h"
+#include "proof/rounds/crash_round.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 

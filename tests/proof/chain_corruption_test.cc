@@ -2,7 +2,7 @@
 // off or removed, a block of 512 bytes is zeroed, or the file is as it was at the end of an earlier
 // life. Any file may be hit: manifest and copy, member files, checkpoints, and all runs.
 //
-// The worker counts (tests/proof/counting_log.h), so the recovered rows must be those after some
+// The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those after some
 // transaction. A recovery that reports no damage must have all that was acknowledged. One loss
 // cannot be noticed: the end of the last run, which a crash could have lost too. A log is called
 // *settled* if it was recovered after its last transaction, for a checkpoint or another run: then
@@ -21,7 +21,7 @@
 
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
-#include "tests/proof/counting_log.h"
+#include "proof/rounds/counting_log.h"
 
 namespace logjam {
 namespace {

@@ -11,12 +11,14 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <numeric>
 #include <set>
 
+#include "proof/rounds/child.h"
+#include "proof/rounds/crash_round.h"
+#include "proof/rounds/lives_round.h"
 #include "tests/draw.h"
-#include "tests/proof/child.h"
-#include "tests/proof/crash_round.h"
-#include "tests/proof/lives_round.h"
 
 namespace logjam {
 
@@ -31,20 +33,59 @@ uint64_t number_from(const char* variable, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-std::vector<CrashRound> rounds() {
-  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
-  const uint64_t count = number_from("LOGJAM_CRASH_ROUNDS", 0);
-  std::vector<uint64_t> seeds;
-  if (count != 0) {
-    for (uint64_t i = 0; i < count; ++i) seeds.push_back(first + i);
-  } else if (tries_all()) {
-    for (uint64_t i = 0; i < crash_combinations(); ++i) seeds.push_back(i);
-  } else {
-    seeds = seeds_of_each_scheme_and_protocol();
+// Returns seeds of one round for each scheme and protocol. Commit policies and granularities
+// alternate, and LOGJAM_TEST_SEED makes them others (tests/draw.h).
+std::vector<uint64_t> choose_seeds() {
+  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
+  for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
+    const CrashRound round = derive_round(seed);
+    candidates[{round.flags.scheme, round.flags.protocol}].push_back(seed);
   }
+  std::vector<uint64_t> seeds;
+  for (const auto& [pair, of_pair] : candidates) {
+    const uint64_t turn = seeds.size() + test_seed();
+    seeds.push_back(of_pair[turn % of_pair.size()] + test_seed() % 1000 * crash_combinations());
+  }
+  return seeds;
+}
+
+const std::vector<uint64_t>& seeds_of_each_scheme_and_protocol() {
+  static const std::vector<uint64_t> seeds = choose_seeds();
+  return seeds;
+}
+
+// Returns the seeds that the environment names.
+std::vector<uint64_t> asked_seeds() {
+  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
+  std::vector<uint64_t> seeds(number_from("LOGJAM_CRASH_ROUNDS", 0));
+  std::iota(seeds.begin(), seeds.end(), first);
+  return seeds;
+}
+
+std::vector<CrashRound> rounds() {
+  std::vector<uint64_t> seeds = asked_seeds();
+  if (seeds.empty() && tries_all()) {
+    seeds.resize(crash_combinations());
+    std::iota(seeds.begin(), seeds.end(), 0);
+  }
+  if (seeds.empty()) seeds = seeds_of_each_scheme_and_protocol();
   std::vector<CrashRound> all;
   for (const uint64_t seed : seeds) all.push_back(derive_round(seed));
   return all;
+}
+
+template <class Round>
+CrashResult play_and_tell(const Round& round) {
+  const CrashResult result = play(round, binary_under_test());
+  std::cout << "seed " << round.seed << ", " << round.name() << "\n"
+            << result.commands << "  " << result.report << std::endl;
+  EXPECT_TRUE(result.passed) << "seed " << round.seed << ": " << result.report;
+  return result;
+}
+
+template <class Info>
+std::string name_of(const Info& info) {
+  return info.param.name() + "_" + std::to_string(info.param.seed);
 }
 
 class Crash : public testing::TestWithParam<CrashRound> {};
@@ -53,51 +94,33 @@ TEST_P(Crash, LosesNothing) {
   ASSERT_EQ(access(binary_under_test().c_str(), X_OK), 0)
       << "no logjam at " << binary_under_test() << ": set LOGJAM to the binary";
   const CrashRound& round = GetParam();
-  const CrashResult result = play(round, binary_under_test());
-  std::cout << "seed " << round.seed << ", " << round.name() << "\n"
-            << result.commands << "  " << result.report << std::endl;
-  EXPECT_TRUE(result.passed) << "seed " << round.seed << ": " << result.report;
+  const CrashResult result = play_and_tell(round);
   // A round in which nothing was acknowledged would prove nothing. A kill may come that early.
   if (round.ends_by_itself) {
     EXPECT_GT(result.acknowledged, 0u);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rounds, Crash, testing::ValuesIn(rounds()), [](const auto& info) {
-  return info.param.name() + "_" + std::to_string(info.param.seed);
-});
+INSTANTIATE_TEST_SUITE_P(Rounds, Crash, testing::ValuesIn(rounds()),
+                         [](const auto& info) { return name_of(info); });
 
 std::vector<LivesRound> rounds_of_lives() {
-  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
-  const uint64_t count = number_from("LOGJAM_CRASH_ROUNDS", 0);
   std::vector<LivesRound> all;
-  if (count != 0) {
-    for (uint64_t i = 0; i < count; ++i) all.push_back(derive_lives(first + i));
-    return all;
-  }
+  for (const uint64_t seed : asked_seeds()) all.push_back(derive_lives(seed));
+  if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
     constexpr uint64_t kEach = 3;  // a third of the pairs, others by another seed
-    if (seed % kEach == 0 || tries_all()) {
-      all.push_back(derive_lives(seed));
-    }
+    if (seed % kEach == 0 || tries_all()) all.push_back(derive_lives(seed));
   }
   return all;
 }
 
 class CrashLives : public testing::TestWithParam<LivesRound> {};
 
-TEST_P(CrashLives, LoseNothing) {
-  const LivesRound& round = GetParam();
-  const CrashResult result = play(round, binary_under_test());
-  std::cout << "seed " << round.seed << ", " << round.name() << "\n"
-            << result.commands << "  " << result.report << std::endl;
-  EXPECT_TRUE(result.passed) << "seed " << round.seed << ": " << result.report;
-}
+TEST_P(CrashLives, LoseNothing) { play_and_tell(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rounds, CrashLives, testing::ValuesIn(rounds_of_lives()),
-                         [](const auto& info) {
-                           return info.param.name() + "_" + std::to_string(info.param.seed);
-                         });
+                         [](const auto& info) { return name_of(info); });
 
 TEST(CrashRound, SeedsCoverEveryCombinationAndAreRepeatable) {
   std::set<std::string> names;

@@ -2,7 +2,7 @@
 // checkpointed and truncated, and at each step the power fails. Each state that the disk may then
 // have is recovered, continued, and recovered again.
 //
-// The worker counts (tests/proof/counting_log.h). The recovered rows must be those after some
+// The worker counts (proof/rounds/counting_log.h). The recovered rows must be those after some
 // transaction, and not after an earlier one than the last that was acknowledged (R1 to R4). While a
 // log is replaced, the rows are those of the earlier log as it ended, or of the new one.
 //
@@ -17,7 +17,7 @@
 #include <cstdlib>
 
 #include "tests/draw.h"
-#include "tests/proof/counting_log.h"
+#include "proof/rounds/counting_log.h"
 
 namespace logjam {
 namespace {

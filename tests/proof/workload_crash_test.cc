@@ -14,7 +14,7 @@
 #include "platform/text.h"
 #include "proof/history/file.h"
 #include "tests/logging/usable_device.h"
-#include "tests/proof/child.h"
+#include "proof/rounds/child.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/small_scales.h"
 

@@ -12,7 +12,6 @@
 #include "engine/stats/histogram.h"
 #include "logging/log_scheme.h"
 #include "platform/host.h"
-#include "workloads/log_insert/record_sizes.h"
 
 namespace logjam::platform {
 class WorkerClass;

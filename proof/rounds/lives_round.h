@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/proof/crash_round.h"
+#include "proof/rounds/crash_round.h"
 
 namespace logjam {
 

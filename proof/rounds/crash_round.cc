@@ -1,9 +1,8 @@
-#include "tests/proof/crash_round.h"
+#include "proof/rounds/crash_round.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
-#include <map>
 #include <random>
 #include <tuple>
 #include <utility>
@@ -13,10 +12,8 @@
 #include "platform/clock.h"
 #include "platform/text.h"
 #include "proof/ledger/history.h"
-#include "tests/draw.h"
+#include "proof/rounds/child.h"
 #include "tests/logging/usable_device.h"
-#include "tests/proof/child.h"
-#include "tests/temporary_directory.h"
 
 namespace logjam {
 namespace {
@@ -135,44 +132,6 @@ void die_early(uint32_t streams, CrashRound* round) {
   flags.writes = 1, flags.dawdle = 1000, flags.yield = 7;
 }
 
-// Runs the command and kills it, unless it ends by itself. Returns what went wrong, or an empty
-// string.
-std::string run_and_kill(const CrashRound& round, const std::vector<std::string>& command,
-                         const std::string& history, const std::string& output,
-                         std::string* ending) {
-  Child child(command, output);
-  const uint64_t start = platform::now_ns();
-  while (!ledger::open_history(history).started()) {
-    if (child.ended(2)) break;
-    if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "the run never started";
-  }
-  const bool ended = child.ended(round.ends_by_itself ? kPatienceMs : round.kill_after_ms);
-  if (!ended) {
-    if (round.ends_by_itself) return "the run did not end";
-    child.kill();
-  }
-  *ending = !child.was_killed() ? "ended by itself"
-            : ended             ? "killed itself"
-                                : "killed after " + std::to_string(round.kill_after_ms) + " ms";
-  // A run may end before the kill, when its history is full.
-  if (!child.was_killed() && !child.exited_well()) return "the run ended with " + child.how();
-  return "";
-}
-
-std::vector<uint64_t> choose_seeds() {
-  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
-  for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
-    const CrashRound round = derive_round(seed);
-    candidates[{round.flags.scheme, round.flags.protocol}].push_back(seed);
-  }
-  std::vector<uint64_t> seeds;
-  for (const auto& [pair, of_pair] : candidates) {
-    const uint64_t turn = seeds.size() + test_seed();
-    seeds.push_back(of_pair[turn % of_pair.size()] + test_seed() % 1000 * crash_combinations());
-  }
-  return seeds;
-}
-
 }  // namespace
 
 std::string CrashRound::name() const {
@@ -185,11 +144,6 @@ std::string CrashRound::name() const {
 
 uint64_t crash_combinations() {
   return schemes_and_records().size() * all_protocols().size() * kCommits.size();
-}
-
-const std::vector<uint64_t>& seeds_of_each_scheme_and_protocol() {
-  static const std::vector<uint64_t> seeds = choose_seeds();
-  return seeds;
 }
 
 CrashRound derive_round(uint64_t seed) {
@@ -239,58 +193,84 @@ CrashRound derive_round(uint64_t seed) {
   return round;
 }
 
-CrashResult play(const CrashRound& round, const std::string& binary) {
-  TemporaryDirectory directory;
-  const std::string history = directory.path_of("history");
-  const std::string run_output = directory.path_of("run.out");
-  const std::string recover_output = directory.path_of("recover.out");
-  std::string log, log_reversed;
-  for (uint32_t i = 0; i < round.directories; ++i) {
-    const std::string one = directory.path_of("log" + std::to_string(i));
-    std::filesystem::create_directories(one);
-    log += (i == 0 ? "" : ",") + one;
-    log_reversed = one + (i == 0 ? "" : ",") + log_reversed;
+RoundSite::RoundSite(const std::string& binary, uint32_t count)
+    : binary_(binary), history_(directory_.path_of("history")) {
+  for (uint32_t i = 0; i < count; ++i) {
+    directories_.push_back(directory_.path_of("log" + std::to_string(i)));
+    std::filesystem::create_directory(directories_.back());
   }
-  std::vector<std::string> run = {binary, "run", "--wal_dir=" + log, "--history=" + history};
-  const std::vector<std::string> flags = round.flags.arguments();
-  run.insert(run.end(), flags.begin(), flags.end());
-  const std::vector<std::string> recover = {
-      binary,     "recover",     "--wal_dir=" + log_reversed, "--history=" + history,
-      "--verify", "--threads=2", "--replay=" + round.replay};
+}
 
-  CrashResult result;
-  result.commands = "  " + platform::join(run, " ") + "\n  " + platform::join(recover, " ") + "\n";
-  std::string wrong, ending;
-  wrong = run_and_kill(round, run, history, run_output, &ending);
-  if (!wrong.empty()) {
-    result.report = wrong + ":\n" + last_lines(run_output);
-  } else {
-    Child child(recover, recover_output);
-    if (!child.ended(kPatienceMs)) {
-      child.kill();
-      wrong = "the recovery did not end";
-    } else if (!child.exited_well()) {
-      wrong = "the recovery ended with " + child.how();
-    }
-    result.report =
-        ending + (wrong.empty() ? "" : "; " + wrong) + ":\n" + last_lines(recover_output);
+std::vector<std::string> RoundSite::command(const char* name, bool reversed) const {
+  std::vector<std::string> directories = directories_;
+  if (reversed) std::ranges::reverse(directories);
+  return {binary_, name, "--wal_dir=" + platform::join(directories, ",")};
+}
+
+std::vector<std::string> RoundSite::run_command(const LedgerFlags& flags, bool reversed) const {
+  std::vector<std::string> run = command("run", reversed);
+  run.push_back("--history=" + history_);
+  const std::vector<std::string> given = flags.arguments();
+  run.insert(run.end(), given.begin(), given.end());
+  return run;
+}
+
+bool RoundSite::run(const std::vector<std::string>& command, uint64_t kill_after_ms, From from) {
+  result_.commands += "  " + platform::join(command, " ") + "\n";
+  const std::string output = directory_.path_of(command[1] + ".out");
+  const std::string wrong = wait_and_kill(command, output, kill_after_ms, from);
+  if (!wrong.empty()) result_.report = command[1] + " " + wrong + ":\n" + last_lines(output);
+  return wrong.empty();
+}
+
+std::string RoundSite::wait_and_kill(const std::vector<std::string>& command,
+                                     const std::string& output, uint64_t kill_after_ms, From from) {
+  Child child(command, output);
+  const uint64_t start = platform::now_ns();
+  while (from == From::kFirstTransaction && !ledger::open_history(history_).started()) {
+    if (child.ended(2)) break;
+    if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "never started";
   }
-  const ledger::History recorded = ledger::open_history(history);
-  result.recorded = recorded.transactions.size();
+  const bool ended = child.ended(kill_after_ms == 0 ? kPatienceMs : kill_after_ms);
+  if (!ended) {
+    child.kill();
+    if (kill_after_ms == 0) return "did not end";
+  }
+  ending_ = !child.was_killed() ? "ended by itself"
+            : ended             ? "killed itself"
+                                : "killed after " + std::to_string(kill_after_ms) + " ms";
+  return child.was_killed() || child.exited_well() ? "" : "ended with " + child.how();
+}
+
+CrashResult RoundSite::result(bool passed, const std::string& what, const std::string& again) {
+  const ledger::History recorded = ledger::open_history(history_);
+  result_.recorded = recorded.transactions.size();
   for (const auto& transaction : recorded.transactions) {
-    result.acknowledged += transaction.acknowledged;
+    result_.acknowledged += transaction.acknowledged;
   }
-  result.passed = wrong.empty();
-  if (result.passed) {
-    result.report = ending + ", " + std::to_string(result.recorded) + " committing, " +
-                    std::to_string(result.acknowledged) + " acknowledged, all proved";
+  result_.passed = passed;
+  if (passed) {
+    result_.report = what + ", " + std::to_string(result_.recorded) + " committing, " +
+                     std::to_string(result_.acknowledged) + " acknowledged, all proved";
   } else {
-    directory.keep();
-    result.report +=
-        "\nkept: " + directory.path() +
-        "\nreplay: proof/crash_rounds.py --rounds=1 --seed=" + std::to_string(round.seed);
+    directory_.keep();
+    result_.report +=
+        "\nkept: " + directory_.path() + "\nreplay: proof/crash_rounds.py --rounds=1 " + again;
   }
-  return result;
+  return result_;
+}
+
+CrashResult play(const CrashRound& round, const std::string& binary) {
+  RoundSite site(binary, round.directories);
+  std::vector<std::string> recover = site.command("recover", true);
+  recover.insert(recover.end(), {"--history=" + site.history(), "--verify", "--threads=2",
+                                 "--replay=" + round.replay});
+  bool passed =
+      site.run(site.run_command(round.flags, false), round.ends_by_itself ? 0 : round.kill_after_ms,
+               RoundSite::From::kFirstTransaction);
+  const std::string ending = site.ending();
+  passed = passed && site.run(recover, 0);
+  return site.result(passed, ending, "--seed=" + std::to_string(round.seed));
 }
 
 }  // namespace logjam

@@ -1,4 +1,4 @@
-#include "tests/proof/counting_log.h"
+#include "proof/rounds/counting_log.h"
 
 #include <algorithm>
 #include <cstring>
