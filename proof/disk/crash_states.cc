@@ -1,15 +1,16 @@
 #include "proof/disk/crash_states.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
 void change_byte(FileImage* image, uint64_t at, std::byte mask) {
+  LJ_ASSERT(at < image->bytes());
   const SectorPointer old = image->sector(at / kSectorBytes);
   Sector sector = old == nullptr ? Sector{} : *old;
   sector[at % kSectorBytes] ^= mask;
@@ -27,6 +28,7 @@ bool same_bytes(const SectorPointer& one, const SectorPointer& other) {
 }
 
 SectorPointer cut_sector(const SectorPointer& sector, uint64_t bytes) {
+  LJ_ASSERT(bytes < kSectorBytes);
   if (sector == nullptr || bytes == 0) return nullptr;
   Sector cut{};
   std::copy_n(sector->begin(), bytes, cut.begin());
@@ -40,7 +42,7 @@ SectorPointer FileImage::sector(uint64_t index) const {
 }
 
 void FileImage::set_sector(uint64_t index, SectorPointer sector) {
-  constexpr size_t kMostChanged = 256;  // so that a copy of the image is cheap
+  constexpr size_t kMostChanged = 256;  // bounds the cost of a copy of the image
   changed_[index] = std::move(sector);
   if (changed_.size() <= kMostChanged) return;
   auto merged = std::make_shared<Sectors>(*shared_);
@@ -62,6 +64,7 @@ void FileImage::resize(uint64_t bytes) {
     set_sector(index, cut_sector(sector(index), keeps));
   }
   bytes_ = bytes;
+  LJ_ASSERT_IN_TESTS(filled_from(sectors()).empty());
 }
 
 std::vector<uint64_t> FileImage::filled_from(uint64_t first) const {
@@ -79,14 +82,15 @@ std::vector<uint64_t> FileImage::filled_from(uint64_t first) const {
 
 namespace {
 
-// Goes through all sequences of choices, the first with index 0 everywhere.
+// Goes through all sequences of choices. The first sequence has index 0 everywhere.
 class AllChoices {
  public:
   size_t choose(size_t options) {
     if (at_ == path_.size()) path_.emplace_back(0, options);
+    LJ_ASSERT(path_[at_].second == options);
     return path_[at_++].first;
   }
-  // Goes on to the next sequence. Returns false if there is none.
+  // Begins the next sequence. Returns false if the current sequence is the last.
   bool next() {
     at_ = 0;
     while (!path_.empty() && path_.back().first + 1 == path_.back().second) path_.pop_back();
@@ -94,7 +98,7 @@ class AllChoices {
     ++path_.back().first;
     return true;
   }
-  // Returns how many choices the current sequence has. There are more sequences than that.
+  // Returns how many choices the current sequence has. There are more sequences than choices.
   size_t choices() const { return path_.size(); }
 
  private:
@@ -103,7 +107,7 @@ class AllChoices {
 };
 
 // Chooses at random, for one state. In half of the states a step persists whole or not at all; in
-// the others each sector is for itself. Little, half or nearly all persists.
+// the other half each sector persists or not on its own. 8, 50 or 92 % of the choices persist.
 class RandomChoices {
  public:
   RandomChoices(uint64_t seed, uint64_t number)
@@ -161,6 +165,7 @@ void CrashDisk::take(const FileStep& step) {
     case FileStep::Kind::kMark:
       return marks_.push_back(step.number);
     case FileStep::Kind::kNames:
+      LJ_ASSERT(!step.names.empty());
       if (step.makes_directory) {
         names_[step.names.back().inode] = {};
       } else if (step.names.back().inode != 0 && !names_.contains(step.names.back().inode)) {
@@ -179,14 +184,17 @@ void CrashDisk::take(const FileStep& step) {
 void CrashDisk::change_bytes(const FileStep& step) {
   File& file = files_.at(step.inode);
   const uint64_t old_bytes = file.bytes();
+  LJ_ASSERT(step.bytes >= old_bytes || step.sectors.empty());
   if (step.bytes != old_bytes) file.lengths.emplace_back(steps_, step.bytes);
   if (step.bytes < old_bytes) return cut(&file);
   for (const auto& [index, sector] : step.sectors) {
-    file.sectors[index].push_back({steps_, sector, false});
+    auto& versions = file.sectors[index];
+    LJ_ASSERT(versions.empty() || versions.back().step < steps_);
+    versions.push_back({steps_, sector, false});
   }
 }
 
-// Adds a version to each sector that may have bytes after the end to which the file was cut.
+// Adds a version to each sector that may have bytes after the new end of the cut file.
 void CrashDisk::cut(File* file) const {
   const uint64_t first = file->bytes() / kSectorBytes;
   std::set<uint64_t> after;
@@ -202,7 +210,7 @@ void CrashDisk::cut(File* file) const {
   }
 }
 
-// Makes the file's length durable, with the cuts that led to it: the sectors that a cut has removed
+// Makes the file's length durable, with the cuts that led to it. The sectors that these cuts removed
 // cannot come back.
 void CrashDisk::commit_lengths(File* file) {
   if (file->lengths.empty()) return;
@@ -221,6 +229,7 @@ void CrashDisk::commit_lengths(File* file) {
 
 void CrashDisk::sync_bytes(const FileStep& step) {
   File& file = files_.at(step.inode);
+  LJ_ASSERT(step.begin <= step.end && step.end <= file.bytes());
   const bool was_cut = std::ranges::any_of(file.sectors, [](const auto& sector) {
     return std::ranges::any_of(sector.second, &SectorVersion::cut);
   });
@@ -243,7 +252,8 @@ void CrashDisk::sync(uint64_t inode) {
     file.sectors.clear();
     return;
   }
-  // All changes in the directory, and all earlier ones of the names that those change.
+  // Makes durable all changes in the directory, and all earlier changes of the names that these
+  // changes concern.
   std::set<std::pair<uint64_t, std::string>> needed;
   std::vector<NameChange> durable, rest;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
@@ -276,7 +286,7 @@ FileImage CrashDisk::persisted(const File& file, const Choose& choose) {
   const size_t length_step = steps[length];
   const uint64_t bytes = length == 0 ? image.bytes() : file.lengths[length - 1].second;
   for (const auto& [index, versions] : file.sectors) {
-    if (index * kSectorBytes >= bytes) break;  // nobody will see it
+    if (index * kSectorBytes >= bytes) break;  // this sector is after the end
     steps.assign(1, 0);
     std::vector<SectorPointer> sectors = {image.sector(index)};
     for (const SectorVersion& version : versions) {
@@ -313,7 +323,9 @@ CrashState CrashDisk::state(const Choose& choose) const {
   state.what = "cut after " + last_what_ + "; persisted:";
   const Choose choose_and_tell = [&](std::span<const size_t> steps) -> size_t {
     if (steps.size() == 1) return 0;
+    LJ_ASSERT_IN_TESTS(std::ranges::is_sorted(steps));
     const size_t chosen = choose(steps);
+    LJ_ASSERT(chosen < steps.size());
     constexpr size_t kMostWhat = 400;
     if (state.what.size() < kMostWhat) state.what += " " + std::to_string(steps[chosen]);
     return chosen;
@@ -335,7 +347,7 @@ CrashState CrashDisk::state(const Choose& choose) const {
 }
 
 std::vector<CrashState> CrashDisk::states(size_t most, uint64_t seed) const {
-  CHECK_GE(most, 2u);
+  LJ_ASSERT(most >= 2);
   std::vector<CrashState> states;
   AllChoices all;
   do {
@@ -344,7 +356,7 @@ std::vector<CrashState> CrashDisk::states(size_t most, uint64_t seed) const {
   } while (all.choices() < most && all.next() && states.size() <= most);
   if (all.choices() < most && states.size() <= most) return states;
 
-  states.resize(1);  // in the first, nothing persisted
+  states.resize(1);  // in the first state no unsynced change persisted
   states.push_back(state([](std::span<const size_t> steps) { return steps.size() - 1; }));
   while (states.size() < most) {
     RandomChoices random(seed, states.size());

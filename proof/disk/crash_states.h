@@ -1,4 +1,20 @@
-// The bytes of a file in memory, in sectors of 512 bytes that copies of the image share.
+// The states in which a crash may leave a disk, given what a program did to its file system.
+//
+// The model is that of ALICE (Pillai et al., OSDI 2014) with the guarantees of POSIX and no more:
+// - What a sync covers is there. `sync` and `sync_data` of a file cover its bytes and its length;
+//   `sync` of a directory covers its names. A synced write covers its sectors, and the length if
+//   the file was shorter before.
+// - Of a sector, any state since its last sync may be there, whatever the states of other sectors.
+//   So any subset of the unsynced writes persists, and each may be torn at a multiple of 512 bytes.
+// - Any length of the file since its last sync may be there. Bytes within it that did not persist
+//   are what they were before, or zeros. Bytes that a cut has removed come back only if the cut
+//   itself did not persist.
+// - Of the changes of a directory's names since its last sync any subset persists, except that the
+//   changes of one name persist in their order. A rename changes both names in one step.
+// - A file's sync does not make its name durable.
+// Real file systems give more. What is correct here is correct on them too. CrashMonkey (Mohan et
+// al., OSDI 2018) tests file systems in the same way: it records once, and makes crash states from
+// the record.
 #pragma once
 
 #include <array>
@@ -19,19 +35,19 @@ inline constexpr uint64_t kSectorBytes = 512;
 using Sector = std::array<std::byte, kSectorBytes>;
 using SectorPointer = std::shared_ptr<const Sector>;  // null: zeros
 
-// One thread at a time may use an image. Copies may be used by different threads.
+// The bytes of a file in memory. Copies of an image share its sectors. One thread at a time may use
+// an image; different threads may use different copies.
 class FileImage {
  public:
   uint64_t bytes() const { return bytes_; }
-  // Returns how many sectors the file has, the last of which may be incomplete.
+  // Returns how many sectors the file has. The last sector may be incomplete.
   uint64_t sectors() const { return (bytes_ + kSectorBytes - 1) / kSectorBytes; }
 
   SectorPointer sector(uint64_t index) const;
   void set_sector(uint64_t index, SectorPointer sector);
-  // Makes the file shorter or longer. The sectors after its end become zeros; so does the rest of
-  // its last sector.
+  // Makes the file shorter or longer. All bytes after its end become zeros.
   void resize(uint64_t bytes);
-  // Returns the indices of all sectors from `first` on that are not zeros, in ascending order.
+  // Returns the indices, in ascending order, of the sectors from `first` on that are not zeros.
   std::vector<uint64_t> filled_from(uint64_t first) const;
 
  private:
@@ -42,7 +58,7 @@ class FileImage {
   Sectors changed_;  // sectors that differ from `shared_`
 };
 
-// Changes the bits of `mask` in the byte at `at`, which is before the end.
+// Changes the bits of `mask` in the byte at `at`.
 void change_byte(FileImage* image, uint64_t at, std::byte mask);
 // Returns null if the sector is zeros, otherwise a copy.
 SectorPointer share(const Sector& sector);
@@ -50,24 +66,12 @@ bool same_bytes(const SectorPointer& one, const SectorPointer& other);
 // Returns the sector with zeros from byte `bytes` on.
 SectorPointer cut_sector(const SectorPointer& sector, uint64_t bytes);
 
-// The states in which a crash may leave a disk, given what a program did to its file system.
-//
-// The model is that of ALICE (Pillai et al., OSDI 2014) with the guarantees of POSIX and no more:
-// - What a sync covers is there. `sync` and `sync_data` of a file cover its bytes and its length;
-// - Of a sector, any state since its last sync may be there, whatever the others are: so any subset
-// - Any length of the file since its last sync may be there. Bytes within it that did not persist
-// - Of the changes of a directory's names since its last sync any subset persists, except that the
-// - A file's sync does not make its name durable.
-// Real file systems give more. What is correct here is correct on them too. CrashMonkey (Mohan et
-// al., OSDI 2018) tests file systems in the same way: it records once, and makes crash states from
-// the record.
-
 // The content of a disk. Paths have the form "a/b".
 struct CrashState {
   std::set<std::string> directories;  // without the root
   std::map<std::string, FileImage> files;
-  std::vector<uint64_t> marks;  // those that the program had reached, in their order
-  std::string what;             // the step at which it was cut, and what persisted, for messages
+  std::vector<uint64_t> marks;  // the marks that the program had reached, in their order
+  std::string what;  // for messages: the last step before the crash, and which steps persisted
 };
 
 inline constexpr uint64_t kRootInode = 1;
@@ -75,7 +79,7 @@ inline constexpr uint64_t kRootInode = 1;
 // One step of a program: a change of the file system, a sync, or a mark.
 struct FileStep {
   enum class Kind : uint8_t { kMark, kNames, kBytes, kSyncBytes, kSync };
-  // Lets a name of a directory lead to `inode`, or to nothing if that is 0.
+  // Makes a name of a directory lead to `inode`, or to nothing if `inode` is 0.
   struct Name {
     uint64_t directory;
     std::string name;
@@ -85,45 +89,44 @@ struct FileStep {
   Kind kind = Kind::kMark;
   std::string what;     // for messages
   uint64_t number = 0;  // kMark
-  // kNames: what changes in one step.
+  // kNames: the names that change in one step. With `makes_directory`, the last name leads to a new
+  // directory.
   std::vector<Name> names;
   bool makes_directory = false;
-  // kBytes: of file `inode`, its length after the step and, unless that is shorter, the sectors
-  // that the step changed.
-  uint64_t inode = 0;  // also of the syncs; of kSync, a file or a directory
+  uint64_t inode = 0;  // kBytes, kSyncBytes: the file; kSync: the file or directory
+  // kBytes: the length of the file after the step, and the sectors that the step changed.
   std::vector<std::pair<uint64_t, SectorPointer>> sectors;
   uint64_t bytes = 0;
-  // kSyncBytes: a range of bytes.
+  // kSyncBytes: the range of bytes that is durable after the step.
   uint64_t begin = 0, end = 0;
 };
 
-// A disk on which steps are taken: what of it is durable, and what may be. One thread at a time may
-// use it.
+// A disk on which a program takes steps: which of its changes are durable, and which may be. One
+// thread at a time may use it.
 class CrashDisk {
  public:
-  // Begins with a disk on which all of `content` is durable. Its directories and files get the
-  // inodes from kRootInode + 1 on: first the directories, then the files, in the order of
-  // `content`.
+  // Makes a disk on which all of `content` is durable. Its directories and files get the inodes from
+  // kRootInode + 1 on: first the directories, then the files, in the order of `content`.
   explicit CrashDisk(const CrashState& content);
 
   // Takes the next step.
   void take(const FileStep& step);
   size_t steps() const { return steps_; }
 
-  // Returns the states in which a crash now may leave the disk: all, if they are at most `most`;
-  // otherwise `most` of them, which `seed` chooses. Among those are the state in which nothing that
-  // is not synced persists and the one in which all does. `most` is at least 2.
+  // Returns the states in which a crash now may leave the disk: all states if there are at most
+  // `most`, otherwise `most` states that `seed` chooses. The chosen states include the one in which
+  // no unsynced change persists and the one in which all unsynced changes persist.
   std::vector<CrashState> states(size_t most, uint64_t seed) const;
 
  private:
-  // Chooses one of the changes that may be the last that persisted, by their steps in ascending
-  // order. The first stands for none of them. Returns its index.
+  // Chooses the last change that persisted. `steps` are the steps of the changes, in ascending
+  // order, after an element that stands for none of them. Returns an index into `steps`.
   using Choose = std::function<size_t(std::span<const size_t> steps)>;
 
   struct SectorVersion {
     size_t step;
     SectorPointer sector;
-    bool cut;  // the file was cut there
+    bool cut;  // the step cut the file within or before this sector
   };
   struct File {
     FileImage durable;
@@ -152,8 +155,8 @@ class CrashDisk {
   std::string last_what_ = "the beginning";
   std::vector<uint64_t> marks_;
   std::map<uint64_t, File> files_;
-  Names names_;                      // that are durable; every directory has an entry
-  std::vector<NameChange> changes_;  // of names, that are not durable, oldest first
+  Names names_;                      // the durable names; every directory has an entry
+  std::vector<NameChange> changes_;  // the changes of names that are not durable, oldest first
 };
 
 }  // namespace logjam

@@ -1,7 +1,6 @@
 #include "proof/disk/memory_files.h"
 
 #include <fcntl.h>
-#include <glog/logging.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,13 +8,15 @@
 #include <memory>
 #include <utility>
 
+#include "platform/assert.h"
+
 namespace logjam {
 namespace {
 
 constexpr int kFirstFile = 1 << 30;  // no descriptor of the kernel is so large
 
 // Copies bytes that other threads may be changing, as the kernel does. ThreadSanitizer must not see
-// it: platform/files.cc says why it is harmless.
+// the copy, which is harmless (platform/files.cc says why).
 __attribute__((no_sanitize("thread"))) void copy_unseen(std::byte* to, const std::byte* from,
                                                         uint64_t bytes) {
   uint64_t at = 0;
@@ -28,7 +29,7 @@ std::vector<std::string> parts_of(const std::string& path) {
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     std::string part = path.substr(begin, end - begin);
-    CHECK_NE(part, "..");
+    LJ_ASSERT(part != "..");
     if (!part.empty() && part != ".") parts.push_back(std::move(part));
     begin = end + 1;
   }
@@ -57,9 +58,10 @@ struct MemoryFiles::Node {
 };
 
 MemoryFiles::MemoryFiles(const CrashState& content) : content_(content), root_(make_node(true)) {
-  const auto add = [this](const std::string& path, bool is_directory) {
+  const auto add = [this](const std::string& path, bool is_directory) LJ_REQUIRES(mutex_) {
     Entry entry;
-    CHECK_EQ(find(path, &entry), 0) << path;
+    const int error = find(path, &entry);
+    LJ_ASSERT(error == 0 && entry.directory != nullptr && entry.node == nullptr);
     return entry.directory->names[entry.name] = make_node(is_directory);
   };
   for (const std::string& path : content.directories) add(path, true);
@@ -71,14 +73,16 @@ MemoryFiles::MemoryFiles(const CrashState& content) : content_(content), root_(m
 }
 
 MemoryFiles::NodePointer MemoryFiles::make_node(bool is_directory) {
-  return NodePointer(new Node{next_inode_++, is_directory, {}, {}, {}}, [this](Node* node) {
-    used_ -= node->used();
-    delete node;
-  });
+  return NodePointer(new Node{next_inode_++, is_directory, {}, {}, {}},
+                     [this](Node* node) LJ_REQUIRES(mutex_) {
+                       LJ_ASSERT(used_ >= node->used());
+                       used_ -= node->used();
+                       delete node;
+                     });
 }
 
-// Finds the directory that has, or would have, the last name of `path`. Returns 0 or errno. Of the
-// root, the name is empty.
+// Finds the directory that has, or would have, the last name of `path`. The root has an empty name.
+// Returns 0 or errno.
 int MemoryFiles::find(const std::string& path, Entry* entry) const {
   *entry = {nullptr, "", root_};
   for (std::string& part : parts_of(path)) {
@@ -102,7 +106,7 @@ int MemoryFiles::failure(const std::string& path, FileCall call) {
   return 0;
 }
 
-// Finds an open file. Returns 0 or errno, which a test may have asked for.
+// Finds an open file. Returns 0 or errno. The errno may be that of fail().
 int MemoryFiles::open_file(int file, FileCall call, bool writes, Open** open) {
   const auto at = open_.find(file);
   if (at == open_.end()) return EBADF;
@@ -116,7 +120,7 @@ int MemoryFiles::open_file(int file, FileCall call, bool writes, Open** open) {
 
 int MemoryFiles::open(const std::string& path, int flags, int) {
   const Call step(*this);
-  CHECK_EQ(flags & O_APPEND, 0);
+  LJ_ASSERT((flags & O_APPEND) == 0);
   if (const int error = failure(path, FileCall::kOpen); error != 0) return -error;
   Entry entry;
   if (const int error = find(path, &entry); error != 0) return -error;
@@ -142,7 +146,8 @@ int MemoryFiles::open(const std::string& path, int flags, int) {
 
 void MemoryFiles::close(int file) {
   const Call step(*this);
-  CHECK_EQ(open_.erase(file), 1u);
+  const size_t closed = open_.erase(file);
+  LJ_ASSERT(closed == 1);
 }
 
 int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) {
@@ -173,6 +178,7 @@ int64_t MemoryFiles::write(int file, uint64_t offset, std::span<const std::byte>
   const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kWrite, true, &open); error != 0) return -error;
+  LJ_ASSERT(offset + bytes.size() >= offset);
   if (bytes.empty()) return 0;
   Node& node = *open->node;
   std::vector<std::pair<uint64_t, SectorPointer>> changed;
@@ -218,6 +224,7 @@ int MemoryFiles::resize_node(const Open& open, uint64_t bytes) {
       used_ + (sectors - node.image.sectors()) * kSectorBytes > limit_) {
     return ENOSPC;
   }
+  LJ_ASSERT(used_ >= node.used());
   used_ -= node.used();
   node.image.resize(bytes);
   node.punched.erase(node.punched.lower_bound(sectors), node.punched.end());
@@ -236,7 +243,7 @@ int MemoryFiles::resize(int file, uint64_t bytes) {
 }
 
 std::string MemoryFiles::path_of(int file) const {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
   const auto found = open_.find(file);
   return found == open_.end() ? "" : found->second.path;
 }
@@ -305,6 +312,7 @@ int MemoryFiles::punch(int file, uint64_t begin, uint64_t bytes) {
 
 int MemoryFiles::identity(int file, std::pair<uint64_t, uint64_t>* identity) {
   const Call step(*this);
+  LJ_ASSERT(open_.contains(file));
   *identity = {0, open_.at(file).node->inode};
   return 0;
 }
@@ -404,7 +412,7 @@ void MemoryFiles::change_bytes(const Node& node,
 }
 
 CrashState MemoryFiles::now() const {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
   CrashState state;
   const std::function<void(const Node&, const std::string&)> add = [&](const Node& directory,
                                                                        const std::string& path) {
@@ -426,21 +434,20 @@ CrashState MemoryFiles::now() const {
 }
 
 void MemoryFiles::fail(const std::string& path, FileCall call, int error, uint64_t after) {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
+  LJ_ASSERT(error > 0);
   failures_.push_back({path, call, error, after});
 }
 
 void MemoryFiles::mend() {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
   failures_.clear();
 }
 
 void MemoryFiles::limit(uint64_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
   limit_ = bytes;
 }
-
-// The steps that a disk in memory notes, and the states in which a crash may leave it.
 
 FileStep& MemoryFiles::add_step(FileStep::Kind kind, std::string what) {
   FileStep& step = steps_.emplace_back();
@@ -457,18 +464,19 @@ void MemoryFiles::change_names(std::vector<FileStep::Name> names, bool makes_dir
 }
 
 void MemoryFiles::mark(uint64_t number) {
-  const std::lock_guard guard(mutex_);
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
   add_step(FileStep::Kind::kMark, "mark " + std::to_string(number)).number = number;
 }
 
 std::string MemoryFiles::step(size_t index) const {
-  const std::lock_guard guard(mutex_);
-  return steps_.at(index).what;
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
+  LJ_ASSERT(index < steps_.size());
+  return steps_[index].what;
 }
 
 std::vector<CrashState> MemoryFiles::states_after(size_t step, size_t most, uint64_t seed) const {
-  const std::lock_guard guard(mutex_);
-  CHECK_LE(step, steps_.size());
+  const platform::lock_guard<platform::OsMutex> guard(mutex_);
+  LJ_ASSERT(step <= steps_.size());
   if (disk_ == nullptr || disk_->steps() > step) disk_ = std::make_unique<CrashDisk>(content_);
   while (disk_->steps() < step) disk_->take(steps_[disk_->steps()]);
   return disk_->states(most, seed);

@@ -1,5 +1,5 @@
-// A file system in memory for tests. It remembers what the program does to it, and says what a disk
-// could hold if the power had failed at any step (proof/disk/crash_states.h).
+// A file system in memory. It remembers what the program does to it, and says what a disk could hold
+// if the power had failed at any step (proof/disk/crash_states.h).
 //
 //   MemoryFiles disk;
 //   {
@@ -10,20 +10,19 @@
 //     for (const CrashState& state : disk.states_after(step, 64, seed)) {
 //       MemoryFiles after(state);
 //       const platform::ReplaceFiles replace(after);
-//       ... recover; what state.marks has must be there ...
+//       ... recover; the transactions in state.marks must be there ...
 //     }
 //   }
 //
-// Its open files are numbers that are no descriptors of the kernel, so devices that pass
-// descriptors to the kernel themselves (`file`, `nvm`, `faulty`) cannot use it. Paths with and
-// without a slash at the beginning are the same. There are no links, no permissions and no "..".
+// Its open files are numbers that are no descriptors of the kernel. So devices that pass descriptors
+// to the kernel (`file`, `nvm`, `faulty`) cannot use it. Paths with and without a slash at the
+// beginning are the same. There are no links and no permissions, and a path has no "..".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -32,6 +31,8 @@
 
 #include "platform/exploration.h"
 #include "platform/files.h"
+#include "platform/os_mutex.h"
+#include "platform/thread_annotations.h"
 #include "proof/disk/crash_states.h"
 
 namespace logjam {
@@ -53,11 +54,10 @@ enum class FileCall : uint8_t {
   kRemoveDirectory
 };
 
-// Any thread may call any function at any time. One mutex guards all, so the steps of all threads
-// have one order.
+// Any thread may call any function at any time. The steps of all threads have one order.
 class MemoryFiles final : public platform::Files {
  public:
-  // Begins with an empty root, or with `content`, all of which is durable.
+  // Makes a disk with an empty root, or a disk on which all of `content` is durable.
   MemoryFiles() : MemoryFiles(CrashState()) {}
   explicit MemoryFiles(const CrashState& content);
 
@@ -65,7 +65,7 @@ class MemoryFiles final : public platform::Files {
   int hold(const std::string& directory) override {
     return open(directory, O_RDONLY | O_DIRECTORY);
   }
-  // Returns true: nothing else renames a directory.
+  // Returns true: no other program renames a directory.
   bool still_there(int) override { return true; }
   void close(int file) override;
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override;
@@ -76,7 +76,7 @@ class MemoryFiles final : public platform::Files {
   int sync_data(int file) override;
   int allocate(int file, uint64_t bytes) override;
   int punch(int file, uint64_t begin, uint64_t bytes) override;
-  // Takes the lock, which is always free: one program uses the disk.
+  // Takes the lock, which is always free, because one program uses the disk.
   int lock(int, bool, bool) override { return 0; }
   int identity(int file, std::pair<uint64_t, uint64_t>* identity) override;
   int status(const std::string& path, platform::FileStatus* status) override;
@@ -86,53 +86,61 @@ class MemoryFiles final : public platform::Files {
   int make_directory(const std::string& path) override;
   int remove_directory(const std::string& path) override;
 
-  // Returns the path with which the file was opened; empty if it is not open.
+  // Returns the path with which the file was opened, or an empty string if it is not open.
   std::string path_of(int file) const;
 
-  // Adds a step that says that the program has reached `number`.
+  // Adds a step: the program has reached `number`.
   void mark(uint64_t number);
-  // Returns how many steps there are. A synced write is two: it can be cut before it is durable.
+  // Returns how many steps there are. A synced write is two steps, because the power can fail before
+  // it is durable.
   size_t steps() const {
-    const std::lock_guard guard(mutex_);
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_.size();
   }
-  // Returns how many steps there were when the last call began. Until it has returned, its caller
-  // cannot rely on the steps that it has made.
+  // Returns how many steps there were when the last call began. The caller of that call may rely on
+  // the call's own steps only after the call has returned.
   size_t steps_before_call() const {
-    const std::lock_guard guard(mutex_);
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_before_call_;
   }
   // Returns what the step with this index did.
   std::string step(size_t index) const;
   // Returns the states in which a crash after `step` steps may leave the disk, as
-  // CrashDisk::states() does. It is quicker if
-  // the calls go upwards in `step`.
+  // CrashDisk::states() does. Calls with ascending values of `step` are quicker.
   std::vector<CrashState> states_after(size_t step, size_t most, uint64_t seed) const;
-  // Returns what the disk holds if no power fails, as after the kill of a process.
+  // Returns what the disk holds after the kill of the process, without a power failure.
   CrashState now() const;
 
-  // Lets calls of this kind fail with `error` if their path contains `path`, except the first
-  // `after` of those calls. A failed call changes nothing.
+  // Makes calls of this kind fail with `error` if their path contains `path`, except the first
+  // `after` of these calls. A failed call changes nothing.
   void fail(const std::string& path, FileCall call, int error, uint64_t after = 0);
-  // Takes back all fail() calls.
+  // Revokes all calls of fail().
   void mend();
   // Returns how many files and directories are open.
   size_t open_files() const {
-    const std::lock_guard guard(mutex_);
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return open_.size();
   }
-  // Limits the lengths of all files together, without the ranges that were punched. A write beyond
-  // it takes the sectors that fit, or fails with ENOSPC. Removed files count until they are closed.
+  // Limits the bytes of all files together. Ranges that were punched do not count; removed files
+  // count until they are closed. A write beyond the limit writes the sectors that fit, or fails with
+  // ENOSPC.
   void limit(uint64_t bytes);
 
  private:
-  // A call of the file system: a step of the explorer's, if it explores.
-  struct Call {
-    explicit Call(MemoryFiles& files) : guard(files.mutex_) {
+  // A call of the file system. The explorer takes it as one step.
+  class LJ_SCOPED_CAPABILITY Call {
+   public:
+    explicit Call(MemoryFiles& files) LJ_ACQUIRE(files.mutex_) : files_(files) {
+      files.mutex_.lock();
       files.steps_before_call_ = files.steps_.size();
     }
-    platform::ExploredCall explored;
-    const std::lock_guard<std::mutex> guard;
+    ~Call() LJ_RELEASE() { files_.mutex_.unlock(); }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    const platform::ExploredCall explored_;  // ends after the mutex is free
+    MemoryFiles& files_;
   };
   struct Node;
   using NodePointer = std::shared_ptr<Node>;
@@ -147,35 +155,39 @@ class MemoryFiles final : public platform::Files {
     int error;
     uint64_t after;
   };
-  // A name in a directory, and what has it.
+  // A name in a directory, and the file or directory that has it.
   struct Entry {
     NodePointer directory;
     std::string name;
-    NodePointer node;  // null: nothing
+    NodePointer node;  // null: the directory has no such name
   };
 
-  NodePointer make_node(bool is_directory);
-  int find(const std::string& path, Entry* entry) const;
-  int failure(const std::string& path, FileCall call);
-  int open_file(int file, FileCall call, bool writes, Open** open);
-  FileStep& add_step(FileStep::Kind kind, std::string what);
-  void change_names(std::vector<FileStep::Name> names, bool makes_directory, std::string what);
+  NodePointer make_node(bool is_directory) LJ_REQUIRES(mutex_);
+  int find(const std::string& path, Entry* entry) const LJ_REQUIRES(mutex_);
+  int failure(const std::string& path, FileCall call) LJ_REQUIRES(mutex_);
+  int open_file(int file, FileCall call, bool writes, Open** open) LJ_REQUIRES(mutex_);
+  FileStep& add_step(FileStep::Kind kind, std::string what) LJ_REQUIRES(mutex_);
+  void change_names(std::vector<FileStep::Name> names, bool makes_directory, std::string what)
+      LJ_REQUIRES(mutex_);
   void change_bytes(const Node& node, std::vector<std::pair<uint64_t, SectorPointer>> sectors,
-                    std::string what);
-  int resize_node(const Open& open, uint64_t bytes);
+                    std::string what) LJ_REQUIRES(mutex_);
+  int resize_node(const Open& open, uint64_t bytes) LJ_REQUIRES(mutex_);
   int remove_node(const std::string& path, bool is_directory);
   int sync_node(int file, const char* what);
 
-  mutable std::mutex mutex_;
+  mutable platform::OsMutex mutex_;
   const CrashState content_;
-  uint64_t used_ = 0, limit_ = ~uint64_t{0};  // outlives the nodes
-  uint64_t next_inode_ = kRootInode;
-  NodePointer root_;
-  std::map<int, Open> open_;
-  std::vector<Failure> failures_;
-  std::vector<FileStep> steps_;
-  size_t steps_before_call_ = 0;
-  mutable std::unique_ptr<CrashDisk> disk_;  // after the step of the last states_after()
+  // The bytes of the nodes, which are destroyed before it.
+  uint64_t used_ LJ_GUARDED_BY(mutex_) = 0;
+  uint64_t limit_ LJ_GUARDED_BY(mutex_) = ~uint64_t{0};
+  uint64_t next_inode_ LJ_GUARDED_BY(mutex_) = kRootInode;
+  NodePointer root_ LJ_GUARDED_BY(mutex_);
+  std::map<int, Open> open_ LJ_GUARDED_BY(mutex_);
+  std::vector<Failure> failures_ LJ_GUARDED_BY(mutex_);
+  std::vector<FileStep> steps_ LJ_GUARDED_BY(mutex_);
+  size_t steps_before_call_ LJ_GUARDED_BY(mutex_) = 0;
+  // After the step of the last states_after().
+  mutable std::unique_ptr<CrashDisk> disk_ LJ_GUARDED_BY(mutex_);
 };
 
 }  // namespace logjam
