@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "platform/assert.h"
 #include "proof/history/history_files.h"
 #include "proof/history/with_history.h"
 #include "workloads/parallel_check.h"
@@ -28,7 +29,7 @@ enum class Fate : uint8_t {
   kMissing,
 };
 
-// A write, in the order of tables, keys, lives, and the writes of a row.
+// A write. Places are sorted by table, key, life and the order of the row's writes.
 struct Place {
   uint32_t table;
   uint32_t transaction;
@@ -59,8 +60,7 @@ class Checker {
     if (std::string wrong = read_entries(); !wrong.empty()) return wrong;
     sort_places();
     std::string wrong = settle_all();
-    // If little or nothing was recovered, the lost transactions say more than the first row that
-    // differs.
+    // If nothing was recovered, the lost transactions say more than the first row that differs.
     const std::string lost = lost_acknowledged();
     if (!lost.empty() && std::ranges::find(changed_, 1) == changed_.end())
       return "nothing of the run is there: " + lost;
@@ -123,6 +123,7 @@ class Checker {
   }
 
   std::span<Place> places_of_row(size_t row) {
+    LJ_ASSERT(row < rows_.size());
     const size_t end = row + 1 < rows_.size() ? rows_[row + 1] : places_.size();
     return {places_.data() + rows_[row], places_.data() + end};
   }
@@ -134,7 +135,7 @@ class Checker {
     return hash_of(Table::tuple_of(entry)->row(), table.row_bytes());
   }
 
-  // Settles every row. Returns a sentence about the first row that is wrong, or an empty string.
+  // Settles every row. Returns a sentence about the first wrong row, or an empty string.
   std::string settle_all() {
     const auto settle_part = [this](uint32_t part, uint32_t parts, Violation* found) {
       const size_t end = rows_.size() * (part + 1) / parts;
@@ -171,14 +172,16 @@ class Checker {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
 
-  // Sets the fates of one life's writes, which are the places from `begin` on; the places before
-  // are earlier lives'. `*now` is the row after this life, and becomes the row before it. Returns
-  // what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of one life: the places from `begin` on. The places before `begin`
+  // are writes of earlier lives. `*now` is the row after this life, and becomes the row before it.
+  // Returns what is wrong with the row, or an empty string.
   std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
+    LJ_ASSERT(begin < places.size() && places[begin].life == places.back().life);
+    LJ_ASSERT(begin == 0 || places[begin - 1].life < places[begin].life);
     const RowHash after = *now, begun = places[begin].write->before;
     const bool as_begun = begun == kUnknownRow ? after != kAbsentRow : fits(begun, after);
     // If the row before this life is unknown, an earlier life may have left it as it is after this
-    // one.
+    // life.
     size_t alike = after == begun ? 1 : 0, past = begin;
     for (size_t i = begun == kUnknownRow ? 0 : begin; i < places.size(); ++i) {
       if (!fits(places[i].write->after, after)) continue;
@@ -212,6 +215,7 @@ class Checker {
   }
 
   const Place& place(const Recorded& transaction, size_t write) const {
+    LJ_ASSERT(write < transaction.writes.size());
     return places_[place_of_write_[transaction.first_place + write]];
   }
   const Place* find_write(const Recorded& transaction, Fate fate) const {
@@ -259,8 +263,8 @@ class Checker {
     return "";
   }
 
-  // Follows the transactions that must not be lost to those whose rows they updated (R4). Returns a
-  // sentence about the first lost one, or an empty string.
+  // Follows the transactions that must not be lost to the transactions whose rows they updated (R4).
+  // Returns a sentence about the first lost transaction, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;
@@ -341,8 +345,8 @@ class Checker {
   std::string name_of_row(const Place& place) const {
     return table(place.table)->schema().name + " " + std::to_string(place.key);
   }
-  // Describes the row of a missing write: "district 17 is not, which is as 1:99 (payment) left it".
-  // If a later life has overwritten the row: "is not, which was, when life 2 wrote it, as".
+  // Describes the row of a missing write: "district 17 is not, which is as 1:99 (payment) left it";
+  // or, if a later life has overwritten the row, "is not, which was, when life 2 wrote it, as ...".
   std::string where_missing(const Place& missing) const {
     const Place* shown = &missing;
     while (shown != places_.data() && shown->fate == Fate::kMissing &&
@@ -367,8 +371,8 @@ class Checker {
   std::vector<Recorded> transactions_;
   std::vector<Place> places_;
   std::vector<size_t> place_of_write_;  // by Place::number
-  std::vector<size_t> rows_;            // the place of the first write of each row
-  std::vector<uint8_t> changed_;        // of these rows: it shows a write, and is not as loaded
+  std::vector<size_t> rows_;            // the index in places_ of each row's first write
+  std::vector<uint8_t> changed_;        // by row: it shows a write, and is not as loaded
 };
 
 }  // namespace

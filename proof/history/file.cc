@@ -88,15 +88,20 @@ std::string show(TransactionId id) {
 std::string unfinished_history(const std::string& path) { return path + ".new"; }
 
 HistoryArea::HistoryArea(std::byte* begin, size_t bytes, uint32_t counters)
-    : begin_(begin), bytes_(bytes), used_(bytes_of_counters(counters)) {}
+    : begin_(begin), bytes_(bytes), first_entry_(bytes_of_counters(counters)), used_(first_entry_) {
+  LJ_ASSERT(first_entry_ <= bytes);
+}
 
 std::byte* HistoryArea::payload_at(size_t entry) { return begin_ + entry + sizeof(EntryHeader); }
 
 void HistoryArea::intend(TransactionId id, size_t payload_bytes) {
+  LJ_ASSERT(payload_bytes % 8 == 0 && !full_for(payload_bytes));
+  LJ_ASSERT(id > last_);
+  last_ = id;
   EntryHeader& entry = entry_at(begin_ + used_);
   entry.id = id;
   entry.payload_bytes = payload_bytes;
-  // The next state word may hold bytes of a longer entry that was retracted, so it is set to 0.
+  // The next state word may hold bytes of a longer entry that was retracted.
   const size_t next = used_ + sizeof(EntryHeader) + payload_bytes;
   if (next + sizeof(EntryHeader) <= bytes_) {
     entry_at(begin_ + next).state.store(kEnd, platform::memory_order_relaxed);
@@ -107,7 +112,7 @@ void HistoryArea::intend(TransactionId id, size_t payload_bytes) {
 }
 
 void HistoryArea::retract() {
-  if (pending_.empty()) return;
+  LJ_ASSERT(!pending_.empty() && pending_.back().id == last_);
   used_ = pending_.back().offset;
   pending_.pop_back();
   // acq_rel: no later store into these bytes may become visible before this store.
@@ -127,6 +132,7 @@ void HistoryArea::acknowledge(TransactionId id) {
 }
 
 void HistoryArea::count(uint32_t counter) {
+  LJ_ASSERT((counter + 1) * sizeof(uint64_t) <= first_entry_);
   auto& counted = reinterpret_cast<platform::atomic<uint64_t>*>(begin_)[counter];
   counted.store(counted.load(platform::memory_order_relaxed) + 1, platform::memory_order_relaxed);
 }
@@ -138,14 +144,16 @@ bool HistoryArea::full_for(size_t payload_bytes) const {
 HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                              const HistoryFileParameters& parameters)
     : path_(path), undo_([this] { unlink(unfinished_history(path_).c_str()); }) {
+  LJ_ASSERT(workers > 0 && parameters.counters <= kMostHistoryCounters);
+  LJ_ASSERT(parameters.workload.size() < sizeof(FileHeader::workload));
   const size_t area_bytes = std::max<uint64_t>(bytes / workers, 4096) / 4096 * 4096;
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
   const std::string unfinished = unfinished_history(path);
-  // A new file: a link of this name would lead to another one.
+  // Makes a new file, because a link of this name would lead to another file.
   unlink(unfinished.c_str());
   const int fd = open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
-  // The blocks are allocated now, so that a full disk is an error here and not a SIGBUS later.
+  // Allocates the blocks now, so that a full disk is an error here and not a SIGBUS later.
   if (const int failed = posix_fallocate(fd, 0, static_cast<off_t>(bytes_)); failed != 0) {
     platform::refuse("cannot make --history=" + path + " " + std::to_string(bytes_) +
                      " bytes long: " + strerror(failed));
@@ -175,6 +183,8 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
 }
 
 void HistoryWriter::keep() {
+  LJ_ASSERT(!kept_);
+  kept_ = true;
   undo_.forget();
   if (rename(unfinished_history(path_).c_str(), path_.c_str()) != 0) {
     platform::fatal("cannot create --history=" + path_ + ": " + strerror(errno));
@@ -243,7 +253,7 @@ HistoryFile open_history_file(const std::string& path) {
     history.entries.clear();
     return history;
   };
-  // With O_NONBLOCK a FIFO does not wait for its writer.
+  // With O_NONBLOCK, open() does not wait for a FIFO's writer.
   const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return refuse(strerror(errno));
   struct stat status {};

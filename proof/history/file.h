@@ -1,5 +1,6 @@
-// A file that records what each transaction of a run did and which ones were acknowledged. The file
-// survives SIGKILL. A run that continues an earlier one has a file of its own (history_files.h).
+// A file that records what each transaction of a run did, and which transactions were acknowledged.
+// The file survives SIGKILL. A run that continues another run has a file of its own
+// (history_files.h).
 //
 // The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
 // retired it, so a killed process loses none of its stores. A power cut would lose them, but the
@@ -17,10 +18,10 @@
 // or after the process was killed at any instruction. So an entry's `state` is stored last, with
 // release: it changes from 0 to kIntended when the entry is complete and the next state word is 0,
 // and later from kIntended to kAcknowledged, by one aligned store. The state of an aborted
-// attempt's entry goes back to 0 before its bytes are used again. A payload may be completed until
-// the log record of its attempt is published. So the entries of all transactions that a recovery
-// can find are complete. Counters are stored relaxed. In the header page, any thread may store
-// `started` and `finished`, which only ever go from 0 to 1.
+// attempt's entry becomes 0 again before its bytes are used again. The worker may change a payload
+// until the log record of its attempt is published. So the entries of all transactions that a
+// recovery can find are complete. Counters are stored relaxed. Any thread may store `started` and
+// `finished` in the header page, which change only from 0 to 1.
 #pragma once
 
 #include <array>
@@ -33,6 +34,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/fatal.h"
 
@@ -50,40 +52,43 @@ constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48)
 std::string show(TransactionId id);
 
 inline constexpr uint64_t kHistoryHeaderBytes = 4096;
-// How the files of all versions begin.
+// The first bytes of the files of all versions.
 inline constexpr std::string_view kHistoryBeginning = "logjamH";
 inline constexpr size_t kMostHistoryCounters = 16;
 
 struct HistoryFileParameters {
   std::string workload;
-  uint32_t counters = 0;              // of each worker, at most kMostHistoryCounters
+  uint32_t counters = 0;              // of each worker
   std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
   std::string unsafe = {};            // why acknowledged transactions may be lost (R8), or empty
-  uint32_t ordinal = 1;               // which run of the log it is
+  uint32_t ordinal = 1;               // the number of the run in its log
   uint32_t after = 0;                 // the last run before it that left something; 0: none
   uint64_t log = 0;                   // the log's identity
 };
 
-// The part of one worker in a history that is being written. Only the worker's thread may call it.
+// The part of one worker in a history that is being written. The worker's thread alone calls it. The
+// ids of its entries ascend.
 class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
 
-  // Returns the place for the payload of the next entry. It has room for the bytes that full_for()
-  // was asked about.
+  // Returns the address for the payload of the next entry. Ask full_for() first.
   std::byte* next_payload() { return payload_at(used_); }
-  // Records that the attempt `id` is about to commit. The caller has written its payload.
+  // Records that the attempt `id` is about to commit. Write its payload first.
   void intend(TransactionId id, size_t payload_bytes);
   // Returns the payload of the attempt last intended.
-  std::byte* intended_payload() { return payload_at(pending_.back().offset); }
+  std::byte* intended_payload() {
+    LJ_ASSERT(!pending_.empty());
+    return payload_at(pending_.back().offset);
+  }
   // Removes the attempt last intended, whose commit was refused.
   void retract();
-  // Records that `id`, which was intended before, is acknowledged. Ends the process with
-  // kExitViolation if `id` was not intended or is acknowledged already.
+  // Records that `id` is acknowledged. Ends the process with kExitViolation if `id` was not intended
+  // or is acknowledged already.
   void acknowledge(TransactionId id);
   // Adds one to a counter.
   void count(uint32_t counter);
-  // Returns whether there is no room left for an entry with a payload of `payload_bytes`.
+  // Returns whether the area has no room for another entry with a payload of `payload_bytes`.
   bool full_for(size_t payload_bytes) const;
 
  private:
@@ -96,7 +101,9 @@ class HistoryArea {
 
   std::byte* begin_;
   size_t bytes_;
+  size_t first_entry_;
   size_t used_;
+  TransactionId last_ = 0;  // the id last intended
   std::deque<Pending> pending_;
 };
 
@@ -106,25 +113,28 @@ std::string unfinished_history(const std::string& path);
 // The file of a run. Any thread may call record_start() and record_end().
 class HistoryWriter {
  public:
-  // Creates the file of about `bytes` bytes, divided among the workers, which keep() names `path`.
-  // Until then its name is unfinished_history(path), and a refusal removes it. If the file cannot
-  // be created, the process ends with one sentence.
+  // Creates a file of about `bytes` bytes, which the workers share equally. Its name is
+  // unfinished_history(path) until keep() names it `path`. Until then a refusal removes the file. If
+  // the file cannot be created, the process ends with one sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
 
-  // Gives the file its name, and replaces the file that has it. Called once, by the thread that
-  // made the object, before any transaction runs.
+  // Gives the file its name, and replaces the file that has this name. The thread that made the
+  // object calls it, before any transaction runs.
   void keep();
 
-  // Returns the area of `worker`, which this object owns.
-  HistoryArea& area(uint32_t worker) { return areas_[worker]; }
+  HistoryArea& area(uint32_t worker) {
+    LJ_ASSERT(worker < areas_.size());
+    return areas_[worker];
+  }
   // Records that transactions run: a crash test may kill the process from now on.
   void record_start();
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
-  // A check may then demand that the database holds exactly these, even after an unsafe run.
+  // A check may then demand that the database holds exactly these transactions, also after an unsafe
+  // run.
   void record_end();
 
  private:
@@ -132,6 +142,7 @@ class HistoryWriter {
   platform::RefusalUndo undo_;
   std::byte* memory_;
   size_t bytes_;
+  bool kept_ = false;
   std::vector<HistoryArea> areas_;
 };
 
@@ -142,8 +153,8 @@ struct HistoryEntry {
   std::span<const std::byte> payload;  // 8-byte aligned
 };
 
-// A history read from its file. The payloads point into the mapped file, which stays mapped as long
-// as a copy of the HistoryFile exists.
+// A history read from its file. The payloads point into the mapped file, which stays mapped while a
+// copy of the HistoryFile exists.
 struct HistoryFile {
   std::string error;  // why the file cannot be used, in one sentence; empty if it can
   HistoryFileParameters parameters;

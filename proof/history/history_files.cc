@@ -54,8 +54,8 @@ std::string give_name(const std::string& unfinished, const std::string& path) {
 }
 
 // Gives the newest file its name if the history does not reach run number `ordinal`: the file's run
-// has gone on with the log and was killed right after that. Runs without a record may lie between
-// the history and that run; after such runs alone the history begins anew.
+// continued the log and was killed right after that. Between the history and that run there may be
+// runs without a record. If the log has only such runs, the history begins anew.
 std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordinal) {
   const uint32_t lives = std::max(files_of_log(path), 1u);
   const uint32_t known = open_history_file(file_of_life(path, lives)).parameters.ordinal;
@@ -70,7 +70,7 @@ std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordi
     remove_later_lives(path);
     return give_name(unfinished_history(path), path);
   }
-  // The last life may have no transaction: the next one takes its name.
+  // If the last life has no transaction, the next life takes its name.
   for (uint32_t life = std::max(lives, 2u); life <= lives + 1; ++life) {
     const std::string file = file_of_life(path, life);
     if (is_last(life)) return give_name(unfinished_history(file), file);
@@ -121,7 +121,8 @@ std::string HistoryFiles::unsafe() const {
 
 std::vector<uint64_t> HistoryFiles::counts() const {
   std::vector<uint64_t> counts;
-  for (const HistoryEntry& entry : entries) {  // in ascending order
+  for (const HistoryEntry& entry : entries) {
+    LJ_ASSERT(counts.size() <= worker_of(entry.id) + size_t{1});  // entries ascend
     counts.resize(worker_of(entry.id) + 1);
     counts.back() = count_of(entry.id);
   }
@@ -159,8 +160,8 @@ HistoryFiles open_history_files(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
-// Looks at the last file even if its life has not started: a life killed before its first
-// transaction may have a run.
+// Looks at the last file also if its life has not started, because a life that was killed before its
+// first transaction may have a run.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
   const HistoryFile last = open_history_file(file_of_life(path, std::max(files_of_log(path), 1u)));
   const uint32_t known = last.parameters.ordinal;

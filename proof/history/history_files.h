@@ -1,22 +1,22 @@
-// A history that spans restarts. A *life* is the part that one process writes: the first one starts
-// with loaded rows, and each later one continues with the rows that it recovered (run --continue).
+// A history that spans restarts. A *life* is the part that one process writes. The first life starts
+// with loaded rows. Each later life continues with the rows that it recovered (run --continue).
 //
-// Life 1 writes the file FILE, life 2 FILE.2, and so on. Together they are one history, and are
-// checked as one, after any life:
+// Life 1 writes the file FILE, life 2 FILE.2, and so on. The files are checked as one history, after
+// any life:
 //
 //   - No two transactions have the same id. A worker's counts continue from life to life, so its
 //     ids ascend.
 //   - All transactions of a life come before all transactions of the next one.
-//   - A transaction that was not acknowledged when its life was killed may be recovered or lost. So
-//     may an acknowledged one, if its life is unsafe (HistoryFile::proves_nothing()). The next life
-//     begins with the recovered rows, and later lives cannot change which transactions were
-//     recovered.
+//   - A transaction that was not acknowledged when its life was killed may be recovered or lost. If
+//     the life is unsafe (HistoryFile::proves_nothing()), an acknowledged transaction may be lost
+//     too. The next life begins with the recovered rows, and later lives cannot change which
+//     transactions were recovered.
 //   - A life that ended by itself acknowledged all that it committed.
 //
-// The log of each life is a run of its own, and the file has the run's ordinal. So a run that kept
-// no history is noticed: its writes are in the database and in no history.
+// The log of each life is a run of its own, and the file has the run's ordinal. So a check notices a
+// run that kept no history, whose writes are in the database and in no file.
 //
-// A process killed before its first transaction left no trace in the log; the next process
+// A process that was killed before its first transaction left no trace in the log. The next process
 // overwrites its file.
 #pragma once
 
@@ -34,7 +34,7 @@ std::string file_of_life(const std::string& path, uint32_t life);
 
 struct HistoryFiles {
   std::string error;  // why the history cannot be used, in one sentence; empty if it can
-  // By life, without their entries. The last one has started, unless it is the only one.
+  // By life, without their entries. The last life has started, unless it is the only life.
   std::vector<HistoryFile> files;
   std::vector<HistoryEntry> entries;  // of all lives, sorted by id
 
@@ -44,8 +44,8 @@ struct HistoryFiles {
   // Returns the largest count in the ids of each worker.
   std::vector<uint64_t> counts() const;
 };
-// Reads the files of all lives, whose processes have ended. A file of another log, which an earlier
-// history of the same name has left, does not belong to them.
+// Reads the files of all lives. Their processes must have ended. A file of another log, which an
+// earlier history of the same name has left, is no life of this history.
 HistoryFiles open_history_files(const std::string& path);
 
 // Returns " of life 2" for index 1, and an empty string if there is only one life.
@@ -60,25 +60,26 @@ struct StartedHistory {
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
 // Creates the file of a run, of --history_mb, under the name that it has until keep_life(). A run
-// without a run before it writes `path`. A later run continues the history of `path` and writes the
+// that continues no other run writes `path`. A later run continues the history `path` and writes the
 // file of the next life. If there is no such history, or its parameters differ, or a run since then
-// kept none, the process ends with one sentence.
+// kept no history, the process ends with one sentence.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 
-// Gives the file of the life its name. Before the first life's file is replaced, the files of later
-// lives are removed, the last one first.
+// Gives the file of the life its name. Before it replaces the first life's file, it removes the
+// files of later lives, from the last to the second.
 void keep_life(const std::string& path, const HistoryFileParameters& parameters,
                HistoryWriter& writer);
 
-// Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`:
-// if a process was killed right after its log had replaced an earlier one, or had gone on with it,
-// gives its file the name. Returns an empty string, or in one sentence why it is not.
+// Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`. A
+// process may have been killed after its log had replaced or continued another log, and before its
+// history got its name: then this function names the file. Returns an empty string, or in one
+// sentence why `path` is not that history.
 std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal);
 
-// Returns a sentence if the history ends before run number `ordinal`, the last run of the log: a
-// run since the last life kept no history. Returns an empty string if it does not, or if the last
-// file cannot be read.
+// Returns a sentence if the history ends before run number `ordinal`, the last run of the log,
+// because a run after the last life kept no history. Returns an empty string otherwise, and if the
+// last file cannot be read.
 std::string gap_in_history(const std::string& path, uint32_t ordinal);
 
 }  // namespace logjam

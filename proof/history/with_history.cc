@@ -1,10 +1,3 @@
-// A client around another client. It records in a history what the other client's transactions
-// write and which of them are acknowledged. Without --history there is no such client.
-//
-// An entry's payload is written when its transaction is about to commit. The entry is intended at
-// the serialization point, where its transaction is sure to commit, so no entry is ever retracted.
-// Transactions that write nothing have no entry. A counter for each type counts all that are
-// acknowledged.
 #include "proof/history/with_history.h"
 
 #include <gflags/gflags.h>
@@ -20,6 +13,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/test_value.h"
 #include "proof/history/file.h"
@@ -36,8 +30,8 @@ class RecordingTransaction final : public Transaction {
     changes_.clear();
   }
   size_t changes() const { return changes_.size(); }
-  // Writes a RecordedWrite without its order to `to` for each change. Called when the attempt has
-  // made all its changes and has not ended yet.
+  // Writes a RecordedWrite without its order to `to` for each change. Call it when the attempt has
+  // made all its changes, before it ends.
   void describe(RecordedWrite* to) const;
 
   using Transaction::insert;
@@ -73,7 +67,7 @@ class RecordingTransaction final : public Transaction {
   struct Change {
     Table* table;
     Key key;
-    const std::byte* row;  // the transaction's copy, which the client still changes; null: `after`
+    const std::byte* row;  // the transaction's copy, which the client may change; null: see `after`
     RowHash before, after;
   };
   void note_copy(Table& table, Key key, const std::byte* row, RowHash before);
@@ -82,11 +76,16 @@ class RecordingTransaction final : public Transaction {
   std::vector<Change> changes_;
 };
 
-// Called by its worker's thread only.
+// A client around another client. It records in a history what the other client's transactions write
+// and which of them are acknowledged.
+//
+// The client writes an entry's payload when its transaction is about to commit, and intends the
+// entry at the serialization point, after which the transaction commits in any case. A transaction
+// that writes nothing has no entry. A counter for each type counts all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` outlive the client. `history` has a counter for each type. `count` is the
-  // count in the worker's last id in earlier lives, or 0.
+  // `history` and `order` must outlive the client. `count` is the count in the worker's last id in
+  // earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count);
 
@@ -101,14 +100,14 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override;
 
-  // Returns whether a worker's part of the history has no room for one more transaction.
+  // Returns whether a worker's part of the history has no room for another transaction.
   static bool is_full(const HistoryArea& area);
 
  private:
   // A transaction that is committing, or has committed and is not acknowledged.
   struct Pending {
     TransactionId id;
-    uint64_t number;  // of the other client
+    uint64_t number;  // the other client's number of the transaction
     uint32_t type;
     bool intended = false;  // has an entry
   };
@@ -123,16 +122,16 @@ class RecordingClient final : public Client, private CommitObserver {
   const uint64_t die_after_;  // --test=history_die_after
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
-  bool committing_ = false;  // the last attempt reached its commit, and may yet be aborted
-  uint64_t count_;           // of attempts that reached their commit
+  bool committing_ = false;  // the last attempt reached its commit; its commit may still fail
+  uint64_t count_;           // attempts that reached their commit
   uint64_t acknowledgements_ = 0;
   uint32_t type_ = 0;
 };
 
 namespace {
 
-// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements, when a
-// lost commit would be noticed. 0: it does not. The ledger has ledger_die_after.
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at that
+// time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
@@ -173,8 +172,8 @@ Status RecordingTransaction::write(Table& table, Key key, std::byte** row) {
   return status;
 }
 
-// Notes a copy of a row that the client may change. A copy that the client already has is the same
-// change, in the state in which the client leaves it.
+// Notes a copy of a row that the client may change. If the client already has the copy, it is the
+// same change.
 void RecordingTransaction::note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
   const auto found = std::ranges::find(changes_, row, &Change::row);
   if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
@@ -201,7 +200,10 @@ uint32_t RecordingClient::next() {
 }
 
 Status RecordingClient::execute(Transaction& txn) {
-  if (committing_) pending_.pop_back();
+  if (committing_) {
+    LJ_ASSERT(!pending_.back().intended);
+    pending_.pop_back();
+  }
   committing_ = false;
   transaction_.begin(txn);
   return client_->execute(transaction_);
@@ -214,6 +216,7 @@ uint64_t RecordingClient::committing() {
     platform::fatal("--history records at most " + std::to_string(kMostWrites) +
                     " writes of a transaction, and one has " + std::to_string(writes));
   }
+  LJ_ASSERT(!committing_ && !area_.full_for(payload_bytes(writes)));
   auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
   *header = {type_, static_cast<uint32_t>(writes)};
   transaction_.describe(reinterpret_cast<RecordedWrite*>(header + 1));
@@ -223,6 +226,7 @@ uint64_t RecordingClient::committing() {
 }
 
 void RecordingClient::serialized() {
+  LJ_ASSERT(committing_ && !pending_.back().intended);
   auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
   auto* writes = reinterpret_cast<RecordedWrite*>(header + 1);
   for (uint32_t i = 0; i < header->writes; ++i) {
@@ -287,7 +291,7 @@ class WithHistory final : public Workload {
         workload_->make_client(database, worker, workers, seed), *history_.writer, *order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
-  // Makes the workload's own client: replay adds nothing to the history, which is the run's.
+  // Makes the workload's own client, because a replay adds nothing to the history of the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return workload_->make_replayer(database);
   }
@@ -311,7 +315,7 @@ class WithHistory final : public Workload {
   void note_any_order() override { workload_->note_any_order(); }
   std::vector<Check> verify(Database& database) override {
     std::vector<Check> checks = workload_->verify(database);
-    if (history_.writer != nullptr) {  // every committed transaction is acknowledged
+    if (history_.writer != nullptr) {  // the run has ended
       history_.writer->record_end();
       checks.push_back(check_history(database, FLAGS_history, name_, type_names()));
     }
@@ -330,7 +334,7 @@ class WithHistory final : public Workload {
 
   const std::string name_;
   const std::unique_ptr<Workload> workload_;
-  std::unique_ptr<RowOrder> order_;  // of a run; a recovery needs none of its 2 MiB
+  std::unique_ptr<RowOrder> order_;  // null in a recovery, which does not need its 2 MiB
   HistoryFileParameters parameters_;
   StartedHistory history_;
 };

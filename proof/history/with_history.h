@@ -1,9 +1,10 @@
-// The payload of a transaction's entry in the history of a workload other than the ledger: the rows
-// that the transaction wrote, as hashes, and the order in which each row was overwritten.
+// The history of writes, which every workload but the ledger keeps if --history asks for one: its
+// entries, its check, and the workload whose clients record it.
 //
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
-// The log's own numbers are not used: they are part of what is to be proved.
+// An entry has hashes of the rows that its transaction wrote, and the order in which each row was
+// overwritten. It has none of the log's numbers, because the check is to prove them.
 #pragma once
 
 #include <xxhash.h>
@@ -24,7 +25,7 @@ namespace logjam::write_history {
 // The contents of a row as a history knows them: a hash of its bytes, or one of two special values.
 using RowHash = uint32_t;
 inline constexpr RowHash kAbsentRow = 0;
-inline constexpr RowHash kUnknownRow = 1;  // present, with bytes that no transaction has looked at
+inline constexpr RowHash kUnknownRow = 1;  // present; the transaction has not looked at its bytes
 
 inline RowHash hash_of(const std::byte* row, size_t bytes) {
   const auto hash = static_cast<RowHash>(XXH3_64bits(row, bytes));
@@ -36,12 +37,12 @@ struct WritesHeader {
   uint32_t writes;
 };
 
-// A change of one row. `order` grows with each change of the row. A row that a transaction changes
-// in several ways (erased, then inserted) has an element for each, in their order.
+// A change of one row. `order` grows with each change of the row. If a transaction changes a row
+// several times (erases it, then inserts it), each change has an element, in their order.
 struct RecordedWrite {
   Key key;
   uint64_t order;
-  RowHash before;  // what the transaction had seen; kUnknownRow: the row was there
+  RowHash before;  // the row that the transaction had seen
   RowHash after;
   uint32_t table;
   uint32_t unused;
@@ -68,28 +69,26 @@ class RowOrder {
   std::vector<platform::atomic<uint64_t>> counters_;
 };
 
-// Checks a recovered database against the history of the run that wrote its log.
+// Checks the database against the history at `path`, which the workload `workload` with the
+// transaction types `types` must have written. Call it when no transaction runs.
 //
-// A row *shows* the last of its writes that left it as it is now (by its hash); a row that shows no
+// A row *shows* the last of its writes that left it as it is now (by its hash). A row that shows no
 // write is as the load left it. A write is *missing* if it comes after the write that its row
 // shows. A transaction is *lost* if one of its writes is missing. The rules:
 //
 //   - Each write saw the row as the write before it left it: no update was lost during the run.
 //   - Each written row is as a transaction or the load left it.
 //   - R1: no acknowledged transaction is lost, unless the run was unsafe.
-//   - R2: no transaction is lost if a row shows a write that can only be this transaction's.
-//   - R4: if a transaction must not be lost, then no transaction whose row it updated is lost, and
-//     so on.
+//   - R2: no transaction is lost if a row shows a write that only this transaction can have made.
+//   - R4: if a transaction must not be lost, then no transaction whose row it updated may be lost,
+//     and so on.
 //
 // In a history of several lives (history_files.h) the rules hold for each life, with the row as it
 // was when the life ended: as the first write of a later life saw it, or as it is now.
 //
-// So a lost transaction goes unnoticed only if others have overwritten everything that it wrote,
-// and then the database is the same as if it were not lost. A read without an update of the same
-// row is not recorded. Only the ledger proves that such reads saw recovered rows.
-
-// Checks the database against the history at `path`, which the workload `workload` with the
-// transaction types `types` must have written. No transaction may run meanwhile.
+// So a lost transaction goes unnoticed only if other transactions have overwritten everything that
+// it wrote. Then the database is the same as if the transaction were not lost. A read without an
+// update of the same row is not recorded. Only the ledger proves that such reads saw recovered rows.
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types);
 
@@ -97,10 +96,8 @@ Check check_history(Database& database, const std::string& path, const std::stri
 
 namespace logjam {
 
-// A workload whose clients keep a history of what they write, where --history asks for one.
-
-// Makes the workload. With --history, unless the workload keeps a history of its own, its clients
-// are RecordingClients, and verify() also makes the check of checker.h.
+// Makes the workload. If --history asks for a history and the workload keeps none of its own, its
+// clients record the history of writes, and its verify() also checks it.
 std::unique_ptr<Workload> make_with_history(const WorkloadInfo& info);
 
 }  // namespace logjam
