@@ -7,7 +7,7 @@
 namespace logjam::ledger {
 
 // Copies the row of `cell` to `*row`, and records its writer as a read of the attempt. Returns
-// kAbort or kOk; a missing row is recorded as a mismatch.
+// kAbort or kOk. Records a missing row as a mismatch.
 Status LedgerClient::read_cell(Transaction& txn, uint64_t cell, CellRow* row) {
   const Key key = keys_.ledger + cell;
   const CellRow* seen = nullptr;
@@ -24,10 +24,11 @@ Status LedgerClient::read_cell(Transaction& txn, uint64_t cell, CellRow* row) {
   return Status::kOk;
 }
 
-// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot was not as
-// expected, the attempt reads the cell in place of writing it. seal_cells() completes the row
-// later, when all reads of the attempt are known.
+// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot is not as expected,
+// the attempt reads the cell and does not write it. seal_cells() completes the row after all reads
+// of the attempt.
 Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
+  LJ_ASSERT(write.cell < keys_.cells && write.op != Op::kRead);
   const Key key = keys_.ledger + write.cell;
   const bool slot = keys_.has_slot(key);
   if (slot) {
@@ -67,8 +68,8 @@ Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   return Status::kOk;
 }
 
-// Changes a slot. Returns the engine's status: kOk, kAbort, kExists for an insert, kNotFound for
-// the others.
+// Changes a slot. Returns the engine's status: kOk, kAbort, kExists for an insert, or kNotFound for
+// an erase or a write.
 Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   if (write.op == Op::kErase) return txn.erase(slots_, write.cell);
   EntryRow row{attempt_.id, write.cell, 0};
@@ -81,7 +82,7 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
 }
 
 // Yields the core until other transactions have inserted and erased the row that the attempt has
-// inserted, --test=ledger_dawdle times at most. Locking protocols do not let them.
+// inserted, --test=ledger_dawdle times at most. Under a locking protocol no other transaction can.
 void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;

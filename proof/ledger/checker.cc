@@ -74,7 +74,7 @@ class Checker {
     });
   }
 
-  // Checks that a life which ended by itself acknowledged every transaction that is recovered.
+  // Checks that each life that ended by itself acknowledged every recovered transaction.
   std::string settled() const {
     return first_of_transactions([this](uint32_t t) -> std::string {
       const Transaction& transaction = transactions_[t];
@@ -101,8 +101,8 @@ class Checker {
     return order.violation;
   }
 
-  // Checks that each row's `seen` follows from the versions that its writers had read (R3). If
-  // commands are replayed in another order than in the run, this check may be the only one that
+  // Checks that each row's `seen` follows from the versions that its writers had read (R3). If a
+  // recovery replays commands in another order than the run's, this check may be the only one that
   // fails.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
@@ -110,7 +110,7 @@ class Checker {
       const std::vector<uint32_t>& chain = versions_.chain(key);
       const bool cell = keys.is_cell(key);
       uint64_t seen = 0;
-      // A cell remembers the last writer alone.
+      // A cell's `seen` is of its last writer alone.
       for (size_t i = cell && !chain.empty() ? chain.size() - 1 : 0; i < chain.size(); ++i) {
         for (const Access& read : transactions_[chain[i]].reads) {
           seen = LedgerRow::remember(seen, read.key, read.writer);
@@ -179,7 +179,6 @@ ledger::CheckResult check_history(Database& database, const std::string& history
 
 namespace logjam::ledger {
 
-// The checks that need rows only, no history.
 namespace {
 
 std::string name(Key key) { return "ledger key " + std::to_string(key); }

@@ -42,9 +42,10 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
   last_generation_.resize(options_.keys);
 }
 
-// Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
-// in `*keys` is replaced by the next free key.
+// Appends `count` keys that differ from each other and from those in `*keys`. In place of a key that
+// is already in `*keys` it takes the next free key.
 void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
+  LJ_ASSERT(keys->size() + count <= options_.keys);
   for (; count > 0; --count) {
     Key key = pick_(random_);
     while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
@@ -54,9 +55,9 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
-// Draws writes to different cells. Most are to slots, and most of these to the hot slot, so rows
-// often return after an erase. Whether a slot has its row is guessed, and one guess in eight is
-// reversed.
+// Draws writes to different cells. Most writes are to slots, and most of these to the hot slot, so
+// rows often return after an erase. The client guesses whether a slot has its row, and reverses one
+// guess in eight.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {
@@ -69,7 +70,7 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
       if (!write_only && roll(4) == 0) write.op = Op::kUpdate;
     } else if (order_.looks_present(write.cell) == (roll(8) == 0)) {
       write.op = Op::kInsert;
-    } else if (write_only) {  // an erase, or a write of a slot's row, reads that the row is there
+    } else if (write_only) {  // an erase or a write of a slot's row reads that the row is present
       if (others == 0) continue;
       write.cell = keys_.slots + roll(others);
     } else if (roll(2) == 0) {
@@ -82,13 +83,15 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Looks up whose writes the attempt overwrites blindly. An insert that others have overtaken since
-// execute() depends on the erase before it, and on nothing else if the attempt reads nothing.
+// Looks up whose writes the attempt overwrites blindly. If other transactions have overtaken an
+// insert since execute(), the insert depends on the erase before it, and on nothing else if the
+// attempt reads nothing.
 void LedgerClient::serialized() {
   auto written = written_cells_.begin();
   for (size_t i = 0; i < attempt_.writes.size(); ++i) {
     Access& write = attempt_.writes[i];
     if (!keys_.is_cell(write.key)) continue;
+    LJ_ASSERT(written != written_cells_.end());
     const TransactionId seen = written++->last;
     const bool present = keys_.has_slot(write.key) && write.op != Op::kErase;
     const TransactionId overwritten =
@@ -97,13 +100,14 @@ void LedgerClient::serialized() {
     write.writer = overwritten;
     if (area_ != nullptr) found_overwritten(*area_, i, overwritten);
     const bool overtaken = write.op == Op::kInsert && overwritten != seen;
-    if (overtaken && attempt_.reads.empty()) crash_point_.depends(attempt_.id, overwritten);
+    if (overtaken && attempt_.reads.empty()) crash_point_.note_dependency(attempt_.id, overwritten);
   }
+  LJ_ASSERT(written == written_cells_.end());
 }
 
 void LedgerClient::acknowledged(uint64_t number) {
   if (area_ != nullptr) area_->acknowledge(number);
-  if (replayed_ == 0) crash_point_.acknowledged(number);  // else it recovers
+  if (replayed_ == 0) crash_point_.on_acknowledgement(number);
 }
 
 uint32_t LedgerClient::next() {
@@ -133,7 +137,8 @@ uint32_t LedgerClient::next() {
       if (roll(4) == 0) key = keys_.ledger + roll(keys_.cells);
     }
   }
-  // One transaction in four reads a key before it updates the key: locking protocols must upgrade.
+  // One transaction in four reads a key before it updates the key, so that locking protocols upgrade
+  // a lock.
   if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
     input_.writes[0] = input_.reads[0];
   }
@@ -151,8 +156,9 @@ uint32_t LedgerClient::next() {
 
 Status LedgerClient::execute(Transaction& txn) {
   if (intended_) {
+    LJ_ASSERT(area_ != nullptr);
     area_->retract();
-    crash_point_.refused(attempt_.id);
+    crash_point_.on_refusal(attempt_.id);
   }
   intended_ = false;
   written_cells_.clear();
@@ -172,8 +178,8 @@ Status LedgerClient::execute(Transaction& txn) {
 }
 
 // Encodes one word for the attempt's id, one for the numbers of keys and the choice of generation,
-// one for each key, and one for each write of a cell. Only commands of transactions that write are
-// logged.
+// one for each key, and one for each write of a cell. The log has only commands of transactions that
+// write.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
@@ -274,6 +280,7 @@ Status LedgerClient::transfer(Transaction& txn) {
 
 Status LedgerClient::toggle(Transaction& txn) {
   if (read_keys(txn) == Status::kAbort) return Status::kAbort;
+  LJ_ASSERT(!input_.writes.empty());
   const Key key = input_.writes[0];
   LedgerRow* row = nullptr;
   Status status = update_ledger(txn, key, &row);
@@ -326,8 +333,8 @@ Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) 
   return Status::kOk;
 }
 
-// Collects the entries of the range. Sets [*low, *high] to the ledger keys that the scan covered:
-// the keys up to the last entry if it stopped at its limit.
+// Collects the entries of the range. Sets [*low, *high] to the ledger keys that the scan covered. A
+// scan that stopped at its limit covered the keys up to its last entry.
 Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
                                 Key* high) {
   *low = input_.low;
@@ -357,8 +364,8 @@ Status LedgerClient::audit(Transaction& txn) {
 }
 
 // Reads the ledger row, the entry of its generation, and the entry of the next generation, which
-// does not exist. If the entries are read first, the generation is not known yet: the client takes
-// the generation that it saw last.
+// does not exist. If the client reads the entries first, it does not know the generation yet, and
+// takes the generation that it read last.
 Status LedgerClient::lookup(Transaction& txn, Key key) {
   LedgerRow row;
   std::vector<SeenEntry> seen;

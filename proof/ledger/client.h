@@ -1,8 +1,9 @@
-// One worker's stream of ledger transactions. Each is drawn once, and executed until it commits:
+// One worker's stream of ledger transactions. The client draws each transaction once, and executes it
+// until it commits:
 //
 //   transfer  reads some keys and updates others
-//   blind     overwrites cells without reading them, and makes slots come and go; one in two reads
-//             nothing, another updates a key or a cell, too
+//   blind     overwrites cells without reading them, and inserts and erases rows of slots; one in two
+//             reads nothing, the others may also update a key or a cell
 //   toggle    updates a key and inserts or erases its entry
 //   audit     scans a range of entries, reads the same range of the ledger, and compares the two;
 //             or does the same with slots and cells
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "platform/spin.h"
 #include "proof/ledger/history.h"
 #include "proof/ledger/rows.h"
@@ -22,39 +24,38 @@
 
 namespace logjam::ledger {
 
-// The ledger's scale and draws: --ledger=keys:1000,theta:0.9,... and what --test sets.
-
 inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
 
+// The ledger's scale and draws: --ledger=keys:1000,theta:0.9,... and values of --test.
 struct Options {
   uint64_t keys = 1000;
-  uint64_t cells = 64;  // rows that are overwritten without being read
-  uint64_t slots = 16;  // cells whose row comes and goes, by erase and insert; few do so often
+  uint64_t cells = 64;  // rows that transactions overwrite without reading them
+  uint64_t slots = 16;  // cells with a slot, whose row transactions erase and insert
   uint64_t reads = 2;   // rows that a transfer reads, at most
   uint64_t writes = 2;  // rows that a transfer updates, at most
   double theta = 0;     // zipfian skew of the keys; 0 is uniform
 
   // --test=ledger_readers: the number of workers that only read. Their acknowledgements wait only
-  // for writes that the transaction has read.
+  // for the writes that their transactions have read.
   uint64_t readers = 0;
   // --test=ledger_yield: after this many accesses a worker yields its core, so that few cores see
   // many interleavings. 0: never.
   uint64_t yield = 0;
-  // --test=ledger_dawdle: how often, at most, a transaction that has inserted and read nothing
-  // yields its core before it commits, until others have inserted and erased the same row.
+  // --test=ledger_dawdle: how often, at most, a transaction that has inserted a row and read nothing
+  // yields its core before it commits, until other transactions have inserted and erased that row.
   uint64_t dawdle = 0;
   // --test=ledger_die_after: one worker kills the process (SIGKILL) right after this number of its
-  // acknowledgements, when a lost commit would be noticed. 0: no worker does.
+  // acknowledgements: at that time a check notices a lost commit. 0: no worker does.
   uint64_t die_after = 0;
   // --test=ledger_die_early: a worker kills the process (SIGKILL) right after this number of its
-  // early acknowledgements. An early one acknowledges a blind insert before the erase that the
-  // insert follows is acknowledged. 0: no worker does.
+  // early acknowledgements. An early acknowledgement is that of a blind insert whose preceding erase
+  // is not acknowledged yet. 0: no worker does.
   uint64_t die_early = 0;
 
   KeySpace key_space() const { return {.ledger = keys, .cells = cells, .slots = slots}; }
 };
 
-// Returns the options that the flags say. The main thread and workers that start call it.
+// Returns the options that the flags say. Any thread may call it.
 Options options_from_flags();
 
 // Returns why the flags cannot be used, in one sentence, or an empty string.
@@ -82,13 +83,13 @@ struct CellWrite {
   uint64_t cell = 0;
 };
 
-// The input of a transaction: next() draws it once, and execute() may use it several times.
+// The input of a transaction: next() draws it, and execute() may use it several times.
 struct Input {
   Type type = kTransfer;
   std::vector<Key> reads;   // rows of the ledger, and cells
   std::vector<Key> writes;  // rows of the ledger
   std::vector<CellWrite> cell_writes;
-  bool dawdles = false;         // before its commit, so that others overtake it
+  bool dawdles = false;         // waits before its commit, so that others overtake it
   bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
   size_t scan_limit = 0;        // audit: the scan stops after this many entries
@@ -97,8 +98,8 @@ struct Input {
   bool new_generation = false;  // toggle: an inserted entry gets a new key
 };
 
-// All calls but the constructor and the destructor come from the worker's thread. A null `history`
-// records nothing.
+// The worker's thread calls all functions except the constructor and the destructor. With a null
+// `history` the client records nothing.
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
@@ -113,6 +114,7 @@ class LedgerClient final : public Client, private CommitObserver {
 
   uint64_t committing() override {
     if (area_ == nullptr) return 0;
+    LJ_ASSERT(!intended_);
     intend(*area_, attempt_);
     intended_ = true;
     return attempt_.id;
@@ -130,7 +132,10 @@ class LedgerClient final : public Client, private CommitObserver {
     EntryRow row;
   };
 
-  uint64_t roll(uint64_t sides) { return random_() % sides; }
+  uint64_t roll(uint64_t sides) {
+    LJ_ASSERT_IN_TESTS(sides > 0);
+    return random_() % sides;
+  }
   void now_and_then_yield() {
     if (options_.yield != 0 && ++accesses_ % options_.yield == 0) platform::yield();
   }
@@ -159,8 +164,8 @@ class LedgerClient final : public Client, private CommitObserver {
   // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. Returns
   // kAbort or kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
-  // Fetches the row of `key` to be changed, names the attempt as its writer, and records the
-  // overwritten writer. The caller seals the row. A missing row is recorded as a mismatch.
+  // Fetches the row of `key` for a change, names the attempt as its writer, and records the
+  // overwritten writer. Seal the row after it. A missing row is recorded as a mismatch.
   Status update_ledger(Transaction& txn, Key key, LedgerRow** row);
   Status read_range(Transaction& txn, std::vector<LedgerRow>* rows);
   Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
@@ -185,15 +190,15 @@ class LedgerClient final : public Client, private CommitObserver {
   struct WrittenCell {
     uint64_t cell;
     CellRow* row;
-    TransactionId last;  // writer of the cell, as it seemed when the attempt wrote it
+    TransactionId last;  // the cell's last writer when the attempt wrote it (a hint)
   };
   std::vector<WrittenCell> written_cells_;  // of the attempt
-  TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
+  TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: the client does not replay
   std::vector<uint64_t> command_;
   uint64_t attempts_;
   uint64_t accesses_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
-  std::vector<uint32_t> last_generation_;  // by key: the entry's generation, as last read here
+  std::vector<uint32_t> last_generation_;  // by key: the entry's generation that it read last
 };
 
 }  // namespace logjam::ledger

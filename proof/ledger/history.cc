@@ -51,6 +51,8 @@ HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrig
 }
 
 void intend(HistoryArea& area, const Attempt& attempt) {
+  LJ_ASSERT(!full_for_accesses(area, attempt.reads.size() + attempt.writes.size()));
+  LJ_ASSERT(attempt.reads.size() <= UINT16_MAX && attempt.writes.size() <= UINT16_MAX);
   AttemptHeader& header = header_at(area.next_payload());
   header = {attempt.mismatch, static_cast<uint16_t>(attempt.reads.size()),
             static_cast<uint16_t>(attempt.writes.size()), attempt.mismatch_key};
@@ -62,6 +64,7 @@ void intend(HistoryArea& area, const Attempt& attempt) {
 
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer) {
   AttemptHeader& header = header_at(area.intended_payload());
+  LJ_ASSERT(index < header.writes);
   reinterpret_cast<Access*>(&header + 1)[header.reads + index].writer = writer;
 }
 

@@ -4,7 +4,7 @@
 //   payload of an entry := AttemptHeader, reads x Access, writes x Access
 //
 // Between intend() and the publication of its log record, an attempt learns whose writes it
-// overwrites blindly, and stores that into its entry.
+// overwrites blindly, and stores these writers into its entry.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ namespace logjam::ledger {
 enum class Op : uint64_t {
   kRead,    // read the row
   kUpdate,  // read the row, and overwrote it
-  kBlind,   // overwrote the row without reading it; a slot's row was there
-  kInsert,  // inserted the row of a slot, which was not there
-  kErase,   // erased the row of a slot, which was there
+  kBlind,   // overwrote the row without reading it; a slot's row was present
+  kInsert,  // inserted the row of a slot, which was absent
+  kErase,   // erased the row of a slot, which was present
 };
 constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
 
-// The writer of an access that has not reached its serialization point.
+// The writer of an access whose attempt has not reached its serialization point.
 inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
-// attempt whose write was read, or was overwritten. The attempt has seen it if reads_row(op);
-// otherwise it was looked up while the row was locked (CellOrder).
+// attempt whose write it read or overwrote. If reads_row(op), the attempt has seen `writer` in the
+// row; otherwise the client looked `writer` up while the row was locked (CellOrder).
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
@@ -44,13 +44,14 @@ struct Access {
 };
 
 // An observation that no serial execution allows. It is harmless in an attempt that aborts, because
-// optimistic protocols let doomed attempts continue. It is a violation in an attempt that commits.
+// an optimistic protocol lets a doomed attempt continue. It is a violation in an attempt that
+// commits.
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields
   kMissingRow,      // a row of the ledger or a cell was not found, though none is ever erased
   kMissingEntry,    // the entry (slot) was not found, but its ledger row (cell) says it is present
-  kUnexpected,      // the entry was found, but its ledger row says that it is not present
+  kUnexpected,      // the entry was found, but its ledger row says that it is absent
   kForeignEntry,    // the entry is of another generation or writer than its ledger row says
   kDuplicateEntry,  // two entries of one key were found
 };
@@ -70,7 +71,7 @@ struct Attempt {
     reads.clear();
     writes.clear();
   }
-  // Records the first mismatch of the attempt.
+  // Records a mismatch, if it is the attempt's first.
   void complain(Mismatch what, Key key) {
     if (mismatch == Mismatch::kNone) mismatch = what, mismatch_key = key;
   }
@@ -83,7 +84,7 @@ struct KeySpace {
   uint64_t all() const { return ledger + cells; }
   bool is_cell(Key key) const { return key >= ledger; }
   bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
-  // Returns whether the initial load has the row of a slot: it does for even numbers.
+  // Returns whether the initial load has the row of a slot: it has the rows of even numbers.
   bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
   // Returns "ledger key 7" or "cell 7", for human readers.
   std::string name(Key key) const;
@@ -95,11 +96,11 @@ inline constexpr const char* kHistoryOf = "ledger";
 // Returns the parameters of a file for the ledger.
 HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin);
 
-// Records that the attempt is about to commit. The caller has asked full_for_accesses() before.
+// Records that the attempt is about to commit. Ask full_for_accesses() first.
 void intend(HistoryArea& area, const Attempt& attempt);
 // Records that write `index` of the attempt last intended overwrites a write of `writer`.
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
-// Returns whether there is no room left for an attempt with this number of accesses.
+// Returns whether the area has no room for an attempt with this number of accesses.
 bool full_for_accesses(const HistoryArea& area, size_t accesses);
 
 struct RecordedTransaction {
@@ -113,7 +114,7 @@ struct RecordedTransaction {
 };
 
 // A history of all lives, read from their files. The spans of `transactions` point into the mapped
-// files, which stay mapped as long as a copy of the History exists.
+// files, which stay mapped while a copy of the History exists.
 struct History {
   std::string error;  // why a file cannot be used, in one sentence; empty if all can
   KeySpace keys;
@@ -130,7 +131,7 @@ struct History {
   // Returns the id, and its life if there are several, for human readers.
   std::string name(const RecordedTransaction& transaction) const;
 };
-// Reads a history whose processes have ended. Errors are returned in History::error.
+// Reads a history. Its processes must have ended. Returns errors in History::error.
 History open_history(const std::string& path);
 
 }  // namespace logjam::ledger

@@ -1,11 +1,11 @@
 // The ledger: a workload made to be checked, not to be measured.
 //
-// Table `ledger` (hash index) holds one row for each key, and its rows are only updated. Table
-// `entries` (ordered index) holds an entry for a key exactly if the key's ledger row says so. The
-// rows of table `cells` (hash index) are mostly overwritten without being read. Table `slots`
-// (ordered index) holds a row for a cell's number exactly if the cell says so. Every row names the
-// attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its
-// commit records what it read and overwrote (history.h). checker.h states what must hold then.
+// Table `ledger` (hash index) has one row for each key, which transactions only update. Table
+// `entries` (ordered index) has an entry for a key exactly if the key's ledger row says so.
+// Transactions overwrite most rows of table `cells` (hash index) without reading them. Table `slots`
+// (ordered index) has a row for a cell's number exactly if the cell says so. Every row names the
+// attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its commit records
+// what it read and overwrote (history.h). checker.h states the rules that a database must keep.
 #include <gflags/gflags.h>
 
 #include "platform/flag_list.h"
@@ -137,7 +137,7 @@ class Ledger final : public Workload {
     if (history_ != nullptr) keep_life(FLAGS_history, parameters_, *history_);
   }
 
-  // Makes a client without a history: replay adds nothing to it, because it is the run's.
+  // Makes a client without a history, because a replay adds nothing to the history of the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, resume_state_, order_, nobody_,
                                           nullptr);
@@ -153,7 +153,7 @@ class Ledger final : public Workload {
                                          std::to_string(rows.cells.size()) + " cells and " +
                                          std::to_string(rows.slots.size()) + " slots agree"
                                    : wrong}};
-    if (history_ != nullptr) {  // the run has ended: every committed transaction is acknowledged
+    if (history_ != nullptr) {  // the run has ended
       history_->record_end();
       checks.push_back(proof(check(rows, open_history(FLAGS_history))));
     }
@@ -189,7 +189,7 @@ class Ledger final : public Workload {
   ResumeState resume_state_;
   CellOrder order_;
   platform::mutex making_;
-  std::unique_ptr<Acknowledged> acknowledged_;
+  std::unique_ptr<Acknowledged> acknowledged_ LJ_GUARDED_BY(making_);
   Acknowledged nobody_{1};  // of replayers: recovery acknowledges nothing
   HistoryFileParameters parameters_;
   std::unique_ptr<HistoryWriter> history_;
@@ -255,7 +255,7 @@ ResumeState read_resume_state(Database& database, CellOrder* order) {
   read<CellRow>(database.table("cells"), &resume_state,
                 [&](Key cell, const CellRow& row, ResumeState* writers) {
                   writers->raise(row.writer);
-                  order->resume(cell, row.writer, row.present != 0);
+                  if (cell < order->cells()) order->resume(cell, row.writer, row.present != 0);
                 });
   return resume_state;
 }

@@ -36,8 +36,8 @@ class Exporter {
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
   }
 
-  // Returns the number that stands for a transaction in lists: its index, or a number after all
-  // indexes if the history does not know it.
+  // Returns the number of a transaction in lists: its index, or a number after all indexes if the
+  // history does not know the transaction.
   uint64_t number_of(TransactionId id) {
     const uint32_t t = history_.find(id);
     if (t != History::kNone) return t;
@@ -45,11 +45,12 @@ class Exporter {
            strangers_.try_emplace(id, strangers_.size()).first->second;
   }
 
-  // Returns a cell's key in histories.
+  // Returns the key that a cell has in histories.
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
-  // Notes which transactions show in the database: the last writer of each key, and the writer that
-  // a write that shows has updated. A write that was overwritten blindly does not show.
+  // Notes which transactions show in the database: the last writer of each key, and each writer
+  // whose write a transaction that shows has updated. A write that was overwritten blindly does not
+  // show.
   void note_what_shows(Key key, TransactionId last) {
     steps_ = 0;
     for (TransactionId id = last; id != 0;) {
@@ -62,9 +63,9 @@ class Exporter {
     }
   }
 
-  // Notes transactions that were overwritten blindly, so that they do not show, but were read by a
-  // transaction that happened. Only a transaction that wrote nothing but cells can be hidden like
-  // this: a write to the ledger shows.
+  // Notes transactions that do not show, because they were overwritten blindly, although a
+  // transaction that happened has read from them. Such a transaction wrote only cells, because a
+  // write to the ledger shows.
   void note_what_was_read() {
     std::vector<uint32_t> left;
     for (uint32_t t = 0; t < there_.size(); ++t) {
@@ -92,7 +93,7 @@ class Exporter {
 
   // Returns the writers of `key`, in order, up to `last`. A writer that the history does not know
   // begins the list. A write that was overwritten blindly is in the list only if its transaction
-  // shows or was acknowledged: otherwise it never happened, and no row tells.
+  // shows or was acknowledged. No row says whether another such write happened.
   std::vector<TransactionId> list_up_to(Key key, TransactionId last) {
     std::vector<TransactionId> list;
     steps_ = 0;
@@ -112,8 +113,8 @@ class Exporter {
     return list;
   }
 
-  // Counts a step of the walk along the writes of `key`. Returns false if the walk has made more
-  // steps than there are transactions: it goes round in a circle.
+  // Counts a step of the walk along the writes of `key`. Returns false if the walk goes round in a
+  // circle: it has made more steps than there are transactions.
   bool in_a_line(Key key) {
     if (++steps_ <= history_.transactions.size() + 2) return true;
     error_ = "the history cannot be exported: the writes of " + history_.keys.name(key) +
@@ -128,8 +129,7 @@ class Exporter {
     return found == writes.end() ? nullptr : &*found;
   }
 
-  // Returns "[:r key [list]]", with nil for the list if the read's result is unknown (`seen` is
-  // false).
+  // Returns "[:r key [list]]"; without `seen`, when the read's result is unknown, "[:r key nil]".
   std::string read(Key key, TransactionId last, bool seen) {
     std::string text = "[:r " + std::to_string(key) + " ";
     if (!seen) return text + "nil]";

@@ -2,22 +2,23 @@
 // and Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations", VLDB 2020.
 //
 // The row of a key stands for a list. Each write appends the number of its transaction, so the
-// version that a transaction saw is the list of all writes up to that one. An update reads the row
-// that it overwrites, so it is exported as a read, an append, and a read of its own result. A cell
-// is a list too. A blind write, an insert or an erase is an append and nothing else.
+// version that a transaction saw is the list of all writes up to that version. An update reads the
+// row that it overwrites, so it becomes a read, an append, and a read of its own result. A cell is a
+// list too. A blind write, an insert or an erase becomes an append.
 //
-// The file has an EDN map on each line. The real-time order of transactions is unknown, so each is
-// a process of its own, and all are invoked before the first one ends. The recovered database is
-// one more transaction, which reads all keys. It begins after all others have ended, so a checker
-// of strict serializability demands that it sees all acknowledged transactions (R1). A transaction
-// ends with:
+// The file has an EDN map on each line. The real-time order of transactions is unknown, so each
+// transaction is a process of its own, and all begin before the first one ends. The recovered
+// database is a further transaction, which reads all keys. It begins after all other transactions
+// have ended, so a checker of strict serializability demands that it sees all acknowledged
+// transactions (R1). A transaction ends with:
 //
 //   :ok    it was acknowledged, or one of its writes is in the recovered database
-//   :fail  neither of these; it never happened, and no other transaction may have read from it
-//   :info  the acknowledgements of its life prove nothing (R8), so it may be lost; it is not in the
-//          database
+//   :fail  it was not acknowledged, and none of its writes is in the recovered database; no other
+//          transaction may have read from it
+//   :info  none of its writes is in the recovered database, and the acknowledgements of its life
+//          prove nothing (R8), so it may be lost
 //
-// This file does not use checker.h, and repeats none of its reasoning.
+// The export shares no code with the checker.
 #pragma once
 
 #include <string>

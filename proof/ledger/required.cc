@@ -27,6 +27,7 @@ std::string Required::lost_acknowledged() {
   for (uint32_t t = 0; t < members_.size(); ++t) {
     if (history_.transactions[t].promised) add(t);
   }
+  followed_acknowledged_ = true;
   return follow("R1: ", " was acknowledged");
 }
 
@@ -34,6 +35,7 @@ std::string Required::not_closed() {
   for (uint32_t t = 0; t < members_.size(); ++t) {
     if (versions_.shows(t)) add(t);
   }
+  followed_showing_ = true;
   return follow("R4: ", " is there");
 }
 
@@ -95,7 +97,7 @@ std::vector<Required::Dependency> Required::dependencies(uint32_t transaction) c
 }
 
 // Returns the transaction that inserted the row which `write` erased or overwrote; 0: the initial
-// load. If the history does not lead there, returns the transaction at which it ends.
+// load. If the history does not lead to that transaction, returns the last one to which it leads.
 TransactionId Required::inserter(const Access& write) const {
   TransactionId at = write.writer;
   for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {

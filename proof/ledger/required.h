@@ -1,7 +1,7 @@
 // The transactions that a database must hold, and whether it lacks one of them (R1, R2, R4).
 //
-// A transaction is *required* if one of its writes shows, or if it was acknowledged and its life
-// was not unsafe, or if a required transaction depends on it. A transaction depends on
+// A transaction is *required* if one of its writes shows, if it was acknowledged and its life was not
+// unsafe, or if a required transaction depends on it. A transaction depends on
 //
 //   - the writers of what it read, and of what it updated;
 //   - the erase before its insert;
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "proof/ledger/history.h"
 #include "proof/ledger/versions.h"
 
@@ -27,19 +28,22 @@ class Required {
 
   // Checks that transactions are recovered whole or not at all (R2).
   std::string torn() const;
-  // Checks that no acknowledged transaction is lost, and none that it depends on (R1).
+  // Checks that no acknowledged transaction is lost, and no transaction on which it depends (R1).
   std::string lost_acknowledged();
   // Checks that no transaction is lost on which a transaction that shows depends (R4).
   std::string not_closed();
-  // Returns whether the transaction is required. Called after the checks above.
-  bool contains(uint32_t transaction) const { return members_[transaction].required; }
+  // Returns whether the transaction is required. Call it after the checks above.
+  bool contains(uint32_t transaction) const {
+    LJ_ASSERT(followed_acknowledged_ && followed_showing_);
+    return members_[transaction].required;
+  }
 
  private:
   // The reason why a transaction is required.
   struct Member {
     bool required = false, seed = false;
-    uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this one
-    Key key = 0;             // the key whose write by this transaction it depends on
+    uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this member
+    Key key = 0;             // the key whose write by this member `dependent` depends on
   };
   struct Dependency {
     Access on;  // the write of `on.key` by `on.writer`
@@ -65,6 +69,7 @@ class Required {
   const Versions& versions_;
   std::vector<Member> members_;
   std::vector<uint32_t> unfollowed_;
+  bool followed_acknowledged_ = false, followed_showing_ = false;
 };
 
 }  // namespace logjam::ledger

@@ -1,14 +1,14 @@
 // The rows of the ledger, and the numbers in them by which the checker reasons.
 //
-// Every attempt of every transaction has an id of its own. Every row of the ledger carries the id
-// of the attempt that wrote it, and the id of the attempt whose write was overwritten. So the rows
-// of a database say which transactions it holds, and in which order. A read is recorded as one
-// number: the writer of the row that was read.
+// Every attempt of every transaction has an id of its own. Every row of the ledger has the id of the
+// attempt that wrote it, and the id of the attempt whose write that attempt overwrote. So the rows of
+// a database say which transactions it holds, and in which order. The history of a read is one
+// number: the writer of the row.
 //
-// Cells are rows that transactions overwrite without reading them, so a cell names its writer, but
-// not the writer before. A slot is a row that is often inserted and erased; the cell of the same
-// number says whether it is present. In histories and in the checker, keys from 0 are rows of the
-// ledger, and the cells' keys follow.
+// Cells are rows that transactions overwrite without reading them. So a cell names its writer, but
+// not the previous writer. A slot is a row that transactions often insert and erase; the cell of the
+// same number says whether the slot's row is present. In histories and in the checker, the keys of
+// ledger rows begin at 0, and the keys of cells follow them.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,14 @@ using platform::mix_bits;
 struct LedgerRow {
   TransactionId writer = 0;
   TransactionId overwritten = 0;  // the previous writer
-  TransactionId toggler = 0;      // the writer that last inserted or erased the entry
-  uint32_t generation = 0;        // of the entry, see entry_key()
+  TransactionId toggler = 0;      // the last writer that inserted or erased the entry
+  uint32_t generation = 0;        // of the entry: see entry_key()
   uint32_t present = 0;
-  // A hash of everything that the row's writers had read before they wrote. If the log holds
-  // commands instead of values, recovery computes the same hash only if each writer reads the same
-  // versions again.
+  // A hash of everything that the row's writers had read before they wrote it. If the log holds
+  // commands, recovery computes the same hash only if each writer reads the same versions again.
   uint64_t seen = 0;
   static constexpr unsigned kFillers = 7;
-  uint64_t filler[kFillers] = {};  // follows from all other fields, so a torn row is noticed
+  uint64_t filler[kFillers] = {};  // follows from all other fields, so it shows a torn row
 
   // Adds to `seen` that the row's writer has read the row of `key`, as written by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
@@ -60,9 +59,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// Returns the key of a ledger key's entry, which differs in each generation, so inserts keep
-// changing the index. Entries are in the order of their ledger keys, so a range of ledger keys is a
-// range of entries.
+// Returns the key of a ledger key's entry. It differs in each generation, so that each insert changes
+// the index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
+// entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/parallel.h"
 #include "platform/thread.h"
 #include "workloads/parallel_check.h"
@@ -32,6 +33,7 @@ class Graph {
     edges->erase(std::unique(edges->begin(), edges->end()), edges->end());
     to_.reserve(edges->size());
     for (const auto& [from, to] : *edges) {
+      LJ_ASSERT(from < nodes && to < nodes);
       ++first_[from + 1];
       to_.push_back(to);
     }
@@ -66,7 +68,7 @@ std::vector<uint32_t> predecessors_left(uint32_t nodes, const Graph& graph,
   return left;
 }
 
-// Returns a shortest cycle through `start`, which must be on one, found by breadth-first search.
+// Returns a shortest cycle through `start`, found by breadth-first search.
 std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, const Graph& graph) {
   std::vector<uint32_t> came_from(nodes, kNone), queue{start};
   for (size_t next = 0; next < queue.size() && came_from[start] == kNone; ++next) {
@@ -76,6 +78,7 @@ std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, con
       queue.push_back(to);
     });
   }
+  LJ_ASSERT(came_from[start] != kNone);
   std::vector<uint32_t> cycle;
   uint32_t node = start;
   do {
@@ -91,7 +94,7 @@ std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, con
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges) {
   const Graph graph(nodes, &edges);
   const std::vector<uint32_t> left = predecessors_left(nodes, graph, edges);
-  // Every remaining node has a remaining predecessor. So a walk from predecessor to predecessor
+  // Every remaining node has a remaining predecessor. So a walk from each node to its predecessor
   // enters a cycle within `nodes` steps.
   std::vector<uint32_t> predecessor(nodes, kNone);
   uint32_t node = kNone;
@@ -105,7 +108,7 @@ std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges) {
 
 namespace {
 
-// A part's edges, or those of all parts so far.
+// The edges that a part found, or those of all parts so far.
 struct Edges {
   std::vector<Edge> edges;
   void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }

@@ -24,12 +24,12 @@ struct SerialOrder {
 SerialOrder find_serial_order(const History& history, const Versions& versions,
                               const std::function<bool(uint32_t)>& counts);
 
-// Precedences among transactions as a graph: a serial order exists unless the graph has a cycle.
-
+// Precedences among transactions are edges of a graph. A serial order exists if the graph has no
+// cycle.
 using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
 
-// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. Nodes are numbered
-// from 0 to `nodes` - 1. No cycle through its first node is shorter.
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No cycle through its
+// first node is shorter.
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

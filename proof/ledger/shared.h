@@ -1,6 +1,5 @@
-// The state with which the ledger's clients resume: empty after a load; after a recovery, the
-// counts and generations that earlier lives left in the rows and in their history
-// (proof/history/history_files.h).
+// The state that the ledger's clients share: the writers of cells, the counts of earlier lives, and
+// the newest acknowledgements.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "engine/storage/database.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "proof/ledger/rows.h"
 
@@ -20,24 +20,26 @@ namespace logjam::ledger {
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
-// each other, whatever the memory order of the exchange. The other functions may be called at any
-// time, and their results are only hints.
-
+// each other, whatever the memory order of the exchange. Any thread may call the other functions at
+// any time; their results are only hints.
 class CellOrder {
  public:
   explicit CellOrder(uint64_t cells) : last_(cells), present_(cells) {
     for (uint64_t cell = 0; cell < cells; ++cell) set_present(cell, cell % 2 == 0);
   }
 
-  // Sets the last writer of `cell` to `writer`, as recovered. Called before any worker runs.
+  uint64_t cells() const { return last_.size(); }
+  // Sets the last writer of `cell` to `writer`, as recovered.
   void resume(uint64_t cell, TransactionId writer, bool present) {
+    LJ_ASSERT(cell < last_.size() && changes_.load(platform::memory_order_relaxed) == 0);
     last_[cell].store(writer, platform::memory_order_relaxed);
     set_present(cell, present);
   }
 
   // Records that `writer` overwrites `cell` and leaves its slot present or absent. Returns the
-  // writer that is overwritten; 0: the initial load.
+  // writer that it overwrites; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
+    LJ_ASSERT(cell < last_.size() && writer != 0);
     set_present(cell, present);
     changes_.fetch_add(1, platform::memory_order_relaxed);
     return last_[cell].exchange(writer, platform::memory_order_acq_rel);
@@ -48,8 +50,8 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // Returns the number of the slot that is hot now, modulo the number of slots. It grows slowly, so
-  // a slot is left alone until its tuple is reclaimed, and then many workers use it at once.
+  // Returns a number that, modulo the number of slots, is the hot slot. It grows slowly: no worker
+  // uses a slot until its tuple is reclaimed, and then many workers use the slot at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
     return changes_.load(platform::memory_order_relaxed) / kChanges;
@@ -65,9 +67,12 @@ class CellOrder {
   platform::atomic<uint64_t> changes_{0};
 };
 
+// The state with which clients resume. It is empty after a load. After a recovery it has the counts
+// and generations that earlier lives left in the rows and in their history
+// (proof/history/history_files.h).
 struct ResumeState {
   std::vector<uint64_t> attempts;     // by worker: the largest count of its ids
-  std::vector<uint32_t> generations;  // by ledger key: that of its entry; empty after a load
+  std::vector<uint32_t> generations;  // by ledger key: the generation of its entry
 
   uint64_t attempts_of(uint32_t worker) const {
     return worker < attempts.size() ? attempts[worker] : 0;
@@ -81,22 +86,14 @@ struct ResumeState {
   void raise(TransactionId id) { raise(worker_of(id), count_of(id)); }
 };
 
-// Reads the state from the rows, and tells `order` who wrote each cell last. No transaction may run
-// meanwhile.
+// Reads the state from the rows, and tells `order` the last writer of each cell. Call it when no
+// transaction runs.
 ResumeState read_resume_state(Database& database, CellOrder* order);
 
-// The moments at which a worker of the ledger kills its process.
-//
-// A kill from outside comes at any time, and almost always finds all acknowledged transactions
-// durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
-// and another one that it depends on is not durable yet. --test=ledger_die_early waits for such a
-// moment. A client does not know what is durable, so it waits until the other transaction is not
-// acknowledged yet.
-//
-// Protocol. Each worker writes its own element of Acknowledged, and all workers read it. The order
-// is relaxed, because a value is only a hint: a stale one chooses another moment for the kill.
-
 // The newest transaction that each worker has acknowledged.
+//
+// Protocol. Each worker writes its own element, and all workers read it. The order is relaxed,
+// because a value is only a hint: a stale value chooses another moment for the kill.
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
@@ -109,6 +106,7 @@ class Acknowledged {
   }
 
   void note(TransactionId id) {
+    LJ_ASSERT(worker_of(id) < newest_.size());
     platform::atomic<TransactionId>& mine = newest_[worker_of(id)];
     if (mine.load(platform::memory_order_relaxed) < id) {
       mine.store(id, platform::memory_order_relaxed);
@@ -123,23 +121,30 @@ class Acknowledged {
   std::vector<platform::atomic<TransactionId>> newest_;
 };
 
-// Decides for one worker when it kills the process. Called by the worker's thread only.
+// Decides for one worker when it kills the process. The worker's thread alone calls it.
+//
+// A kill from outside comes at any time, and almost always finds all acknowledged transactions
+// durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
+// and another transaction, on which it depends, is not durable yet. --test=ledger_die_early waits
+// for such a moment. A client does not know which transactions are durable, so it waits for a moment
+// at which the other transaction is not acknowledged yet.
 class CrashPoint {
  public:
   // Kills the process right after the worker's acknowledgement number `after`, counted from 1, and
-  // right after its early acknowledgement number `early`. An acknowledgement is early if it comes
-  // before that of a transaction that it depends on. 0: does not kill it.
+  // right after its early acknowledgement number `early`. A transaction's acknowledgement is early
+  // if a transaction on which it depends is not acknowledged yet. 0: never kills it.
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 
   // Notes that the transaction `id`, which is about to commit, depends on `other`.
-  void depends(TransactionId id, TransactionId other) {
+  void note_dependency(TransactionId id, TransactionId other) {
+    LJ_ASSERT(id != other);
     if (early_ != 0 && worker_of(id) != worker_of(other)) depends_on_[id].push_back(other);
   }
   // Forgets `id`, whose commit was refused.
-  void refused(TransactionId id) { depends_on_.erase(id); }
+  void on_refusal(TransactionId id) { depends_on_.erase(id); }
 
-  void acknowledged(TransactionId id) {
+  void on_acknowledgement(TransactionId id) {
     if (++acknowledgements_ == after_) std::raise(SIGKILL);
     if (early_ == 0) return;
     acknowledged_.note(id);

@@ -24,6 +24,8 @@ Versions::Versions(const LedgerRows& rows, const History& history)
 }
 
 std::string Versions::walk() {
+  LJ_ASSERT(chains_.empty());
+  LJ_ASSERT(rows_.ledger.size() == keys().ledger && rows_.cells.size() == keys().cells);
   chains_.resize(keys().all());
   return first_violation(keys().all(), [this](size_t key) -> std::string {
     if (!keys().is_cell(key)) {
@@ -36,9 +38,9 @@ std::string Versions::walk() {
   });
 }
 
-// Follows the versions of one key. Only this call changes the key's chain and the numbers of its
-// writes. Calls for other keys also mark its writers, which wrote other keys too. `last` wrote the
-// row in the database, which may say whom it overwrote.
+// Follows the versions of one key. `last` wrote the row in the database, which may say whom it
+// overwrote. Threads call this for different keys at once: only this call changes the key's chain
+// and the numbers of its writes, but other calls mark the same writers as showing.
 std::string Versions::walk_key(Key key, TransactionId last, const TransactionId* overwritten) {
   std::vector<uint32_t>& chain = chains_[key];
   TransactionId above = 0, id = last;

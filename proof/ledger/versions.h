@@ -1,13 +1,13 @@
 // The versions of each key that a database holds.
 //
 // Version v of a key is the write of chain(key)[v - 1]; version 0 is the initial load. The last
-// version is the write of the row in the database. Below it come the write that it overwrote, and
-// so on down to the initial load, as the history recorded it. A write that is no version is
-// *missing*: it is not in the database, and was not overwritten by what is.
+// version is the write of the row in the database. Below it is the write that it overwrote, and so
+// on down to the initial load, as the history recorded it. A write that is no version is *missing*:
+// it is not in the database, and no version overwrote it.
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
-// and so does a version that was updated by a version that shows. A version below a blind write may
-// have been recovered or not. The database does not show which, and no rule demands either.
+// and a version shows if a version that shows updated it. The writer of a version below a blind
+// write may have been recovered or not. The database does not say which, and no rule demands either.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "proof/ledger/checker.h"
 #include "proof/ledger/history.h"
 
@@ -27,12 +28,15 @@ class Versions {
   Versions(const LedgerRows& rows, const History& history);
 
   // Follows the versions of every key down from its row. Returns a violation if chains are broken
-  // (R3), or if the rows of a slot are not inserted and erased alternately. Called once, before all
-  // others, and only if there is a row for each key of the history.
+  // (R3), or if the rows of a slot are not inserted and erased alternately. Call it before the other
+  // functions.
   std::string walk();
 
-  const std::vector<uint32_t>& chain(Key key) const { return chains_[key]; }
-  // Returns the version that a read saw, or that an access has overwritten; or kMissing.
+  const std::vector<uint32_t>& chain(Key key) const {
+    LJ_ASSERT(key < chains_.size());
+    return chains_[key];
+  }
+  // Returns the version that the access read or overwrote, or kMissing.
   uint32_t of(const Access& access) const;
   // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
@@ -43,14 +47,15 @@ class Versions {
   const Access* present_write(uint32_t transaction) const;
   // Returns the transaction's write of `key`, or null.
   const Access* write_of(uint32_t transaction, Key key) const;
-  // Describes what became of a missing write, for example "ledger key 7 over 0:12 is not there, 1:3
-  // overwrote the same (fork)".
+  // Describes a missing write, for example "ledger key 7 over 0:12 is not there, 1:3 overwrote the
+  // same (fork)".
   std::string where_lost(const Access& write) const;
 
  private:
   std::string walk_key(Key key, TransactionId last, const TransactionId* overwritten);
   std::string in_turn(Key key) const;
   uint32_t& number(uint32_t transaction, const Access& write) {
+    LJ_ASSERT_IN_TESTS(&write >= history_.transactions[transaction].writes.data());
     return numbers_[first_write_[transaction] +
                     static_cast<size_t>(&write - history_.transactions[transaction].writes.data())];
   }

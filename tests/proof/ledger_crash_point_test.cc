@@ -11,9 +11,9 @@ namespace {
 TEST(CrashPointDeathTest, KillsAfterTheGivenNumberOfAcknowledgements) {
   Acknowledged acknowledged(1);
   CrashPoint point(acknowledged, 3, 0);
-  point.acknowledged(make_id(0, 1));
-  point.acknowledged(make_id(0, 2));
-  EXPECT_EXIT(point.acknowledged(make_id(0, 3)), testing::KilledBySignal(SIGKILL), "");
+  point.on_acknowledgement(make_id(0, 1));
+  point.on_acknowledgement(make_id(0, 2));
+  EXPECT_EXIT(point.on_acknowledgement(make_id(0, 3)), testing::KilledBySignal(SIGKILL), "");
 }
 
 TEST(CrashPointDeathTest, KillsWhenAnAcknowledgementComesBeforeThatOfItsDependency) {
