@@ -1,4 +1,4 @@
-// The count of acknowledged changes, which Workload::verify() compares with the tables.
+// A count of acknowledged changes.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,11 @@
 
 namespace logjam {
 
-// Counts the acknowledged changes of a run, so that Workload::verify() can compare the sum with the
-// contents of the tables.
+// Counts the acknowledged changes of a run. Workload::verify() compares the sum with the contents of
+// the tables.
 //
-// Each client counts for itself, and adds its count once, in its destructor at the end of the run.
-// verify() reads the sum after that. Any thread may call add(). Relaxed atomics are enough, because
-// the run's threads are joined before verify() reads.
+// Protocol. Each client counts for itself, and adds its count in its destructor, at the end of the
+// run (relaxed). verify() reads the sum after the run's threads are joined.
 class AckCounter {
  public:
   // Adds one client's count. A client whose deletes exceed its inserts adds a negative number,
@@ -26,18 +25,18 @@ class AckCounter {
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // Starts again from `recovered` things in the tables, for Workload::resume(). They replace the
-  // loaded things and the things that clients counted while they replayed commands.
+  // Begins again with `recovered`, the number in the tables, for Workload::resume(). It replaces the
+  // loaded number and the changes that clients counted while they replayed commands.
   void resume(uint64_t recovered) {
     recovered_ = recovered;
     acknowledged_.store(0, platform::memory_order_relaxed);
     clients_.store(0, platform::memory_order_relaxed);
   }
 
-  // Appends to `checks` a check with this name. It passes if the number `found` in the tables is
-  // the sum of two numbers: the number at the start and the acknowledged changes. The number at the
-  // start is that of resume(), or else `loaded`. Only the bits in `mask` are compared. Appends
-  // nothing if no client has run: after a recovery alone, nobody knows what to expect.
+  // Appends to `checks` a check with this name. It passes if the number `found` in the tables is the
+  // number at the start plus the acknowledged changes; only the bits in `mask` count. The number at
+  // the start is that of resume(), or else `loaded`. Appends nothing if no client has run, as after a
+  // recovery, because the expected number is then unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

@@ -1,6 +1,6 @@
 // Encodes a client's input into a command, and decodes it again (Client::command, take).
 //
-// A command is logged in place of row images. All classes here are used by one thread at a time.
+// A command is logged in place of row images. One thread at a time uses an object of these classes.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,35 @@
 #include <type_traits>
 #include <vector>
 
+#include "platform/assert.h"
+
 namespace logjam {
 
-// Copies fields into a command, or a command into fields. A client writes one list of fields for
-// both directions: the constructor chooses the direction.
+// Copies fields into a command, or a command into fields. The constructor chooses the direction, so
+// that a client writes one list of fields for both.
 class CommandFields {
  public:
-  // Encodes: fields are appended to `*command`, which the caller keeps.
+  // Encodes: appends fields to `*command`, which the caller keeps.
   explicit CommandFields(std::vector<std::byte>* command) : to_(command) {}
-  // Decodes: fields are read from `command`, whose bytes the caller keeps.
+  // Decodes: reads fields from `command`, whose bytes the caller keeps.
   explicit CommandFields(std::span<const std::byte> command) : from_(command) {}
 
-  // Copies the fields in the order given. A field beyond the end of the command keeps its value.
+  // Copies the fields in this order. A field beyond the end of the command keeps its value.
   template <class... Fields>
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Says whether the fields decoded last have values that a client draws. A log from elsewhere may
-  // hold any, and the command is not whole then.
+  // Says whether a client draws such values as those of the fields decoded last. A log from
+  // elsewhere may have other values, and then the command is not whole.
   void require(bool drawn) { whole_ = whole_ && drawn; }
-  // Returns whether the command was long enough for all fields decoded so far, and they are as they
-  // are required to be. True while encoding.
-  bool whole() const { return whole_; }
-  // Returns whether the command was exactly as long as the fields decoded so far.
-  bool ended() const { return whole_ && from_.empty(); }
+  // Returns whether the command was long enough for all fields decoded so far, and each require()
+  // held.
+  bool whole() const {
+    LJ_ASSERT(to_ == nullptr);
+    return whole_;
+  }
+  // Returns whether the command is whole, and exactly as long as the fields decoded so far.
+  bool ended() const { return whole() && from_.empty(); }
 
  private:
   template <class Field>
@@ -45,7 +50,7 @@ class CommandFields {
       return;
     }
     whole_ = whole_ && from_.size() >= sizeof field;
-    // A log from elsewhere may hold any byte, and the program may branch on no other bool.
+    // A log from elsewhere may have any byte here, and a bool may be only 0 or 1.
     if constexpr (std::is_same_v<Field, bool>) whole_ = whole_ && from_[0] <= std::byte{1};
     if (!whole_) return;
     std::memcpy(bytes, from_.data(), sizeof field);
@@ -61,14 +66,13 @@ class CommandFields {
 class CommandWords {
  public:
   explicit CommandWords(std::span<const std::byte> command) : fields_(command) {}
-  // Returns the next word. Past the end of the command it returns 0, and ended() is false from then
-  // on.
+  // Returns the next word. After the end of the command it returns 0, and ended() stays false.
   uint64_t next() {
     uint64_t word = 0;
     fields_(word);
     return word;
   }
-  // Returns whether the command was exactly as long as the words taken so far.
+  // Returns whether the command is exactly as long as the words taken so far.
   bool ended() const { return fields_.ended(); }
 
  private:

@@ -1,4 +1,4 @@
-// Sums over tables and other large collections, computed on all cores, for Workload::verify().
+// Sums and checks over tables and other large collections, on all cores, for Workload::verify().
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace logjam {
 
-// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
-// of its own, which starts as `nothing`. Sum::add joins the parts in their order, so the result is
-// the one that a single thread would find. One thread does all the work if there are few `items` to
-// count, because forking would cost more than counting.
+// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum of
+// its own, whose first value is `nothing`. Sum::add joins the parts in their order, so the result is
+// the same as that of a single thread. If there are few `items`, the calling thread does all the
+// work, because it costs less than starting threads.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
-  constexpr uint32_t kPartsPerCore = 4;  // so that a slow part does not hold up the rest
+  constexpr uint32_t kPartsPerCore = 4;  // so that a slow part delays the sum less
   constexpr uint64_t kFewItems = 1000;
   if (items < kFewItems) {
     Sum sum = nothing;
@@ -39,8 +39,8 @@ Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items
   return all;
 }
 
-// Returns the sum, modulo 2^64, of number_of(key, row) over all present rows. Works on all cores,
-// and must not be called while transactions run.
+// Returns the sum, modulo 2^64, of number_of(key, row) over all present rows. Call it when no
+// transaction runs.
 template <class NumberOf>
 uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
   struct Sum {
@@ -55,14 +55,12 @@ uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
   return sum_of_parts(Sum{}, add_part).value;
 }
 
-// Returns the number of present rows. Works on all cores, like sum_of_rows().
+// Returns the number of present rows. Call it when no transaction runs.
 inline uint64_t count_rows(Table& table) {
   return sum_of_rows(table, [](Key, const std::byte*) { return 1; });
 }
 
-// Rows that Workload::verify() finds broken.
-
-// Counts broken rows, and describes the first.
+// Counts the broken rows that Workload::verify() finds, and describes the first.
 struct BrokenRows {
   uint64_t count = 0;
   std::string first;
@@ -72,16 +70,14 @@ struct BrokenRows {
   void note(const What& what) {
     if (count++ == 0) first = what();
   }
-  // Adds the rows of the part that follows this one.
+  // Adds the rows of a later part.
   void add(const BrokenRows& later) {
     if (count == 0) first = later.first;
     count += later.count;
   }
 };
 
-// The first violation among many things, which are checked on all cores.
-
-// The violation that a part found. If several parts find one, the first part's counts, so the
+// The violation that a part found. Of several parts that find one, the first counts, so that the
 // result is always the same.
 struct Violation {
   std::string sentence;
@@ -90,8 +86,8 @@ struct Violation {
   }
 };
 
-// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty
-// string. Several threads call violation_of at once.
+// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty string
+// if it returns none. Several threads call violation_of at once.
 template <class ViolationOf>
 std::string first_violation(size_t count, const ViolationOf& violation_of) {
   const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {

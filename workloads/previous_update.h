@@ -1,15 +1,15 @@
 // Finds lost updates in tables whose rows name the update before their last one.
 //
-// A row counts its updates. The worker that updates a row also writes into it which row the worker
-// updated before, and how often that row had been updated by then. If that row now counts fewer
-// updates, one of them is lost although the same worker's next update is not. This needs no count
-// of acknowledged transactions.
+// A row counts its updates. A worker that updates a row also writes into it which row the worker
+// updated before, and how many updates that earlier row counted at that time. If the earlier row now
+// counts fewer updates, one of them is lost although the same worker's next update is not. This
+// needs no count of acknowledged transactions.
 //
-// This holds for a recovered database too, because every scheme recovers a worker's reading and
+// It holds for a recovered database too, because every scheme recovers a worker's reading and
 // writing transactions in the worker's order: either recovery keeps a prefix of the worker's log,
-// or the cut is by a number that grows with each of the worker's transactions. A scheme that
-// promises less (R4 demands only the transactions that were read from) would be an exception to
-// state here. Poplar keeps transactions beyond its cut if they only wrote; an update reads its row.
+// or the cut is by a number that grows with each of the worker's transactions. R4 demands less: it
+// demands only the transactions from which others have read. Poplar keeps transactions beyond its
+// cut if they only wrote, but an update reads its row.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace logjam {
 // Part of a row: the row that its last writer updated before.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the previous row
-  uint32_t updates = 0;  // how often the previous row had been updated by then; 0: there is none
+  uint32_t updates = 0;  // the updates of the previous row at that time; 0: there is no such row
 };
 
 // Notes in `*lost` if the row under `key` names a previous update that is lost. updates_of(k)
-// returns how often the row under `k` has been updated, 0 if there is no such row.
+// returns the number of updates of the row under `k`, or 0 if there is no such row.
 template <class UpdatesOf>
 void check_previous(uint64_t key, const PreviousUpdate& previous, const UpdatesOf& updates_of,
                     BrokenRows* lost) {

@@ -1,10 +1,11 @@
-// A random number generator for clients and loaders. The generator is small and fast, and draws the
-// same numbers on every machine.
+// A random number generator for clients and loaders. It is small and fast, and draws the same numbers
+// on every machine.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/random.h"
 
 namespace logjam {
@@ -13,8 +14,8 @@ namespace logjam {
 constexpr uint64_t mix64(uint64_t x) { return platform::SplitMix64(x).next(); }
 
 // xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
-// distinguishes generators of the same seed: it is a client's number, or a chunk of the load. A
-// generator is used by one thread at a time.
+// distinguishes generators of the same seed: it is a client's number, or a chunk of the load. One
+// thread at a time uses a generator.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) {
@@ -34,9 +35,10 @@ class Random {
     return result;
   }
 
-  // Draws uniformly from [0, n) without bias; n > 0. This is Lemire's multiplication method (2019),
-  // which divides only if the low half of the product is below n; that is rare for small n.
+  // Draws uniformly from [0, n) without bias, by Lemire's multiplication method (2019). It divides
+  // only if the low half of the product is below n, which is rare for small n.
   uint64_t below(uint64_t n) {
+    LJ_ASSERT_IN_TESTS(n > 0);
     Wide product = Wide{next()} * n;
     if (static_cast<uint64_t>(product) < n) {
       const uint64_t unfair = -n % n;
@@ -47,6 +49,7 @@ class Random {
 
   // Draws uniformly from [low, high], both included.
   int64_t between(int64_t low, int64_t high) {
+    LJ_ASSERT_IN_TESTS(low <= high);
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
 
@@ -54,7 +57,10 @@ class Random {
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
   // Returns true in `share` of 100 cases.
-  bool percent(uint32_t share) { return below(100) < share; }
+  bool percent(uint32_t share) {
+    LJ_ASSERT_IN_TESTS(share <= 100);
+    return below(100) < share;
+  }
 
  private:
   __extension__ using Wide = unsigned __int128;

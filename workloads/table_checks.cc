@@ -65,6 +65,7 @@ std::string row_name(const Table& table, Key key) {
 
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected) {
+  LJ_ASSERT(!table.schema().columns.empty());
   if (std::memcmp(found, expected, table.row_bytes()) == 0) return "";
   for (const Column& column : table.schema().columns) {
     if (column.of_key != nullptr) continue;
@@ -76,6 +77,7 @@ std::string difference(const Table& table, Key key, const std::byte* found,
 }
 
 Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
+  LJ_ASSERT(which < table.schema().secondaries.size());
   const SecondarySchema& schema = table.schema().secondaries[which];
   Index& index = table.secondary(which);
   const auto check_part = [&](uint32_t part, uint32_t parts, PostingCounts* sum) {
@@ -112,6 +114,7 @@ Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
 }
 
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end) {
+  LJ_ASSERT(table.schema().kind == IndexKind::kOrdered);
   std::map<uint64_t, Key> last;
   while (end > 0) {
     bool any = false;

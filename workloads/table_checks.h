@@ -1,5 +1,5 @@
-// Functions with which verify() looks at tables and describes errors in them. No transaction may
-// run meanwhile. Any thread may call them.
+// Functions with which verify() and resume() look at tables and describe errors in them. Any thread
+// may call them, when no transaction runs.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,37 @@
 
 #include "engine/storage/database.h"
 #include "engine/workload.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
 // Returns the present row of `key`, or null.
 template <class Row>
 const Row* find_row(Table& table, Key key) {
+  LJ_ASSERT(sizeof(Row) <= table.row_bytes());
   Keyed* entry = table.primary().find(key, nullptr);
   if (entry == nullptr) return nullptr;
   const Tuple* tuple = Table::tuple_of(entry);
   return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
 }
 
-// Returns the row's name, made of the columns that are parts of its key: "d_id 3 d_w_id 2".
+// Returns the row's name, which has the columns that are parts of its key: "d_id 3 d_w_id 2".
 std::string row_name(const Table& table, Key key);
 
 // Returns the first column in which two rows of `key` differ, with both values, or an empty string
-// if they are equal. The table's columns must be described.
+// if they are equal.
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected);
 
 // Compares the postings of secondary index `which` with the rows, in both directions: each present
-// row has its posting under the key that the row has now, and each posting leads to the tuple that
-// the primary index has. With `earlier_keys_left`, rows may also have postings under other keys:
-// keys may have moved, and aborted inserts and erases leave their postings.
+// row has its posting under its present key, and each posting leads to the tuple that the primary
+// index has. With `earlier_keys_left`, rows may also have postings under other keys, because keys
+// move, and aborted inserts and erases leave their postings.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
-// Returns the largest key of each worker that has rows under keys below `end` in `table`, whose
-// index is ordered. A key is worker << count_bits | count. Takes one descent of the index for each
-// worker.
+// Returns the largest key of each worker that has rows under keys below `end` in an ordered table
+// whose workers number their rows: a key is worker << count_bits | count. So a process that continues
+// with recovered rows knows where the counts ended. Descends the index once for each worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

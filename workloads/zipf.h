@@ -1,4 +1,4 @@
-// Zipfian ranks: in constant time per draw (Zipf), or of any skew by binary search (ZipfTable).
+// Zipfian ranks: in constant time for each draw (Zipf), or with any skew by binary search (ZipfTable).
 #pragma once
 
 #include <algorithm>
@@ -6,19 +6,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam {
 
-// Returns the sum of i^-theta for i in [1, n]; theta is not 1 if n > kExact. The first kExact terms
-// are added one by one. The Euler-Maclaurin formula gives the rest to more digits than a double
-// holds, so a billion records cost no more than a hundred thousand.
+// Returns the sum of i^-theta for i in [1, n]. It adds the first kExact terms. The Euler-Maclaurin
+// formula gives the sum of the other terms to more digits than a double has, so a billion records
+// cost no more than a hundred thousand.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;
   for (uint64_t i = std::min(n, kExact); i > 0; --i)
     sum += std::pow(static_cast<double>(i), -theta);
   if (n <= kExact) return sum;
+  LJ_ASSERT(theta != 1);
   const double m = kExact, end = static_cast<double>(n);
   const auto f = [theta](double x) { return std::pow(x, -theta); };
   const double integral = (std::pow(end, 1 - theta) - std::pow(m, 1 - theta)) / (1 - theta);
@@ -27,8 +29,7 @@ inline double zeta(uint64_t n, double theta) {
 
 // Draws Zipfian ranks as Gray et al., "Quickly generating billion-record synthetic databases"
 // (SIGMOD 1994), fig. 9. The two most popular ranks have their exact probabilities, and the other
-// ranks follow the paper's continuous approximation. 0 <= theta < 1. A Zipf that does not grow() is
-// immutable, and clients may share it.
+// ranks follow the paper's continuous approximation. Threads may share a const Zipf.
 class Zipf {
  public:
   Zipf(uint64_t n, double theta)
@@ -37,17 +38,18 @@ class Zipf {
         alpha_(1 / (1 - theta)),
         zeta_n_(zeta(n, theta)),
         below_second_(1 + std::pow(0.5, theta)) {
+    LJ_ASSERT(n > 0 && theta >= 0 && theta < 1);
     set_eta();
   }
 
-  // Adds less popular ranks, so that there are `n`. As in YCSB, each costs one power.
+  // Adds less popular ranks, so that there are `n`. As in YCSB, each new rank costs one power.
   void grow(uint64_t n) {
     if (n <= n_) return;
     while (n_ < n) zeta_n_ += std::pow(static_cast<double>(++n_), -theta_);
     set_eta();
   }
 
-  // Draws a rank in [0, n); 0 is the most popular.
+  // Draws a rank in [0, n). Rank 0 is the most popular.
   uint64_t draw(Random& random) const {
     const double u = random.unit();
     const double uz = u * zeta_n_;
@@ -72,11 +74,12 @@ class Zipf {
   double eta_;
 };
 
-// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles, so for
-// at most a few million ranks. Immutable, so the clients of a run share one.
+// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles. So it
+// suits at most a few million ranks. It is immutable, and the clients of a run share it.
 class ZipfTable {
  public:
   ZipfTable(uint64_t n, double theta) {
+    LJ_ASSERT(n > 0 && theta >= 0);
     double sum = 0;
     for (uint64_t rank = 1; theta != 0 && rank <= n; ++rank) {
       cumulative_.push_back(sum += std::pow(static_cast<double>(rank), -theta));
@@ -84,7 +87,7 @@ class ZipfTable {
     n_ = n;
   }
 
-  // Draws a rank in [0, n); 0 is the most popular.
+  // Draws a rank in [0, n). Rank 0 is the most popular.
   uint64_t draw(Random& random) const {
     if (cumulative_.empty()) return random.below(n_);
     const double at = random.unit() * cumulative_.back();
@@ -94,7 +97,7 @@ class ZipfTable {
 
  private:
   uint64_t n_;
-  std::vector<double> cumulative_;  // by rank; empty if theta is 0, which is uniform
+  std::vector<double> cumulative_;  // by rank; empty if theta is 0: ranks are uniform
 };
 
 // Returns FNV-1a over the eight octets of `value`, the first step of YCSB's hash.

@@ -31,16 +31,13 @@ namespace logjam::log_insert {
 namespace {
 
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
-// the same bytes into the same kind of ring as a log does. It does nothing else, or draws their
-// position with one atomic fetch-and-add. It has the functions of LogScheme that the benchmark
-// calls, but they are not virtual.
+// the same bytes into the same kind of ring as a log does. With kShared, all workers share one ring,
+// whose positions come from one atomic fetch-and-add; otherwise each worker has a ring of its own.
+// The functions are those of LogScheme that the benchmark calls, but they are not virtual.
 //
-// Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the one ring by
-// fetch-and-add (relaxed, since no thread reads another's bytes). Positions wrap around without
-// regard to other workers: the bytes are never read.
-
-// kShared: all workers share one ring, whose positions come from one fetch-and-add. Otherwise each
-// worker has a ring of its own.
+// Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
+// fetch-and-add (relaxed, because no thread reads another thread's bytes). Positions wrap around
+// whether or not other workers have finished, because no thread reads the bytes.
 template <bool kShared>
 class FloorLog {
  public:
@@ -56,6 +53,7 @@ class FloorLog {
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) {
+    LJ_ASSERT_IN_TESTS(bytes <= mask_ + 1);
     uint64_t begin;
     if constexpr (kShared) {
       begin = shared_next_.fetch_add(bytes, platform::memory_order_relaxed);
@@ -83,8 +81,8 @@ class FloorLog {
 
 using platform::memory_order_relaxed;
 
-// Without commits no thread waits for the records, but the buffer must still be flushed. So each
-// thread polls the log after this many inserts.
+// Without commits no thread waits for the records, but the log must flush its buffer. So each thread
+// polls the log after this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {
@@ -171,7 +169,7 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
-      // The thread that places a record asks for its length.
+      // The thread that places the record reads its length.
       if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
@@ -183,11 +181,12 @@ class alignas(platform::kCacheLine) Inserter {
     return point;
   }
 
-  // Encodes a whole record. Its one write has a row that fills the record; a commit record has no
+  // Encodes a whole record. Its only write has a row that fills the record; a commit record has no
   // write.
   void stage(uint32_t bytes, RecordKind kind) {
     record_.start();
     if (kind == RecordKind::kCommit) return;
+    LJ_ASSERT_IN_TESTS(bytes >= sizeof(RecordHeader) + sizeof(WriteHeader));
     const auto row_bytes =
         static_cast<uint32_t>(bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
     record_.add({.header = {0, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, inserted_},
@@ -224,7 +223,8 @@ struct Reading {
 
 template <class Log>
 Result drive(Log& log, const Options& options) {
-  platform::ns_per_tick();  // calibrates now, not inside the run
+  LJ_ASSERT(options.threads > 0);
+  platform::ns_per_tick();  // calibrates now, not during the run
   Control control;
   std::vector<std::unique_ptr<Inserter<Log>>> inserters;
   for (uint32_t id = 0; id < options.threads; ++id) {
@@ -344,10 +344,17 @@ std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
   for (size_t i = 0; outlier_bytes != 0 && i < kRound; i += kOutlierEvery) {
     bytes[i + random() % kOutlierEvery] = outlier_bytes;
   }
+  LJ_ASSERT(std::ranges::all_of(bytes, [](uint32_t size) { return size % 8 == 0; }));
   return "";
 }
 
-uint32_t RecordSizes::largest() const { return *std::ranges::max_element(bytes); }
-uint32_t RecordSizes::smallest() const { return *std::ranges::min_element(bytes); }
+uint32_t RecordSizes::largest() const {
+  LJ_ASSERT(!bytes.empty());
+  return *std::ranges::max_element(bytes);
+}
+uint32_t RecordSizes::smallest() const {
+  LJ_ASSERT(!bytes.empty());
+  return *std::ranges::min_element(bytes);
+}
 
 }  // namespace logjam::log_insert

@@ -1,8 +1,8 @@
 // The log-insert benchmark: a log without an engine (Aether, section 6; ELEDA, section 6.5.1).
 //
 // Each thread is a worker of the scheme. In a loop, the thread reserves a hole, copies bytes into
-// the hole, and publishes it. With logs_per_commit, a transaction consists of that many records and
-// a commit record, and is acknowledged when the log reports it durable.
+// the hole, and publishes it. With logs_per_commit, a transaction consists of `logs_per_commit`
+// records and a commit record, and is acknowledged when the log reports it durable.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "engine/stats/histogram.h"
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
 #include "platform/host.h"
 
 namespace logjam::platform {
@@ -19,30 +20,32 @@ class WorkerClass;
 
 namespace logjam::log_insert {
 
-// Sizes in bytes, in the order of a thread's inserts, which the thread repeats. All are multiples
-// of 8.
+// The record sizes in bytes, in the order of a thread's inserts, which the thread repeats (Aether,
+// section 6).
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
-  std::string spec;            // the specification that was parsed, without its outlier
+  std::string spec;            // the parsed specification, without its outlier
   uint32_t outlier_bytes = 0;  // 0: no record differs
 
   // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random
-  // order, with shares that make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B.
-  // With `:OUTLIER` after either, one record in 60 has that size instead (Aether, Fig. 10). `seed`
-  // draws its place in each group of 60. With a fixed place all threads would fill their outliers
-  // at the same time, and no small record would wait for one. Returns an empty string, or why the
-  // arguments are refused, in one sentence.
+  // order, whose shares make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B. With
+  // `:OUTLIER` after either form, one record in each group of 60 has that size (Aether, Fig. 10).
+  // `seed` draws the outlier's index in each group. If the index were fixed, all threads would fill
+  // their outliers at the same time, and no small record would wait for an outlier. Returns an empty
+  // string, or in one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
   // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
-  // This function and the next two require a successful parse().
-  size_t first(uint32_t thread, uint32_t threads) const { return bytes.size() * thread / threads; }
+  size_t first(uint32_t thread, uint32_t threads) const {
+    LJ_ASSERT(!bytes.empty() && thread < threads);
+    return bytes.size() * thread / threads;
+  }
   uint32_t largest() const;
   uint32_t smallest() const;
 };
 
-// The work measured in place of a log; kNone: a log is measured.
+// The work that is measured in place of a log. kNone: a log is measured.
 enum class Floor : uint8_t { kNone, kCopy, kFetchAdd };
 
 struct Options {
@@ -51,9 +54,9 @@ struct Options {
   double seconds = 1;
   uint64_t inserts = 0;  // each thread ends after this many; 0: only time ends the run
   RecordSizes sizes;
-  bool local = false;  // copy into memory of the thread's own, which stays in its L1 cache
-  // Every N-th insert of a thread synchronises: its sequence number is larger than that of the
-  // latest synchronising insert of any thread. 0: no insert synchronises.
+  bool local = false;  // copy into the thread's own memory, which stays in its L1 cache
+  // Every `sync_every`-th insert of a thread synchronises: its sequence number is larger than that of
+  // the latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
   uint32_t logs_per_commit = 0;  // 0: no transactions
   bool wait = false;             // wait for each commit before the next transaction
@@ -66,7 +69,7 @@ struct Options {
 };
 
 struct Result {
-  double seconds = 0;  // of the measured phase, as are all other members
+  double seconds = 0;  // all members are of the measured phase
   uint64_t inserts = 0, bytes = 0, commits = 0;
   uint64_t least_inserts = 0, most_inserts = 0;  // of a thread
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement
@@ -76,8 +79,8 @@ struct Result {
 
 inline constexpr uint32_t kCommitRecordBytes = 32;
 
-// Runs the benchmark on a scheme that has been started. Every reservation is published when the
-// call returns, and the scheme can be stopped.
+// Runs the benchmark on a scheme that has been started. When the call returns, every reservation is
+// published, and the caller may stop the scheme.
 Result insert_into(LogScheme& scheme, const Options& options);
 // Runs the benchmark without a log: a plain copy (kCopy), or a fetch-and-add and a copy
 // (kFetchAdd), into rings of `ring_bytes`.

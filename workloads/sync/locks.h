@@ -3,12 +3,11 @@
 // (Mellor-Crummey and Scott, TOCS 1991) and CLH (Craig 1993; Magnusson, Landin and Hagersten, IPPS
 // 1994). David et al. (SOSP 2013) describe the same ones in sections 4.1 and 5.3.
 //
-// Each lock has the type Handle: what a thread brings to it. A thread makes one Handle, uses it for
-// all locks of the type, and holds at most one of them at a time. A thread calls unlock() with the
-// Handle of its lock(). The locks and the Handles are destroyed when no thread uses them.
+// A thread makes one Handle, uses it for all locks of one type, and holds at most one of these locks
+// at a time. A thread calls unlock() with the Handle of its lock().
 //
-// Protocol. What a thread wrote before unlock() is visible after the next lock(), because unlock()
-// releases and lock() acquires the same word:
+// Protocol. The writes of a thread before unlock() are visible after the next lock(), because
+// unlock() releases and lock() acquires the same word:
 // - TasLock: `held_`. Any thread sets it (exchange, acquire); the holder clears it (release).
 // - TicketLock: `current_`. Only the holder writes it, so it reads its own last value there
 //   (relaxed) and stores the next one (release); all waiting threads read it (acquire). `next_`
@@ -17,21 +16,23 @@
 //   and which its predecessor clears (release). It announces the node in the predecessor's `next`
 //   (release, and the predecessor acquires it). So the predecessor sees `waits` set before it
 //   clears it. `tail_` passes from a holder without successor to the next thread: compare-and-swap
-//   (release) and exchange (acquire, for that; release, so that who takes this node's address from
-//   `tail_` sees its fields).
-// - ClhLock: `held` of the predecessor's node. Its owner sets it (relaxed) before it puts the node
-//   into `tail_` (exchange, release, and acquire of the one before), and clears it (release). From
-//   then on the node belongs to the successor, which alone can reach it.
+//   (release) and exchange (acquire, for that; release, so that a thread that takes this node's
+//   address from `tail_` sees its fields).
+// - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts the
+//   node into `tail_` (exchange: release, and acquire of the previous node), and clears it (release).
+//   After that the node belongs to the successor, which alone can reach it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/cpu.h"
 #include "platform/persist.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam::sync {
 
@@ -46,7 +47,7 @@ class Wait {
  public:
   explicit Wait(bool crowded) : crowded_(crowded) {}
   void once() { crowded_ ? spin_.once() : platform::pause(); }
-  // Waits for about that many ticks.
+  // Waits for about `ticks`.
   void ticks(uint64_t ticks) { crowded_ ? spin_.once() : platform::spin_ticks(ticks); }
 
  private:
@@ -54,14 +55,17 @@ class Wait {
   platform::SpinWait spin_;
 };
 
-class TasLock {
+class LJ_CAPABILITY("lock") TasLock {
  public:
   struct Handle {};
 
-  void lock(Handle&, Wait wait) {
+  void lock(Handle&, Wait wait) LJ_ACQUIRE() {
     while (held_.exchange(true, memory_order_acquire)) wait.once();
   }
-  void unlock(Handle&) { held_.store(false, memory_order_release); }
+  void unlock(Handle&) LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(held_.load(memory_order_relaxed));
+    held_.store(false, memory_order_release);
+  }
 
  private:
   platform::atomic<bool> held_{false};
@@ -71,11 +75,11 @@ class TasLock {
 // proportional to the number of threads in front of it (David et al., 5.3). The times are those of
 // their libslock, include/ticket.h: 512 cycles for each thread, and 128 if it is the next one.
 template <bool kBackOff>
-class TicketLock {
+class LJ_CAPABILITY("lock") TicketLock {
  public:
   struct Handle {};
 
-  void lock(Handle&, Wait wait) {
+  void lock(Handle&, Wait wait) LJ_ACQUIRE() {
     const uint32_t mine = next_.fetch_add(1, memory_order_relaxed);
     while (true) {
       const uint32_t ahead = mine - current_.load(memory_order_acquire);
@@ -87,7 +91,8 @@ class TicketLock {
       }
     }
   }
-  void unlock(Handle&) {
+  void unlock(Handle&) LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(current_.load(memory_order_relaxed) != next_.load(memory_order_relaxed));
     current_.store(current_.load(memory_order_relaxed) + 1, memory_order_release);
   }
 
@@ -96,14 +101,14 @@ class TicketLock {
   platform::atomic<uint32_t> next_{0}, current_{0};
 };
 
-class McsLock {
+class LJ_CAPABILITY("lock") McsLock {
  public:
   struct alignas(platform::kCacheLine) Handle {
     platform::atomic<Handle*> next{nullptr};
     platform::atomic<bool> waits{false};
   };
 
-  void lock(Handle& mine, Wait wait) {
+  void lock(Handle& mine, Wait wait) LJ_ACQUIRE() {
     mine.next.store(nullptr, memory_order_relaxed);
     mine.waits.store(true, memory_order_relaxed);
     Handle* const before = tail_.exchange(&mine, memory_order_acq_rel);
@@ -111,7 +116,8 @@ class McsLock {
     before->next.store(&mine, memory_order_release);
     while (mine.waits.load(memory_order_acquire)) wait.once();
   }
-  void unlock(Handle& mine) {
+  void unlock(Handle& mine) LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(tail_.load(memory_order_relaxed) != nullptr);
     Handle* next = mine.next.load(memory_order_acquire);
     if (next == nullptr) {
       Handle* last = &mine;
@@ -130,14 +136,14 @@ class McsLock {
   platform::atomic<Handle*> tail_{nullptr};
 };
 
-class ClhLock {
+class LJ_CAPABILITY("lock") ClhLock {
   struct alignas(platform::kCacheLine) Node {
     platform::atomic<bool> held{false};
   };
 
  public:
-  // A thread's node goes into the queue with it, and the thread leaves with its predecessor's node.
-  // So each lock and each Handle owns one node at any time in which no thread is inside.
+  // A thread enters the queue with its node, and leaves with its predecessor's node. So while no
+  // thread holds or awaits a lock, each lock and each Handle owns one node.
   class Handle {
     friend ClhLock;
     std::unique_ptr<Node> mine_ = std::make_unique<Node>();
@@ -149,12 +155,13 @@ class ClhLock {
   ClhLock(const ClhLock&) = delete;
   ClhLock& operator=(const ClhLock&) = delete;
 
-  void lock(Handle& handle, Wait wait) {
+  void lock(Handle& handle, Wait wait) LJ_ACQUIRE() {
     handle.mine_->held.store(true, memory_order_relaxed);
     handle.before_ = tail_.exchange(handle.mine_.get(), memory_order_acq_rel);
     while (handle.before_->held.load(memory_order_acquire)) wait.once();
   }
-  void unlock(Handle& handle) {
+  void unlock(Handle& handle) LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(handle.before_ != nullptr && handle.mine_.get() != handle.before_);
     Node* const queued = handle.mine_.release();
     handle.mine_.reset(handle.before_);
     queued->held.store(false, memory_order_release);

@@ -1,8 +1,7 @@
 // Protocol. A Caller's members are used by its thread alone, except for its two counts, which the
 // thread writes and the main thread reads (relaxed; a reading may be slightly old). The fields of
-// Control are relaxed, because they publish no other memory. A word of a shared line is written
-// with the operation that is measured, and orders nothing (relaxed). The data of a lock's line is
-// no atomic: only the lock's holder touches it, until the main thread has joined all threads.
+// Control are relaxed, because they publish no other memory. The measured operation writes a word of
+// a shared line, and orders nothing (relaxed).
 #include "workloads/sync/sync.h"
 
 #include <algorithm>
@@ -80,13 +79,15 @@ class WordCall {
   uint64_t seen_ = 0;
 };
 
-// A lock, and in another cache line the data that it protects. A call is one critical section.
+// A lock, and in another cache line its data. A call is one critical section.
 template <class Lock>
 class LockCall {
  public:
   struct Line {
     alignas(platform::kCacheLine) Lock lock;
-    alignas(platform::kCacheLine) uint64_t data = 0;
+    alignas(platform::kCacheLine) uint64_t data LJ_GUARDED_BY(lock) = 0;
+    // Returns the data after all threads are joined.
+    uint64_t final_data() const LJ_NOT_ANALYSED { return data; }
   };
   explicit LockCall(bool crowded) : crowded_(crowded) {}
 
@@ -102,8 +103,8 @@ class LockCall {
   typename Lock::Handle handle_;
 };
 
-// The shared lines, which the main thread makes: their memory is that of the first socket, as David
-// et al. have it.
+// The shared lines. The main thread makes them, so their memory is that of the first socket, as in
+// David et al.
 template <class Call>
 using Lines = std::vector<typename Call::Line>;
 
@@ -142,7 +143,9 @@ class alignas(platform::kCacheLine) Caller {
   typename Call::Line& next_line() {
     if (lines_.size() == 1) return lines_[0];
     constexpr int kRandomBits = 31;
-    return lines_[random_.next() * lines_.size() >> kRandomBits];
+    const size_t line = random_.next() * lines_.size() >> kRandomBits;
+    LJ_ASSERT_IN_TESTS(line < lines_.size());
+    return lines_[line];
   }
 
   const uint32_t id_;
@@ -163,7 +166,7 @@ struct Reading {
 
 template <class Call>
 Result drive(const Options& options) {
-  platform::ns_per_tick();  // calibrates now, not inside the run
+  platform::ns_per_tick();  // calibrates now, not during the run
   Control control;
   Lines<Call> lines(options.lines);
   std::vector<std::unique_ptr<Caller<Call>>> callers;
@@ -194,9 +197,9 @@ Result drive(const Options& options) {
   result.least_calls = *std::ranges::min_element(calls);
   result.most_calls = *std::ranges::max_element(calls);
   result.usage = after.usage.since(before.usage);
-  if constexpr (requires { lines[0].data; }) {
+  if constexpr (requires { lines[0].final_data(); }) {
     for (const auto& caller : callers) result.lost += caller->calls();
-    for (const auto& line : lines) result.lost -= line.data;
+    for (const auto& line : lines) result.lost -= line.final_data();
   }
   return result;
 }
@@ -219,6 +222,7 @@ std::vector<std::string_view> kind_names() {
 bool is_lock(Kind kind) { return kind >= Kind::kTas; }
 
 Result measure(const Options& options) {
+  LJ_ASSERT(options.lines > 0 && options.threads > 0);
   switch (options.kind) {
     case Kind::kFaa:
       return drive<WordCall<Kind::kFaa>>(options);

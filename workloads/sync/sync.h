@@ -1,12 +1,12 @@
 // The synchronization benchmark (David, Guerraoui, Trigonakis: "Everything you always wanted to
-// know about synchronization but were afraid to ask", SOSP 2013): what threads can do to shared
-// cache lines in a second, without a log and without an engine.
+// know about synchronization but were afraid to ask", SOSP 2013): how many operations on shared
+// cache lines threads make in a second, without a log and without an engine.
 //
 // Atomic operations (their section 5.4, Figure 4): each thread repeats one operation on a shared
 // word, and pauses after each call, so that no thread completes several calls in a row in its own
-// cache. Locks (their section 6.1, Figures 5, 7 and 8): each thread takes a random one of the
-// locks, reads and writes a cache line of data that belongs to the lock, and releases it; with one
-// lock it pauses then.
+// cache. Locks (their section 6.1, Figures 5, 7 and 8): each thread takes a random lock, reads and
+// writes a cache line of data that belongs to the lock, and releases the lock. If there is only one
+// lock, the thread then pauses.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace logjam::sync {
 
 enum class Kind : uint8_t {
   kFaa,      // fetch-and-add
-  kCas,      // compare-and-swap of 0 to 1 and of 1 to 0 in turn; a failed one is a call, too
+  kCas,      // compare-and-swap of 0 to 1 and of 1 to 0 in turn; a failure is a call too
   kCasFaa,   // fetch-and-add made of compare-and-swap: a call ends with its success
   kSwap,     // exchange
   kLoad,     // load
-  kTasOnce,  // test-and-set; a success clears the word again; a failed one is a call, too
-  kTas,      // from here on locks
+  kTasOnce,  // test-and-set; a success clears the word again; a failure is a call too
+  kTas,      // this kind and the following are locks
   kTicket,
   kTicketBackOff,
   kMcs,
@@ -52,17 +52,15 @@ struct Options {
 };
 
 struct Result {
-  double seconds = 0;  // of the measured phase, as are the next four
+  double seconds = 0;  // this field and the next three are of the measured phase
   uint64_t calls = 0, failed = 0;
   uint64_t least_calls = 0, most_calls = 0;  // of a thread
   platform::ProcessUse usage;
-  // Of locks: critical sections of the whole run whose writes were lost. A lock that excludes has
-  // none.
+  // Of locks: critical sections of the whole run whose writes were lost. 0 if the lock excludes.
   uint64_t lost = 0;
 };
 
-// Runs the benchmark on threads of its own, and returns when they have ended. The main thread calls
-// it.
+// Runs the benchmark on new threads, and returns when they have ended.
 Result measure(const Options& options);
 
 }  // namespace logjam::sync
