@@ -41,17 +41,20 @@ struct Kind {
 };
 constexpr std::array kKinds = {Kind{"update-1", 1, 0}, Kind{"update-5-read-5", 5, 5},
                                Kind{"update-10", 10, 0}};
+static_assert(std::ranges::all_of(kKinds, [](const Kind& kind) {
+  return kind.updates + kind.reads <= kMostOperations;
+}));
 
 const Kind* find_kind(std::string_view name) {
   const auto* found = std::ranges::find(kKinds, name, &Kind::name);
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: how often the row was updated, a balance, and the update that its last
-// writer made before. The rest of the row follows from these and the key, so verify() notices a
-// torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
-// and each except the first names the one before, so verify() also notices a lost update and a
-// transaction that was recovered in part.
+// The first bytes of a row: the number of its updates, a balance, and the previous update by its last
+// writer. The rest of the row follows from these and the key, so verify() notices a torn or misplaced
+// row. The updates of a transaction change balances by amounts that add up to 0, and each update names
+// the worker's previous update. So verify() also notices a lost update and a transaction that was
+// recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -64,6 +67,7 @@ struct Head {
 };
 
 void write_row(std::byte* row, uint32_t bytes, Key key, const Head& head) {
+  LJ_ASSERT_IN_TESTS(bytes >= kMinRowBytes);
   std::memcpy(row, &head, sizeof head);
   ycsb::fill_field(row + sizeof head, bytes - sizeof head, key, head.stamp());
 }
@@ -91,8 +95,9 @@ class UpdateClient : public Client {
   ~UpdateClient() override { ack_counter_.add(acknowledged_); }
 
   uint32_t next() override {
+    LJ_ASSERT_IN_TESTS(kind_.updates + kind_.reads <= scale_.rows);
     int64_t sum = 0;
-    before_ = last_;  // the transaction before this one has committed
+    before_ = last_;  // the previous transaction has committed
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) {
       do {
         keys_[i] = random_.below(scale_.rows);
@@ -125,8 +130,8 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  // Encodes the numbers of updates and reads, the update before the first, the keys, and the deltas
-  // of the updates.
+  // Encodes the numbers of updates and reads, the worker's last update before the transaction, the
+  // keys, and the deltas of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
                 uint64_t{before_.key} << 32 | before_.updates};
@@ -160,7 +165,7 @@ class UpdateClient : public Client {
   uint64_t acknowledged_ = 0;  // updates
   uint64_t sum_ = 0;           // a member, so that the compiler cannot drop the reads
 
-  PreviousUpdate before_;  // the update before the drawn transaction's first
+  PreviousUpdate before_;  // the worker's last update before the drawn transaction
   PreviousUpdate last_;    // the last update of the transaction executed last
   std::array<Key, kMostOperations> keys_{};
   std::array<int64_t, kMostOperations> deltas_{};

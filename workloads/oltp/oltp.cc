@@ -27,7 +27,7 @@ namespace {
 
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
-// Statements of a transaction, as sysbench has them by default; of ranges, those of each kind.
+// The statements of a transaction, by sysbench's defaults. kRanges counts those of each kind.
 constexpr uint32_t kPointSelects = 10, kRanges = 1, kIndexUpdates = 1, kNonIndexUpdates = 1,
                    kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
@@ -40,7 +40,7 @@ struct Options {
 
 enum Kind : uint8_t {
   kPoint,
-  kSimpleRange,  // and the other ranges, as in Range
+  kSimpleRange,  // this kind and the next three are those of Range
   kSumRange,
   kOrderRange,
   kDistinctRange,
@@ -85,7 +85,7 @@ class OltpClient : public Client {
     return Status::kOk;
   }
 
-  // Encodes all statements, also the selects: recovery executes the whole procedure again.
+  // Encodes all statements, also the selects, because recovery executes the whole procedure again.
   std::span<const std::byte> command() override {
     command_.clear();
     CommandFields fields(&command_);
@@ -142,11 +142,12 @@ class OltpClient : public Client {
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;
-    // The changes of c come last.
+    LJ_ASSERT_IN_TESTS(statements_.back().kind == kDeleteInsert);
     statements_.back().delta += 1 - sum;
   }
 
   Status execute(Transaction& txn, const Statement& statement) {
+    LJ_ASSERT_IN_TESTS(statement.table < tables_.size());
     Table& table = *tables_[statement.table];
     const Row* row;
     Row* changed;
@@ -165,7 +166,7 @@ class OltpClient : public Client {
         if (status == Status::kOk) add_to_c(changed, statement.id, statement.delta);
         return status;
       case kDeleteInsert: {
-        // The delete reads its row, as a database does to find what it deletes.
+        // The delete reads its row, as a database does to find the row.
         status = txn.read(table, statement.id, &row);
         if (status != Status::kOk) return status;
         Row fresh;
@@ -255,7 +256,7 @@ class Oltp : public Workload {
  private:
   std::string description() const {
     char text[400];
-    // The bytes of the rows that a transaction logs, and how many of these bytes it changes.
+    // The bytes of the rows that a transaction logs, and the number of these bytes that it changes.
     const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
     const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
                            sizeof(Row) * kDeleteInserts;

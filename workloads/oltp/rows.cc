@@ -24,7 +24,7 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 // Returns the number with which c of row `id` begins after the load.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
-// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of its number only
+// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of the number in pad
 // makes it look random.
 void fill_pad(Row* row, uint64_t id, int32_t updates) {
   const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
@@ -43,13 +43,14 @@ Columns columns() {
 
 // Writes the seed, which has up to 20 decimal digits, into the first two groups.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
+  LJ_ASSERT_IN_TESTS(bytes == sizeof(Row::c) || bytes == sizeof(Row::pad));
   Random random(seed, owner);
   uint64_t bits = 0;
   std::array<uint8_t, 2 * kGroup> decimals{};
   for (size_t i = decimals.size(); i > 0; seed /= 10) decimals[--i] = seed % 10;
   fill_groups(text, bytes, [&](size_t n) -> uint64_t {
     if (n < decimals.size()) return decimals[n];
-    if (n % 4 == 2) bits = random.next();  // sixteen bits a digit
+    if (n % 4 == 2) bits = random.next();  // sixteen bits for each digit
     const uint64_t digit = (bits & 0xffff) * 10 >> 16;
     bits >>= 16;
     return digit;

@@ -1,10 +1,11 @@
-// The rows of sysbench's tables: sbtestN(id primary key, k indexed, c char(120), pad char(60)).
+// The rows of sysbench's tables, sbtestN(id primary key, k indexed, c char(120), pad char(60)), their
+// range queries and their checks.
 //
 // The texts that sysbench fills with random digits have room for counters. The text c begins with a
-// number to which updates of c and deletes with inserts add; a transaction adds 1 in all. The text
-// pad begins with a number that, added to k, counts the updates of k under this id. A delete with
-// an insert copies both counts to the new row. So the sums over all rows show updates and
-// transactions that were lost or recovered in part.
+// number to which updates of c and deletes with inserts add; each transaction adds 1 in all. The text
+// pad begins with a number; the sum of this number and k counts the updates of k under this id. A
+// delete with an insert copies both counts to the new row. So the sums over all rows show updates
+// and transactions that were lost or recovered in part.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "engine/storage/database.h"
 #include "engine/transaction.h"
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "workloads/ack_counter.h"
 #include "workloads/random.h"
 
@@ -35,7 +37,7 @@ Columns columns();
 inline constexpr size_t kByK = 0;  // the secondary index on k: ordered, not unique
 
 // Fills `text` with digits: first `seed`, then digits that follow from `seed` and `owner`. So
-// is_text_of() recognizes a torn or misplaced text. `bytes` is 120 or 60.
+// is_text_of() recognizes a torn or misplaced text.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed);
 // Returns the seed with which fill_text() made `text`.
 uint64_t seed_of(const char* text);
@@ -44,13 +46,13 @@ bool is_text_of(const char* text, size_t bytes, uint64_t owner);
 
 // Fills the row `id` as the load does: no update has changed it.
 void load_row(Row* row, uint64_t id, uint32_t k);
-// Adds `delta` to the number in c, and rewrites the text accordingly.
+// Adds `delta` to the number in c, and rewrites the rest of the text.
 void add_to_c(Row* row, uint64_t id, uint64_t delta);
-// Fills the row that replaces `old` under the same id. It has a new k, and c's number grows by
-// `delta`.
+// Fills the row that replaces `old` under the same id, with a new k. The number in c is that of
+// `old` plus `delta`.
 void replace(Row* row, uint64_t id, const Row& old, uint32_t k, uint64_t delta);
 
-// Returns the sum of the changes of c in this row; and how often its k was updated.
+// Returns the sum of the changes of c in this row, and the number of updates of its k.
 uint64_t added_to_c(const Row& row, uint64_t id);
 int32_t updates_of_k(const Row& row);
 
@@ -65,15 +67,13 @@ struct Scale {
 // Returns the name of the table with this number, counted from 1.
 std::string table_name(uint32_t number);
 
-// The distributions from which sysbench draws ids.
-
 // Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
 // version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
-// quarter of these draws are the mean of twelve uniform ones, so they are densest in the middle.
-// The others are spread over a range in the middle. sysbench maps [0, 1) to that range and uses the
-// draw that chose the branch, which is 1/4 or more here, so the lowest quarter of the range gets
-// none of them.
+// quarter of these draws are the mean of twelve uniform draws, so they are densest in the middle. The
+// others are spread over a range in the middle: sysbench maps [0, 1) to that range. It maps the draw
+// that chose the branch. That draw is 1/4 or more here, so no draw is in the range's lowest quarter.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
+  LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);
   const auto span = static_cast<double>(n - 1);
   const double branch = random.unit();
@@ -87,7 +87,6 @@ inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
 }
 
 // The four range queries of sysbench's oltp_read_write, over ids in [from, to].
-
 enum class Range : uint8_t {
   kSimple,    // SELECT c
   kSum,       // SELECT SUM(k)
@@ -95,8 +94,7 @@ enum class Range : uint8_t {
   kDistinct,  // SELECT DISTINCT c ... ORDER BY c
 };
 
-// Executes the range queries of one client. Reused for all of them, so that queries allocate
-// nothing.
+// Executes the range queries of one client. It is reused, so that queries allocate nothing.
 class RangeSelect {
  public:
   explicit RangeSelect(uint32_t expected_rows) { rows_.reserve(expected_rows); }
@@ -124,8 +122,8 @@ class RangeSelect {
     return status;
   }
 
-  // Returns the rows whose c the last query returned, in its order. They stay valid until the
-  // transaction ends.
+  // Returns the rows whose c the last query returned, in the query's order. They stay valid until
+  // the transaction ends.
   const std::vector<const Row*>& rows() const { return rows_; }
   // Returns the result of a kSum query.
   uint64_t sum() const { return sum_; }
@@ -135,15 +133,12 @@ class RangeSelect {
   uint64_t sum_ = 0;
 };
 
-// Checks that all rows are present and whole, that the index on k leads to each row and to nothing
-// else, and that no update was lost.
-
-// Returns how many transactions the rows show. Uses all cores, while no transaction runs.
+// Returns the number of transactions that the rows show. Call it when no transaction runs.
 uint64_t transactions_there(Database& database);
 
-// Checks the rows, on all cores, while no transaction runs. Each transaction has updated k
-// `index_updates` times. `transactions` are those of which a run's clients have been told that they
-// are durable.
+// Checks that all rows are present and whole, that the index on k leads to each row and to no other
+// row, and that no update was lost. Each transaction updates k `index_updates` times. `transactions`
+// counts the acknowledged transactions of a run. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
                           const AckCounter& transactions);
 

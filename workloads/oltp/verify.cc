@@ -8,7 +8,7 @@ namespace {
 
 struct Found {
   uint64_t rows = 0, strays = 0;
-  uint64_t current = 0;  // postings that lead to the row of their id, under its k
+  uint64_t current = 0;  // postings that lead from a row's present k to this row
   uint64_t misled = 0;   // postings that lead to another row
   uint64_t added_to_c = 0;
   uint64_t updates_of_k = 0;
@@ -50,9 +50,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // One of a row's postings is under its present key; the others are left from earlier keys. The
-  // index has each (k, id) only once. So if the number of postings that lead to the row of their
-  // id, under its k, is the number of rows, then each row has one.
+  // One of a row's postings is under its present k; the others are left from earlier values of k. The
+  // index has each (k, id) only once. So each row has its posting if the number of postings that lead
+  // from a row's present k to this row is the number of rows.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;
@@ -61,7 +61,7 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
   });
 }
 
-// Counts the rows that the index does not lead to.
+// Counts the rows to which the index does not lead.
 BrokenRows unposted_rows(Database& database) {
   BrokenRows rows;
   for (const auto& table : database.tables()) {
@@ -106,7 +106,7 @@ std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index
            std::to_string(found.misled) + " to another; " + std::to_string(unposted.count) +
            " of " + std::to_string(found.rows) + " rows have none" + unposted.first},
   };
-  // The updates of k and the changes of c say the same: a transaction has changed both, or none.
+  // A transaction has changed both k and c, or none of them.
   const uint64_t expected = index_updates * found.added_to_c;
   checks.push_back({"every transaction is whole", found.updates_of_k == expected,
                     "c says " + std::to_string(found.added_to_c) + " transactions, k " +

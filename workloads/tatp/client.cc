@@ -6,8 +6,7 @@
 namespace logjam::tatp {
 namespace {
 
-// Returns the end of a transaction whose write returned `status`: it rolls back if that is
-// `failed`.
+// Returns the end of a transaction whose write returned `status`: a rollback if `status` is `failed`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -37,7 +36,7 @@ uint64_t TatpClient::draw_subscriber() {
   return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
 }
 
-// Draws the fields that most types need for all types, which costs less than a distinction.
+// Draws for each type all fields that most types need, which costs less than a distinction.
 uint32_t TatpClient::next() {
   before_ = last_;
   if (options_.only) {
@@ -121,8 +120,11 @@ std::span<const std::byte> TatpClient::command() {
 
 bool TatpClient::take(uint32_t type, std::span<const std::byte> command) {
   type_ = static_cast<Type>(type);
+  kind_ = 1;
+  start_time_ = 0;
   CommandFields fields(command);
   input(fields);
+  fields.require(is_type(kind_) && is_start(start_time_));
   return fields.ended() && !command.empty();
 }
 
@@ -202,8 +204,8 @@ void TatpClient::sign(Key s_id, Subscriber* row) {
   last_ = {static_cast<uint32_t>(s_id), row->updates};
 }
 
-// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row.
-// One of them must be the type to which the new row refers (its foreign key).
+// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row if
+// these types include the type to which the row refers (its foreign key).
 Status TatpClient::insert_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;

@@ -23,7 +23,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// Draws subscribers uniformly if it is 1, not by the specification's NURand.
+// If it is 1, clients draw subscribers uniformly, not by the specification's NURand.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
@@ -119,7 +119,7 @@ class Tatp : public Workload {
                                          table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
                                          table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
                                          table_bytes(n * 15 / 4, sizeof(CallForwarding)),
-                       // Failed writes roll back. With them the rate is achieved_s.
+                       // MQTh has no failed writes, which roll back; achieved_s counts them too.
                        .headline = Headline{.name = "MQTh"}};
     for (const TypeInfo& type : kTypeInfos) {
       const double share = options_.only ? (*options_.only == spec.types.size() ? 100 : 0)

@@ -1,5 +1,5 @@
 // TATP's four tables ("Telecommunication Application Transaction Processing Benchmark
-// Description", IBM 2009), and the initial rows of one subscriber.
+// Description", IBM 2009), the initial rows of one subscriber, the seven transactions, and the checks.
 //
 // Subscribers are numbered from 1. The key of table subscriber is s_id. The keys of access_info and
 // special_facility are made of s_id and a type from 1 to 4. The key of call_forwarding is made of
@@ -17,6 +17,7 @@
 
 #include "engine/storage/database.h"
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/previous_update.h"
@@ -26,16 +27,16 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows have no columns for their keys. The members that the description does not name use that
-// room, and serve verify(): counts of the row's updates, the update of a subscriber that the worker
-// made before, and a seal, which is a hash of the key and of everything that changes.
+// Rows have no columns for their keys. In their place are members that the description does not
+// have, for verify(): counts of the row's updates, the previous update of a subscriber by the same
+// worker, and a seal, which is a hash of the key and of everything that changes.
 struct Subscriber {
   uint32_t msc_location;
   uint32_t vlr_location;
   uint32_t updates;
   PreviousUpdate previous;
   uint16_t seal;
-  uint8_t data_updates;  // those by UpdateSubscriberData, modulo 2^8
+  uint8_t data_updates;  // updates by UpdateSubscriberData, modulo 2^8
   Digits sub_nbr;
   uint8_t bit[10];
   uint8_t hex[10];
@@ -68,8 +69,14 @@ static_assert(std::has_unique_object_representations_v<Subscriber> &&
 inline constexpr uint32_t kTypes = 4;   // of access info, and of special facilities
 inline constexpr uint32_t kStarts = 3;  // 0, 8, 16 o'clock
 
-constexpr Key typed_key(Key s_id, uint32_t type) { return s_id << 2 | (type - 1); }
+constexpr bool is_type(uint32_t type) { return type >= 1 && type <= kTypes; }
+constexpr bool is_start(uint32_t hour) { return hour % 8 == 0 && hour < 8 * kStarts; }
+constexpr Key typed_key(Key s_id, uint32_t type) {
+  LJ_ASSERT_IN_TESTS(is_type(type));
+  return s_id << 2 | (type - 1);
+}
 constexpr Key forwarding_key(Key facility, uint32_t start_time) {
+  LJ_ASSERT_IN_TESTS(is_start(start_time));
   return facility << 2 | start_time / 8;
 }
 constexpr Key subscriber_of(Key typed) { return typed >> 2; }
@@ -86,7 +93,7 @@ Columns call_forwarding_columns();
 // Returns the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 
-// The secondary index of table subscriber. Its keys are hashes, so readers must also compare the
+// The secondary index of table subscriber. Its keys are hashes, so a reader must also compare the
 // number.
 inline constexpr size_t kBySubNbr = 0;
 inline Key sub_nbr_key(const Digits& sub_nbr) {
@@ -113,9 +120,9 @@ struct Population {
   EndTimes end_times = EndTimes::kKit;
 };
 
-// The initial rows of a subscriber, a function of s_id and of the population. The elements of
-// `access`, `facility` and `forwarding` are rows only if the corresponding element of
-// `has_access`, `has_facility` or `has_forwarding` is true.
+// The initial rows of a subscriber, which follow from s_id and the population. An element of
+// `access`, `facility` or `forwarding` is a row only if the same element of `has_access`,
+// `has_facility` or `has_forwarding` is true.
 struct Person {
   Person(uint64_t s_id, const Population& population);
 
@@ -139,8 +146,6 @@ struct Tables {
   Table& call_forwarding;
 };
 
-// TATP's seven transactions. The shares and success rates in kTypeInfos are the specification's.
-
 enum Type : uint32_t {
   kGetSubscriberData,
   kGetNewDestination,
@@ -156,6 +161,7 @@ struct TypeInfo {
   uint32_t share_pct;
   double success_pct;
 };
+// The shares and success rates of the specification.
 inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
     {"GetSubscriberData", 35, 100},
     {"GetNewDestination", 10, 23.9},
@@ -178,13 +184,13 @@ struct Acknowledged {
   AckCounter updates;      // of subscribers
 };
 
-// A read that finds no row is a miss: it commits. A write that finds no row, or finds its key
-// taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
-// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads and no
-// failed writes.
+// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that finds
+// its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
+// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no failed
+// writes.
 //
-// Options, counters and database must outlive the client. All functions except the constructor and
-// the destructor are called by the worker's thread only.
+// Options, counters and database must outlive the client. The worker's thread calls all functions
+// except the constructor and the destructor.
 class TatpClient : public Client {
  public:
   TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
@@ -197,10 +203,13 @@ class TatpClient : public Client {
   std::span<const std::byte> command() override;
   bool take(uint32_t type, std::span<const std::byte> input) override;
 
-  // Returns the type as the transaction's number: all transactions of a type that commit have made
-  // the same kind of changes.
+  // Returns the type as the transaction's number, because all committed transactions of a type have
+  // made the same changes.
   uint64_t committing() override { return type_; }
-  void acknowledged(uint64_t type) override { ++acknowledged_types_[type]; }
+  void acknowledged(uint64_t type) override {
+    LJ_ASSERT_IN_TESTS(type < acknowledged_types_.size());
+    ++acknowledged_types_[type];
+  }
 
  private:
   uint64_t draw_subscriber();
@@ -237,16 +246,15 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  PreviousUpdate before_;  // the worker's update of a subscriber before the drawn transaction
-  PreviousUpdate last_;    // and after the transaction executed last, if that commits
+  // The worker's last update of a subscriber: before the drawn transaction, and after the transaction
+  // executed last, if that transaction commits.
+  PreviousUpdate before_, last_;
   std::vector<std::byte> command_;
 };
 
-// Checks TATP's tables: columns that no transaction changes are as loaded, the others are as
-// transactions wrote them, the counts of updates fit together, and each reference between tables
-// and each posting leads to the right row.
-
-// Returns one result for each check. No transaction may run meanwhile.
+// Checks that columns which no transaction changes are as loaded, that the others are as transactions
+// wrote them, that the counts of updates agree, and that each reference between tables and each
+// posting leads to the right row. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
                           const Acknowledged& acknowledged);
 

@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "workloads/parallel_check.h"
+#include "workloads/table_checks.h"
 #include "workloads/tatp/tatp.h"
 
 namespace logjam::tatp {
 namespace {
 
-// The result of comparing one table with the rows that it should hold.
+// The result of comparing one table with its expected rows.
 class Finding {
  public:
   explicit Finding(std::string name) : name_(std::move(name)) {}
@@ -32,14 +33,6 @@ class Finding {
   uint64_t expected_ = 0;
   BrokenRows wrong_;
 };
-
-template <class Row>
-const Row* present(Table& table, Key key) {
-  Keyed* entry = table.primary().find(key, nullptr);
-  if (entry == nullptr) return nullptr;
-  Tuple* tuple = Table::tuple_of(entry);
-  return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
-}
 
 bool same(Key key, const Subscriber& now, const Subscriber& loaded) {
   Subscriber expected = loaded;
@@ -65,11 +58,11 @@ bool same(Key key, const SpecialFacility& now, const SpecialFacility& loaded) {
 }
 
 // Checks that the row under `key` is as loaded, except in the columns that transactions change, or
-// that it does not exist if none was loaded. Returns the row, or null.
+// that there is no such row if none was loaded. Returns the row, or null.
 template <class Row>
 const Row* compare(Table& table, Key key, bool loaded, const Row& as_loaded, Finding* finding) {
   finding->expect(loaded);
-  const Row* row = present<Row>(table, key);
+  const Row* row = find_row<Row>(table, key);
   if ((row != nullptr) != loaded) {
     finding->wrong(key, loaded ? "is missing" : "was never loaded");
   } else if (loaded && !same(key, *row, as_loaded)) {
@@ -143,7 +136,7 @@ class Checker {
     }
     found->updates += subscriber->updates;
     const auto updates_of = [&](Key key) {
-      const auto* other = present<Subscriber>(tables_.subscriber, key);
+      const auto* other = find_row<Subscriber>(tables_.subscriber, key);
       return other == nullptr ? 0 : other->updates;
     };
     check_previous(s_id, subscriber->previous, updates_of, &found->lost);
@@ -176,7 +169,7 @@ class Checker {
   // Checks that a call forwarding is as loaded, or was inserted by a transaction.
   void check_forwarding(Key key, bool has_facility, const CallForwarding* loaded,
                         Findings* found) const {
-    const auto* row = present<CallForwarding>(tables_.call_forwarding, key);
+    const auto* row = find_row<CallForwarding>(tables_.call_forwarding, key);
     if (row == nullptr) return;
     ++found->forwardings;
     found->calls.expect(true);

@@ -31,7 +31,7 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
-// The rows of HISTORY: 100 B a transaction, and at most 2,000,000 transactions.
+// The rows of HISTORY: 100 B for each of at most 2,000,000 transactions a second.
 constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
@@ -50,7 +50,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // Makes a client whose worker's last history row, in earlier lives, has the key `last_history`.
+  // Makes a client. `last_history` is the key of the worker's last history row of earlier lives.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -71,6 +71,7 @@ class TpcbClient : public Client {
       branch = random_.below(scale_.branches - 1);
       if (branch >= home) ++branch;
     }
+    LJ_ASSERT_IN_TESTS(branch < scale_.branches && teller / kTellers == home);
     const Key account = branch * scale_.accounts + choose_.accounts.draw(random_);
     const auto delta = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
     input_ = {++last_history_, account, static_cast<uint32_t>(teller), delta};
@@ -136,7 +137,7 @@ class TpcbClient : public Client {
   uint64_t acknowledged_ = 0;
 
   Input input_;
-  Key last_history_;           // keys of this worker alone, in order
+  Key last_history_;           // the worker's last key of HISTORY
   int64_t balance_shown_ = 0;  // the balance that the teller's terminal would display
 };
 
@@ -232,7 +233,7 @@ class Tpcb : public Workload {
   const double theta_;
   const Choosers choose_;
   AckCounter ack_counter_;
-  std::map<uint64_t, Key> last_history_;  // of the workers that earlier processes had
+  std::map<uint64_t, Key> last_history_;  // by worker of earlier processes
 };
 
 std::string check_flags() {

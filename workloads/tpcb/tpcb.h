@@ -1,7 +1,9 @@
-// TPC-B's four tables (specification 2.0, clause 3.2): rows of 100 bytes, history rows of 50.
+// TPC-B's four tables (specification 2.0, clause 3.2), and their checks. Rows have 100 bytes, history
+// rows 50.
 //
-// A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. All are numbered
-// from 0. Teller t belongs to branch t / 10, and account a belongs to branch a / Scale::accounts.
+// A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. The numbers of
+// branches, tellers and accounts begin at 0. Teller t belongs to branch t / 10, and account a
+// belongs to branch a / Scale::accounts.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +11,15 @@
 
 #include "engine/storage/database.h"
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "workloads/ack_counter.h"
 
 namespace logjam::tpcb {
 
 inline constexpr uint64_t kTellers = 10;  // of a branch
 
-// The structs are packed to the sizes that the specification asks for. Rows begin at multiples of
-// 8 bytes, so all numbers are aligned nevertheless.
+// The structs are packed to the sizes of the specification. All numbers are aligned nevertheless,
+// because rows begin at multiples of 8 bytes.
 #pragma pack(push, 4)
 struct Branch {
   uint64_t id;
@@ -39,9 +42,9 @@ struct Account {
 #pragma pack(push, 2)
 struct History {
   uint64_t account;
-  uint64_t time;  // the worker's count of transactions, so that a run is a function of its seed
+  uint64_t time;  // the worker's count of transactions, so that a run follows from its seed
   uint32_t teller;
-  uint32_t branch;  // the teller's; the account may belong to another branch
+  uint32_t branch;  // the teller's branch; the account may belong to another branch
   int32_t delta;
   char filler[22];
 };
@@ -53,12 +56,13 @@ static_assert(sizeof(History) == 50);
 // the same count, so a worker's rows have consecutive counts.
 inline constexpr int kCountBits = 40;
 constexpr Key history_key(uint32_t worker, uint64_t count) {
+  LJ_ASSERT_IN_TESTS(count >> kCountBits == 0);
   return Key{worker} << kCountBits | count;
 }
 constexpr uint64_t worker_of(Key history) { return history >> kCountBits; }
 constexpr uint64_t count_of(Key history) { return history & ((Key{1} << kCountBits) - 1); }
 
-// Returns the columns, for exports. An id is the row's key, in a member of its own.
+// Returns the columns, for exports. The column of an id is a member that repeats the row's key.
 inline Columns branch_columns() {
   return Columns().field("b_id", &Branch::id).field("b_balance", &Branch::balance);
 }
@@ -101,9 +105,8 @@ struct Tables {
 };
 
 // Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
-// history's deltas, and that the history has a row for each acknowledged transaction.
-
-// Returns one result for each check. No transaction may run meanwhile.
+// history's deltas, and that the history has a row for each acknowledged transaction. Call it when no
+// transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter);
 
 }  // namespace logjam::tpcb

@@ -11,7 +11,7 @@ namespace {
 
 using Sums = std::vector<int64_t>;
 
-// The balances, by row. Threads fill different rows' places, or add to one place atomically.
+// The balances, by row. Threads set the elements of different rows, or add to an element atomically.
 struct Books {
   explicit Books(const Scale& scale)
       : branches(scale.branches),
@@ -22,7 +22,7 @@ struct Books {
 
 struct Counts {
   uint64_t rows = 0;
-  BrokenRows strays;  // rows under keys that do not exist, or that contradict their key
+  BrokenRows strays;  // rows under keys that were never loaded, and rows that contradict their key
   void stray(const char* table, Key key) {
     strays.note([&] { return std::string("; first: ") + table + " " + std::to_string(key); });
   }
@@ -125,8 +125,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Checks that each worker's rows are 1, 2, 3, ... without a gap: a missing row was lost although a
-// later one was not. This holds after a recovery too (workloads/previous_update.h says why).
+// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A missing row was lost
+// although a later row was not. This holds after a recovery too (workloads/previous_update.h).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {
