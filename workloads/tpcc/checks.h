@@ -1,6 +1,5 @@
-// The results of one pass over each table: sums by warehouse, district, customer and stock, for the
-// consistency conditions of clause 3.3.2 and for the columns that transactions change; and the
-// inserted rows that contradict themselves.
+// The checks of TPC-C's tables. They use the results of one pass over each table: sums by warehouse,
+// district, customer and stock, and the inserted rows that contradict themselves.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +42,8 @@ struct CustomerSums {
   Cents ytd_payment = 0;
   Cents paid = 0;         // HISTORY by H_C_W_ID, H_C_D_ID and H_C_ID
   uint32_t payments = 0;  // rows of HISTORY
-  uint32_t deliveries =
-      0;                // orders with O_CARRIER_ID that the load left undelivered, or later ones
+  // Orders with O_CARRIER_ID: those that the load left undelivered, and those of the run.
+  uint32_t deliveries = 0;
   Cents delivered = 0;  // OL_AMOUNT of delivered lines of the customer's orders
   bool bad_credit = false;
 };
@@ -56,7 +55,7 @@ struct StockSums {
   uint32_t remote_lines = 0;  // of orders of other warehouses
 };
 
-// The rows of a table, and those that cannot be as transactions left them.
+// The number of rows of a table, and the rows that no transaction can have left so.
 struct RowsFound {
   uint64_t rows = 0;
   BrokenRows broken;
@@ -76,24 +75,23 @@ struct Totals {
   RowsFound warehouse, district, customer, history, new_order, order, order_line, item, stock;
   uint64_t strays = 0;  // rows of warehouses, districts or customers that do not exist
 };
-// Reads all tables. No transaction may run meanwhile.
+// Reads all tables. Call it when no transaction runs.
 Totals add_up(Database& database, const Scale& scale);
-
-// The checks of rows that transactions inserted: their columns follow from each other, and from the
-// rows that they name.
 
 // The lines of one order, as a scan has found them.
 struct LinesFound {
   uint32_t count = 0;
   uint32_t last = 0;       // the largest line number
   uint32_t delivered = 0;  // lines with OL_DELIVERY_D
-  bool remote = false;     // one is supplied by another warehouse
+  bool remote = false;     // another warehouse supplies one of them
   bool one_date = true;    // all have the same OL_DELIVERY_D
   Date date = kNoDate;     // of the first line
   Cents amount = 0;        // of the delivered lines
 };
 
-// Each function returns a row's error, or null. Any thread may call them while no transaction runs.
+// The checks of rows that transactions inserted: their columns follow from each other, and from the
+// rows that they name. Each function returns a row's error, or null. Any thread may call them when no
+// transaction runs.
 class WrittenRows {
  public:
   // Reads the names of warehouses and districts.
@@ -108,23 +106,21 @@ class WrittenRows {
  private:
   Tables tables_;
   const Scale& scale_;
-  std::vector<History> names_;  // by district; H_DATA alone is filled
+  std::vector<History> names_;  // by district; they have H_DATA and no other column
 };
 
 // Compares the tables with the initial population: loaded rows are unchanged except in the columns
-// that transactions change, and these columns agree with the inserted rows.
-
-// Returns one result for each table, which includes the errors that `totals` has found in inserted
-// rows. No transaction may run meanwhile.
+// that transactions change, and these columns agree with the inserted rows. Returns one result for
+// each table, with the errors that `totals` has found in inserted rows. Call it when no transaction
+// runs.
 std::vector<Check> check_rows(Database& database, const Scale& scale, const Totals& totals);
 
 // Checks the twelve consistency conditions of clause 3.3.2; every column of every row, against the
 // initial population and the rows that transactions inserted; and the secondary indexes.
 //
-// Columns that do not follow from the tables are only checked for their range: O_ENTRY_D, the
-// choice of O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE.
-
-// Returns one result for each check. No transaction may run meanwhile.
+// Of columns that do not follow from the tables it checks only the range: O_ENTRY_D, the choice of
+// O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE. Call it when no
+// transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

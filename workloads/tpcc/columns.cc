@@ -76,7 +76,7 @@ Columns customer_columns() {
   return columns;
 }
 
-// Returns HISTORY's columns without our key, because TPC-C's HISTORY has none.
+// Returns HISTORY's columns without its key, because TPC-C's HISTORY has no key.
 Columns history_columns() {
   Columns columns;
   columns.field("h_c_id", &History::customer)

@@ -1,18 +1,22 @@
-// The choice of a customer by Payment and Order-Status (clauses 2.5.1.2 and 2.6.1.2): in 60 % of
-// the cases by last name, otherwise by number.
+// Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
+// Order-Status (clause 2.6) reads the latest order of a customer and the order's lines.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "platform/assert.h"
 #include "workloads/expect_row.h"
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
+namespace {
 
-// One choice, reused for every transaction of a terminal. `terminal` must outlive it. Called by the
-// terminal's worker only.
+constexpr Cents kLeastAmount = 1'00, kMostAmount = 5000'00;
+
+// The choice of a customer (clauses 2.5.1.2 and 2.6.1.2): in 60 % of the cases by last name,
+// otherwise by number. One object serves all transactions of a terminal, which must outlive it.
 class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
@@ -30,22 +34,22 @@ class CustomerChoice {
     }
   }
 
-  // Prefetches the customer, if the choice is by number.
+  // Prefetches the customer if the choice is by number.
   void prefetch(Transaction& txn) const {
-    const Key chosen = key();
+    const Key chosen = customer_key(warehouse_, district_, number_);
     if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});
   }
 
-  // Looks up the customer's number, if the choice is by last name. Returns false if the transaction
-  // must abort.
+  // Finds the customer's number. Returns false if the transaction must abort.
   bool find(Transaction& txn);
 
-  // Returns the key of the chosen customer. number() and key() are valid after find() has returned
-  // true.
-  Key key() const { return customer_key(warehouse_, district_, number_); }
+  Key key() const { return customer_key(warehouse_, district_, number()); }
   uint32_t warehouse() const { return warehouse_; }
   uint32_t district() const { return district_; }
-  uint32_t number() const { return number_; }
+  uint32_t number() const {
+    LJ_ASSERT_IN_TESTS(found_);
+    return number_;
+  }
 
  private:
   struct Namesake {
@@ -59,6 +63,7 @@ class CustomerChoice {
   bool by_name_ = false;
   char last_name_[16] = {};
   uint32_t number_ = 0;
+  bool found_ = false;               // number_ is that of the chosen customer
   std::vector<Namesake> namesakes_;  // reused: no allocation per transaction
 };
 
@@ -74,9 +79,10 @@ void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
   }
 }
 
-// Takes the middle one, rounded up, of the customers with that last name, sorted by first name
-// (clause 2.5.2.2).
+// Takes the middle customer, rounded up, of those with the last name, sorted by first name (clause
+// 2.5.2.2).
 bool CustomerChoice::find(Transaction& txn) {
+  found_ = !by_name_;
   if (!by_name_) return true;
   namesakes_.clear();
   const Key district = district_key(warehouse_, district_);
@@ -89,7 +95,7 @@ bool CustomerChoice::find(Transaction& txn) {
         }
         return true;
       });
-  // Every district has a customer with each last name that is drawn (load.cc).
+  // Every district has a customer with each last name that a terminal draws (load.cc).
   if (!found_or_die(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
                     "tpcc: a row of customer")) {
     return false;
@@ -101,11 +107,9 @@ bool CustomerChoice::find(Transaction& txn) {
                      return order != 0 ? order < 0 : a.number < b.number;
                    });
   number_ = middle->number;
+  found_ = true;
   return true;
 }
-
-// Order-Status (clause 2.6) reads the latest order of a customer and the order's lines.
-namespace {
 
 class OrderStatusType : public TransactionType {
  public:
@@ -174,10 +178,7 @@ std::unique_ptr<TransactionType> make_order_status(Terminal& terminal) {
   return std::make_unique<OrderStatusType>(terminal);
 }
 
-// Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
 namespace {
-
-constexpr Cents kLeastAmount = 1'00, kMostAmount = 5000'00;
 
 class PaymentType : public TransactionType {
  public:

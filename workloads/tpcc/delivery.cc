@@ -1,5 +1,5 @@
-// Delivery (clause 2.7) delivers the oldest undelivered order of each district. Clause 2.7.4.2
-// leaves open how many of the ten deliveries are one database transaction: here all of them are.
+// Delivery (clause 2.7) delivers the oldest undelivered order of each district. All ten deliveries are
+// one database transaction; clause 2.7.4.2 allows up to ten.
 #include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
@@ -34,7 +34,8 @@ class DeliveryType : public TransactionType {
   void input(CommandFields& fields) override { fields(warehouse_, carrier_, date_); }
 
  private:
-  // Deletes the oldest row of NEW-ORDER. Returns kNotFound if the district has none and is skipped.
+  // Deletes the oldest row of NEW-ORDER. Returns kNotFound if the district has no such row; the
+  // transaction then skips the district.
   Status take_oldest(Transaction& txn, uint32_t district, Key* order) {
     bool any = false;
     const Status status =
@@ -45,9 +46,9 @@ class DeliveryType : public TransactionType {
                    return false;
                  });
     if (status != Status::kOk) return status;
-    // Under OCC, another transaction may delete the row after the scan. The erase then returns
-    // kNotFound, the transaction continues, and its commit is refused because the scan is no longer
-    // valid. Under 2PL the scan's lock excludes this.
+    // Under OCC, another transaction may delete the row after the scan. Then the erase returns
+    // kNotFound, the transaction continues, and its commit fails because the scan is no longer valid.
+    // Under 2PL the scan's lock excludes this.
     return any ? txn.erase(tables_.new_order, *order) : Status::kNotFound;
   }
 

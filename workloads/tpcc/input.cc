@@ -3,8 +3,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// Clause 2.1.6.1 allows any constants for the load. The seed is fixed, so that every load is the
-// same.
+// Clause 2.1.6.1 allows any constants for the load. With a fixed seed every load is the same.
 constexpr uint64_t kLoadSeed = 0x7c0ffee;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;
@@ -40,6 +39,7 @@ NuRandConstants NuRandConstants::of_run(uint64_t seed) {
 void make_last_name(uint32_t number, char (&name)[16]) {
   static constexpr std::string_view kSyllables[] = {"BAR", "OUGHT", "ABLE",  "PRI",   "PRES",
                                                     "ESE", "ANTI",  "CALLY", "ATION", "EING"};
+  LJ_ASSERT_IN_TESTS(number < 1000);
   std::memset(name, 0, sizeof name);
   char* end = name;
   for (const uint32_t digit : {number / 100 % 10, number / 10 % 10, number % 10}) {
@@ -50,6 +50,7 @@ void make_last_name(uint32_t number, char (&name)[16]) {
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high) {
   static constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  LJ_ASSERT_IN_TESTS(low <= high && high <= field_bytes);
   const auto bytes =
       static_cast<size_t>(random.between(static_cast<int64_t>(low), static_cast<int64_t>(high)));
   uint64_t bits = 0;

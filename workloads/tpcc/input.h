@@ -1,7 +1,7 @@
 // Random input as TPC-C prescribes it (specification v5.11, clauses 2.1.6 and 4.3.2).
 //
-// A field is a char array without a terminating zero. Contents shorter than the field are padded
-// with zero bytes.
+// A field is a char array without a terminating zero. Zero bytes follow contents that are shorter than
+// the field.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam::tpcc {
@@ -21,8 +22,8 @@ struct NuRandConstants {
 
   // Returns the constants of the initial population, which are the same for every load.
   static NuRandConstants of_load();
-  // Returns the constants of a run, a function of its seed. The constant for last names differs
-  // from the load's by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
+  // Returns the constants of a run, which follow from its seed. The constant for last names differs
+  // from that of the load by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
   static NuRandConstants of_run(uint64_t seed);
 };
 // Returns whether two constants for last names differ as clause 2.1.6.1 demands.
@@ -31,11 +32,12 @@ bool last_name_constants_differ_enough(uint32_t load, uint32_t run);
 // Draws NURand(a, low, high) of clause 2.1.6 with the constant `c`: a non-uniform number in [low,
 // high].
 inline uint32_t nu_rand(Random& random, uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
+  LJ_ASSERT_IN_TESTS(low <= high && c <= a);
   const uint64_t mixed = random.below(uint64_t{a} + 1) | (low + random.below(high - low + 1));
   return static_cast<uint32_t>((mixed + c) % (high - low + 1) + low);
 }
 
-// Writes the last name of a number below 1000, which is three syllables (clause 4.3.2.3).
+// Writes the last name of a number, three syllables (clause 4.3.2.3).
 void make_last_name(uint32_t number, char (&name)[16]);
 
 // Fills a field of `field_bytes` with `low` to `high` random letters and digits (clause 4.3.2.2).

@@ -26,9 +26,9 @@ void fill_address(Random& random, Address& address) {
   fill_digits(random, address.zip, 4);
 }
 
-// Makes one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock,
-// or a district. Every unit has a random generator of its own, so its rows depend neither on the
-// thread that makes the unit nor on the order of the units.
+// Makes one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock, or
+// a district. Every unit has its own random generator, so its rows depend neither on the thread that
+// makes the unit nor on the order of the units.
 class Unit {
  public:
   Unit(const Scale& scale, uint64_t number, PopulationVisitor& visitor)
@@ -103,7 +103,7 @@ class Unit {
     std::memcpy(row.credit, random_.percent(10) ? "BC" : "GC", sizeof row.credit);
     std::memcpy(row.middle, "OE", sizeof row.middle);
     fill_alphanumeric(random_, row.first, sizeof row.first, 8, 16);
-    // The first thousand customers of a district have one of the 1000 last names each (clause
+    // Each of the first thousand customers of a district has another of the 1000 last names (clause
     // 4.3.3.1).
     make_last_name(c <= 1000 ? c - 1 : nu_rand(random_, 255, constants.last_name, 0, 999),
                    row.last);
@@ -184,6 +184,7 @@ class Loader : public PopulationVisitor {
 
 void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
                       PopulationVisitor& visitor) {
+  LJ_ASSERT(part < parts);
   const uint64_t item_units = chunks(scale.items);
   const uint64_t warehouse_units = 1 + chunks(scale.items) + kDistricts;
   const uint64_t units = item_units + scale.warehouses * warehouse_units;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "platform/assert.h"
 #include "workloads/tpcc/input.h"
 
 namespace logjam::tpcc {
@@ -29,7 +30,7 @@ class Note {
   char* end_ = bytes_;
 };
 
-// Removes the notes from C_DATA from the left, so the latest payment's comes first.
+// Removes the notes from C_DATA from the left, so from the latest payment to the earliest.
 class Reader {
  public:
   Reader(std::span<const NotedPayment> payments, std::string_view loaded, std::string_view data)
@@ -40,9 +41,10 @@ class Reader {
     }
   }
 
-  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. Payments of two
-  // workers may have equal notes, so it tries both.
+  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. It tries the latest
+  // remaining payment of each worker, because payments of two workers may have equal notes.
   bool explained_from(size_t at) {
+    LJ_ASSERT(at < data_.size());
     bool any_left = false;
     for (Left& left : workers_) {
       if (left.begin == left.end) continue;
@@ -93,6 +95,7 @@ void sort_payments(std::vector<NotedPayment>* payments) {
 }
 
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted) {
+  LJ_ASSERT_IN_TESTS(std::ranges::is_sorted(sorted, {}, &NotedPayment::customer));
   const auto first = std::ranges::lower_bound(sorted, customer, {}, &NotedPayment::customer);
   const auto last = std::ranges::upper_bound(sorted, customer, {}, &NotedPayment::customer);
   return {first, last};

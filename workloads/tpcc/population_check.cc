@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "platform/assert.h"
 #include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/checks.h"
@@ -11,7 +12,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// The broken rows, by the tables' ids, which are their places in Database::tables().
+// The broken rows, by Table::id().
 struct Findings {
   std::array<BrokenRows, 9> broken;
 
@@ -20,9 +21,9 @@ struct Findings {
   }
 };
 
-// Returns S_QUANTITY after orders. It falls by each quantity ordered, and rises by 91 where it
-// would fall below 10 (clause 2.4.2.2). It stays within [10, 100], so only the sum of the
-// quantities matters.
+// Returns S_QUANTITY after orders. It falls by each ordered quantity, and rises by 91 where it would
+// fall below 10 (clause 2.4.2.2). So it stays within [10, 100], and depends only on the sum of the
+// quantities.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));
@@ -71,7 +72,7 @@ class Comparer : public PopulationVisitor {
   }
 
   void visit(Key key, const History& loaded) override { compare(tables_.history, key, loaded); }
-  void visit(Key, const NewOrder&) override {}  // it may be delivered
+  void visit(Key, const NewOrder&) override {}  // a run may have delivered it
 
   // Conditions 5 and 7 check that an order, its lines and NEW-ORDER agree on its delivery.
   void visit(Key key, const Order& loaded) override {
@@ -121,6 +122,7 @@ class Comparer : public PopulationVisitor {
                     reinterpret_cast<const std::byte*>(&expected)));
   }
   void note(const Table& table, Key key, const std::string& wrong) {
+    LJ_ASSERT(table.id() < findings_.broken.size());
     findings_.broken[table.id()].note([&] { return row_name(table, key) + ": " + wrong; });
   }
 

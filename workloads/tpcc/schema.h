@@ -1,9 +1,10 @@
-// TPC-C's nine tables (specification v5.11, clause 1.3).
+// TPC-C's nine tables (specification v5.11, clause 1.3), and the split of the warehouses among the
+// workers.
 //
-// Identifiers that make up a row's key are not repeated in the row. Money is in cents, and taxes
-// and discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the
-// load, and each terminal of a run counts from there, so a run is a function of its seed. Rows have
-// no padding, so they can be hashed and logged as bytes.
+// A row does not repeat the identifiers of which its key consists. Money is in cents, and taxes and
+// discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the load,
+// and each terminal of a run counts from kLoadDate, so that a run follows from its seed. Rows have no
+// padding, so the engine can hash and log them as bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "engine/storage/columns.h"
 #include "engine/storage/database.h"
+#include "platform/assert.h"
 
 namespace logjam::tpcc {
 
@@ -127,13 +129,14 @@ inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Row
 static_assert(
     kNoPadding<Warehouse, District, Customer, History, Order, NewOrder, OrderLine, Item, Stock>);
 
-// How many bytes of a row have the columns that a transaction reads (Transaction::read_head).
+// The number of bytes at the beginning of a row that have the columns which a transaction reads
+// (Transaction::read_head).
 inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerDiscount = offsetof(Customer, payments),
                           kCustomerNames = offsetof(Customer, address),
                           kStockQuantity = offsetof(Stock, orders);
 
-// The parts of a key are ordered from the most significant one, so that an ordered index keeps the
+// A key has the warehouse in its highest bits, then the district, so that an ordered index keeps the
 // orders of a district together. check_flags() refuses scales whose numbers do not fit.
 inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits = 12,
                           kOrderBits = 28, kLineBits = 4, kItemBits = 20;
@@ -154,9 +157,10 @@ constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | l
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
 inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's payments
-// Returns the key of a row of HISTORY, to which TPC-C gives none. The rows of a run are numbered by
-// worker, and the rows of the load by customer.
+// Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker and
+// the worker's count of payments; in the load, it is the customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) {
+  LJ_ASSERT_IN_TESTS(count >> kHistoryBits == 0);
   return Key{worker} << kHistoryBits | count;
 }
 inline constexpr Key kFirstLoadedHistory = Key{1} << 63;
@@ -180,7 +184,8 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Returns a key of a secondary index. Last names are hashed, so readers must also compare the name.
+// Returns a key of a secondary index. It has a hash of the last name, so a reader must also compare
+// the name.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;
@@ -192,11 +197,11 @@ inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), or
 struct Scale {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;
-  uint32_t customers = 3000;  // of a district, which has as many initial orders
+  uint32_t customers = 3000;  // of a district; also the number of its initial orders
 
-  // Returns how many initial orders of a district are not delivered yet: the last 900 of 3000.
+  // Returns the number of a district's initial orders that are not delivered: the last 900 of 3000.
   uint32_t undelivered() const { return customers * 3 / 10; }
-  // Returns how many last names occur in every district.
+  // Returns the number of last names that occur in every district.
   uint32_t names() const { return customers < 1000 ? customers : 1000; }
 };
 
@@ -218,8 +223,7 @@ void create_tables(Database& database, const Scale& scale);
 // indexes.
 uint64_t loaded_bytes(const Scale& scale);
 
-// The columns of TPC-C's tables, by the names of clause 1.3, for exports.
-
+// Return the columns, for exports, under the names of clause 1.3.
 Columns warehouse_columns();
 Columns district_columns();
 Columns customer_columns();
@@ -230,21 +234,21 @@ Columns order_line_columns();
 Columns item_columns();
 Columns stock_columns();
 
-// The warehouses that a worker works for.
-
+// The warehouses for which a worker works.
 enum class HomePolicy : uint8_t {
-  kSplit,  // as Silo's TPC-C: all warehouses are split among the workers
-  kFixed,  // one warehouse each, and one district for Stock-Level (clause 2.8.1's terminal)
-  kAny,    // all
+  kSplit,  // a share of all warehouses, as in Silo's TPC-C
+  kFixed,  // one warehouse, and one district for Stock-Level (clause 2.8.1's terminal)
+  kAny,    // all warehouses
 };
 
-// The warehouses [first, first + count), of which one is drawn for every transaction.
+// The warehouses [first, first + count). A worker draws one of them for every transaction.
 struct Home {
   uint32_t first = 1;
   uint32_t count = 1;
   uint32_t district = 0;  // of Stock-Level; 0: drawn, as if the worker were all terminals
 
   static Home of(HomePolicy policy, uint32_t worker, uint32_t workers, uint32_t warehouses) {
+    LJ_ASSERT(worker < workers && warehouses > 0);
     switch (policy) {
       case HomePolicy::kSplit:
         if (warehouses > workers) {
@@ -261,9 +265,10 @@ struct Home {
     return {};
   }
 
-  // Returns a worker that works for that warehouse under kSplit; `turn` chooses among several.
+  // Returns a worker that works for `warehouse` under kSplit; `turn` chooses one of several workers.
   static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
                             uint32_t warehouses) {
+    LJ_ASSERT(warehouse >= 1 && warehouse <= warehouses && workers > 0);
     if (warehouses > workers) {
       return std::min((warehouse - 1) / (warehouses / workers), workers - 1);
     }

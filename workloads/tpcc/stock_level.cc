@@ -1,5 +1,5 @@
-// Stock-Level (clause 2.8) counts the items of a district's last 20 orders whose stock is low. It
-// is serializable here, though clause 2.8.2.3 would allow a lower isolation level.
+// Stock-Level (clause 2.8) counts the items with low stock among those of a district's last 20 orders.
+// It is serializable here; clause 2.8.2.3 allows a lower isolation level.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,8 +16,8 @@ class StockLevelType : public TransactionType {
     items_.reserve(kOrders * kMaxLines);
   }
 
-  // Draws the threshold, and the district unless the worker has one. A terminal's district never
-  // changes (clause 2.8.1), but a worker without a district of its own stands for many terminals.
+  // Draws the threshold, and also the district if the worker has none. A terminal's district never
+  // changes (clause 2.8.1), but a worker without a district stands for many terminals.
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     district_ = terminal_.home.district != 0 ? terminal_.home.district : terminal_.draw_district();

@@ -1,5 +1,5 @@
-// The terminal that the five transaction types of a client share: its random numbers, tables and
-// home warehouse. Also the interface and the list of the transaction types.
+// The terminal that the five transaction types of a client share: its random numbers, tables and home
+// warehouses. Also the interface and the list of the transaction types.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct Tries {
   }
 };
 
-// The outcomes for which the specification prescribes shares.
+// The outcomes of draws for which the specification prescribes shares.
 struct Drawn {
   Tries remote_lines, unused_items, remote_payments, named, skipped;
 
@@ -44,8 +44,8 @@ struct Drawn {
   }
 };
 
-// The output that a real terminal would display. Most values are added to one sum, so that the
-// compiler cannot drop their computation.
+// The output that a real terminal would display. Most values go into one sum, so that the compiler
+// cannot drop their computation.
 struct Screen {
   uint64_t text = 0;
   // Output of the last NewOrder: the total amount, and the lines that are marked "B".
@@ -60,8 +60,8 @@ struct Screen {
   uint32_t low_stock = 0;
 };
 
-// The terminal of one client, used by its worker alone. Random numbers are drawn in
-// TransactionType::draw() only, so that a retry executes the same input.
+// The terminal of one client. Its worker alone uses it. Only TransactionType::draw() draws random
+// numbers, so that a retry executes the same input.
 struct Terminal {
   Terminal(Database& database, const Scale& scale_in, uint32_t worker_in, const Home& home_in,
            uint64_t seed)
@@ -70,13 +70,16 @@ struct Terminal {
         worker(worker_in),
         home(home_in),
         random(seed, worker),
-        constants(NuRandConstants::of_run(seed)) {}
+        constants(NuRandConstants::of_run(seed)) {
+    LJ_ASSERT(home.first >= 1 && home.first + home.count - 1 <= scale.warehouses);
+  }
 
   uint32_t draw_warehouse() {
     return home.count == 1 ? home.first : home.first - 1 + draw_number(home.count);
   }
-  // Draws a warehouse other than `home`, or returns `home` if it is the only one.
+  // Draws a warehouse other than `home`, or returns `home` if it is the only warehouse.
   uint32_t draw_remote_warehouse(uint32_t home) {
+    LJ_ASSERT_IN_TESTS(home >= 1 && home <= scale.warehouses);
     if (scale.warehouses == 1) return home;
     const uint32_t other = draw_number(scale.warehouses - 1);
     return other < home ? other : other + 1;
@@ -103,15 +106,15 @@ struct Terminal {
   Drawn drawn;
 };
 
-// One type of transaction at one terminal, called by the terminal's worker alone.
+// One type of transaction at one terminal. The terminal's worker alone calls it.
 class TransactionType {
  public:
   virtual ~TransactionType() = default;
   // Draws the input of the next transaction.
   virtual void draw() = 0;
-  // Executes the transaction with the input last drawn; may be called several times for one input.
-  // Returns kOk to commit, kAbort if the transaction must abort, or kRollback for a NewOrder with
-  // an unused item.
+  // Executes the transaction with the present input. The worker may call it several times for one
+  // input. Returns kOk to commit, kAbort if the transaction must abort, or kRollback for a NewOrder
+  // with an unused item.
   virtual Status execute(Transaction& txn) = 0;
   // Encodes the part of the input that determines the writes into a command, or decodes it.
   virtual void input(CommandFields& fields) = 0;
@@ -123,8 +126,8 @@ std::unique_ptr<TransactionType> make_order_status(Terminal& terminal);
 std::unique_ptr<TransactionType> make_delivery(Terminal& terminal);
 std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal);
 
-// The five types in the order of clause 2, with the shares of clause 5.2.3. The clause sets minimum
-// shares for four of the types, and NewOrder has the rest.
+// The five types in the order of clause 2. The shares of four types are the minimum shares of clause
+// 5.2.3, and NewOrder has the rest.
 struct TypeInfo {
   std::string_view name;
   std::unique_ptr<TransactionType> (*make)(Terminal& terminal);

@@ -10,7 +10,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// Adds to a sum atomically: parts of a table are read at the same time, and add to the same sums.
+// Adds to a sum atomically, because threads read parts of a table at once and add to the same sums.
 template <class Value, class Amount>
 void add(Value& sum, Amount amount) {
   platform::atomic_ref<Value>(sum).fetch_add(static_cast<Value>(amount),
@@ -58,8 +58,8 @@ class Adder {
  private:
   static constexpr const char* kFine = nullptr;
 
-  // Returns a warehouse's sums. Rows under keys outside the scale are counted in Totals::strays,
-  // and their values go into sums that are never read.
+  // Returns a warehouse's sums. Counts rows under keys outside the scale in Totals::strays; their
+  // values go into sums that no check reads.
   WarehouseSums& at_warehouse(uint64_t w) {
     if (w >= 1 && w <= scale_.warehouses) return totals_.warehouses[w - 1];
     add(totals_.strays, 1);
@@ -148,7 +148,7 @@ class Adder {
           const History* row_before = nullptr;
           tables_.history.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
             const auto& row = *reinterpret_cast<const History*>(bytes);
-            // The first row of a part has its predecessor in the previous part.
+            // The row before the first row of a part is in the previous part.
             if (before + 1 != key) row_before = find_row<History>(tables_.history, key - 1);
             note(tables_.history, key, read_payment(key, row, row_before, &sum->noted), &sum->rows);
             before = key;

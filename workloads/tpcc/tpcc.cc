@@ -39,7 +39,7 @@ constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
 constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
-// 600 B a transaction, and at most 320,000 transactions.
+// 600 B for each of at most 320,000 transactions a second.
 constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
@@ -102,8 +102,7 @@ std::string check_flags() {
   return "";
 }
 
-// The draws of all clients of a run. A client adds its own in its destructor, at the end of the
-// run.
+// The draws of all clients of a run. A client adds its draws in its destructor, at the end of the run.
 class DrawnByAll {
  public:
   void add(const Drawn& drawn) {
@@ -117,16 +116,16 @@ class DrawnByAll {
 
  private:
   mutable platform::mutex mutex_;
-  Drawn sum_;
+  Drawn sum_ LJ_GUARDED_BY(mutex_);
 };
 
-// The numbers that terminals count themselves. DISTRICT's rows count the NewOrders.
+// The numbers that terminals count. (DISTRICT's rows count the NewOrders.)
 struct Counted {
   std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
   Date clock = kLoadDate;
 
-  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date
-  // among the workers' last payments.
+  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date of
+  // the workers' last payments.
   static Counted in(Database& database) {
     Table& history = Tables(database).history;
     Counted counted;
@@ -146,6 +145,7 @@ class TpccClient : public Client {
         mix_(mix),
         total_(total(mix)),
         drawn_(drawn) {
+    LJ_ASSERT(total_ > 0);
     const auto last = counted.last_payments.find(worker);
     if (last != counted.last_payments.end()) {
       terminal_.payments = low_bits(last->second, kHistoryBits) + 1;
@@ -159,6 +159,7 @@ class TpccClient : public Client {
     uint64_t drawn = terminal_.random.below(total_);
     uint32_t type = 0;
     while (drawn >= mix_[type]) drawn -= mix_[type++];
+    LJ_ASSERT_IN_TESTS(type < kTypes.size());
     current_ = types_[type].get();
     current_->draw();
     return type;
@@ -210,9 +211,9 @@ class Tpcc : public Workload {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    // The rate serves to compare log schemes. It is not called tpmC, which the specification
-    // defines with keying times, think times and a price. Like tpmC it counts the NewOrders that
-    // clause 2.4.1.4 has rolled back: the specification calls these completed, too.
+    // The rate serves to compare log schemes. Its name is not tpmC, which the specification defines
+    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause 2.4.1.4
+    // has rolled back, because the specification calls them completed too.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

@@ -10,9 +10,9 @@
 #include "platform/nearest_name.h"
 #include "platform/text.h"
 
-// A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list),
-// and stands for the variant's. So the meaning of a flag depends on its value alone: recovery sets
-// the flags of the log's header.
+// The defaults (-1, 0, "auto", an empty list) are values that no variant has. They mean: take the
+// variant's value. So a flag's meaning does not depend on who sets the flag: the user, or a recovery
+// from the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
@@ -87,7 +87,7 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
          platform::instead_of(given, values);
 }
 
-// Returns whether --ycsb_theta has a value of its own.
+// Returns whether --ycsb_theta is given.
 bool given(double theta) { return theta != -1; }
 
 std::string percent(double share) { return platform::short_number(share * 100) + " %"; }
@@ -112,7 +112,7 @@ std::string check_sum_of_ratios(const Options& options) {
   return "";
 }
 
-// Checks the flags whose values have names. Returns an error, or an empty string.
+// Checks the flags whose values are names. Returns an error, or an empty string.
 std::string check_names() {
   if (find_variant(FLAGS_ycsb_workload) == nullptr) {
     std::vector<std::string_view> names;
@@ -130,8 +130,7 @@ std::string check_names() {
   return "";
 }
 
-// Returns how many bytes of rows a transaction logs on average, and how many of them it changes, as
-// text.
+// Returns as text the average bytes of rows that a transaction logs, and how many of them it changes.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
@@ -227,8 +226,8 @@ std::string check_flags() {
   if (!(theta >= 0 && theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
   }
-  // Of a difference that is smaller the method's formula keeps too few digits: with 1 - 1e-15 it
-  // draws 52 of 1000 rows.
+  // With a theta closer to 1 the method's formula has too few digits: with 1 - 1e-15 it draws only 52
+  // of 1000 rows.
   if (theta > 1 - kLeastBelowOne) {
     return "--ycsb_theta is 0.999999999 at most (Gray's method loses its digits closer to 1)";
   }

@@ -1,4 +1,4 @@
-// The options of YCSB: the --ycsb_* flags, and for those not given, the variant of --ycsb_workload.
+// The options of YCSB: the --ycsb_* flags, and the variants, the mixes that --ycsb_workload names.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace logjam::ycsb {
 
 enum class Distribution : uint8_t { kUniform, kZipf, kScrambled, kLatest };
 
-// The kinds of updates. YCSB's own changes one of ten fields.
+// The kinds of updates. YCSB has kField and kReadField.
 enum class Update : uint8_t {
   kField,
   kReadField,  // reads the row before that: YCSB's read-modify-write
@@ -19,7 +19,7 @@ enum class Update : uint8_t {
 };
 enum class Read : uint8_t { kRow, kField };
 
-// A value of --ycsb_workload, and the values of the other flags that are not given.
+// A value of --ycsb_workload: the values that the other flags have if they are not given.
 struct Variant {
   std::string_view name;
   std::string_view what;                                    // for `logjam list`
@@ -49,16 +49,17 @@ struct Options {
   double scan_ratio = 0;    // scans of 1 to scan_length rows
   double theta = 0;
   Distribution distribution = Distribution::kUniform;
-  uint64_t expected_inserts = 0;  // rows beside the loaded ones that scrambled keys stand for
+  uint64_t expected_inserts = 0;  // inserts for which scrambled ranks stand, after the loaded rows
   bool ordered = false;           // the primary index
-  bool hashed = false;            // keys are hashes of the rows' numbers, and else these numbers
+  bool hashed = false;            // keys are hashes of the rows' numbers, not these numbers
   Update update = Update::kField;
   Read read = Read::kRow;
-  uint32_t scan_length = 0;  // rows of the scan that ends every transaction (0: no scan); with a
-                             // scan_ratio, rows of the longest scan
+  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of the
+  // longest scan.
+  uint32_t scan_length = 0;
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
-  // Returns whether updates overwrite rows without reading them.
+  // Returns whether an update overwrites its row without reading it.
   bool blind() const { return update == Update::kRow; }
   bool updates() const { return read_ratio + insert_ratio + scan_ratio < 1 - 1e-9; }
 };

@@ -2,18 +2,18 @@
 //
 //   field := stamp, check + 1, check + 2, ... , check
 //
-// Words have 8 bytes; they have 4 in fields below 16 bytes, and 2 in fields below 8 bytes. If the
-// size of a field is not a multiple of the word size, the check overlaps the word before it. The
-// writer chooses the stamp. The check is a hash of the stamp and of the field's owner, a number
-// made of key and field. So each stamp changes all bytes, as in YCSB, and verification fails for a
-// field torn by two writers or written under another key. Writing a field costs as much as a
-// memset.
+// A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the size
+// of a field is no multiple of the word size, the check overlaps the previous word. The writer
+// chooses the stamp. The check is a hash of the stamp and of the field's owner, a number made of key
+// and field. So each stamp changes all bytes, as in YCSB, and verification fails for a field that two
+// writers have torn or that was written under another key. To write a field costs as much as a memset.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam::ycsb {
@@ -31,8 +31,8 @@ inline void fill_words(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   std::memcpy(field + bytes - sizeof(Word), &check, sizeof(Word));
 }
 
-// Fills a field of at least 4 bytes.
 inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t stamp) {
+  LJ_ASSERT_IN_TESTS(bytes >= 4);
   if (bytes >= 16) {
     fill_words<uint64_t>(field, bytes, owner, stamp);
   } else if (bytes >= 8) {
@@ -42,9 +42,9 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   }
 }
 
-// Returns the bytes of a stamp in a field of `bytes`; a small field has only the stamp's low bytes.
+// Returns the bytes of a stamp in a field of `bytes`. A small field has only the stamp's low bytes.
 inline size_t stamp_bytes(size_t bytes) { return bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2; }
-// Returns a mask of the part of a stamp that fields of `bytes` have.
+// Returns a mask of the bits of a stamp that a field of `bytes` has.
 inline uint64_t stamp_mask(size_t bytes) { return ~uint64_t{0} >> (64 - 8 * stamp_bytes(bytes)); }
 
 // Returns the stamp of a field. The rest of a whole field follows from its stamp and its owner.
@@ -54,8 +54,8 @@ inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   return stamp;
 }
 
-// Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field
-// is whole. `scratch` has room for `bytes`.
+// Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field is
+// whole. `scratch` must have room for `bytes`.
 inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t owner,
                                std::byte* scratch) {
   fill_field(scratch, bytes, owner, stamp_of(field, bytes));

@@ -12,8 +12,8 @@
 
 namespace logjam::ycsb {
 
-// Draws for one client. All clients share `inserted`. Rows that workers of an earlier process
-// inserted are drawn like those of the present `workers`.
+// Draws for one client. All clients share `inserted`. The chooser draws rows that workers of an earlier
+// process inserted like rows of the present `workers`.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -21,7 +21,7 @@ class RowChooser {
       : space_(space),
         inserted_(inserted),
         distribution_(options.distribution),
-        // YCSB's upper bound is one more than the last number, so this row never exists.
+        // YCSB's upper bound is one larger than the last number, so the row `slots_` - 1 never exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
         counts_(std::max(workers, inserted.workers())) {}
@@ -47,12 +47,12 @@ class RowChooser {
   }
 
  private:
-  // YCSB draws ranks among this many items, whatever the number of rows
-  // (ScrambledZipfianGenerator.ITEM_COUNT): otherwise the popular rows would change with inserts.
+  // YCSB draws one of this number of ranks (ScrambledZipfianGenerator.ITEM_COUNT), whatever the number
+  // of rows: otherwise the popular rows would change with inserts.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
-  // Draws from the loaded rows and the rows expected to be inserted, which belong to the workers in
-  // turn. A row that does not exist yet is drawn again (CoreWorkload.nextKeynum).
+  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. If the
+  // row does not exist yet, it draws again (CoreWorkload.nextKeynum).
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {
@@ -80,7 +80,7 @@ class RowChooser {
   const Distribution distribution_;
   const uint64_t slots_;
   Zipf zipf_;
-  std::vector<uint64_t> counts_;  // of latest: what inserted_ said at the last draw
+  std::vector<uint64_t> counts_;  // of kLatest: the workers' counts at the last draw
 };
 
 }  // namespace logjam::ycsb

@@ -1,12 +1,12 @@
-// The rows of a YCSB table. Rows have numbers: loaded rows have 0 to records - 1, and the n-th row
-// that worker w inserts, from 0, has the number records + n * 1024 + w. A row's key is its number,
-// or YCSB's hash of it.
+// The rows of a YCSB table. Loaded rows have the numbers 0 to records - 1. The n-th row that worker w
+// inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
+// YCSB's hash of its number.
 //
-// So each worker numbers its own inserts 0, 1, 2, ... A number that is missing below a later number
-// of the same worker is a lost insert. YCSB draws the numbers of all threads from one counter.
+// So each worker numbers its inserts 0, 1, 2, ... If a number is missing below a later number of the
+// same worker, an insert is lost. (YCSB draws the numbers of all threads from one counter.)
 //
-// A run that continues with recovered rows uses the missing numbers first, and then the numbers
-// after the largest one. So all rows below a worker's count exist.
+// A run that continues with recovered rows uses the missing numbers first, and then the numbers after
+// the largest number. So all rows below a worker's count exist.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/storage/tuple.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/thread.h"
 #include "workloads/ycsb/options.h"
@@ -32,10 +33,11 @@ struct KeySpace {
   bool hashed = false;
 
   uint64_t inserted(uint64_t n, uint32_t worker) const {
+    LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
     return records + n * kMaxWorkers + worker;
   }
-  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance (with a million
-  // rows: in one of 10^7 loads); the load then ends with one sentence.
+  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance; of a million rows, in
+  // one of 10^7 loads. The load then ends with one sentence.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
@@ -43,14 +45,16 @@ struct KeySpace {
 class FreeNumbers {
  public:
   FreeNumbers() = default;
-  // Takes the free numbers below `end`, ascending. All numbers from `end` on are free.
+  // Takes the free numbers below `end`, in ascending order. All numbers from `end` on are free.
   FreeNumbers(std::vector<uint64_t> missing, uint64_t end)
-      : missing_(std::move(missing)), end_(end) {}
+      : missing_(std::move(missing)), end_(end) {
+    LJ_ASSERT(std::ranges::is_sorted(missing_) && (missing_.empty() || missing_.back() < end));
+  }
 
-  // Returns the free number with index `place`, from 0. When the free numbers before it are used,
-  // all numbers below it are.
-  uint64_t at(uint64_t place) const {
-    return place < missing_.size() ? missing_[place] : end_ + place - missing_.size();
+  // Returns the free number with this index, from 0. A worker uses the numbers in this order, so all
+  // numbers below the next free number are used.
+  uint64_t at(uint64_t index) const {
+    return index < missing_.size() ? missing_[index] : end_ + index - missing_.size();
   }
 
  private:
@@ -60,14 +64,14 @@ class FreeNumbers {
 
 // The number of rows that each worker has inserted, without a gap.
 //
-// Protocol. A worker stores its count (relaxed) after the transactions that inserted those rows
-// have committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes
-// no other memory: the rows are reached through the index. The results of free() and workers() are
-// set before any worker runs.
+// Protocol. A worker stores its count (relaxed) after the transactions that inserted the rows have
+// committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes no
+// other memory, because workers reach the rows through the index. resume() sets the results of free()
+// and workers() before any worker runs.
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
-  // Sets which numbers of `worker` are free before any worker runs.
+  // Sets which numbers of `worker` are free. Call it before any worker runs.
   void resume(uint32_t worker, FreeNumbers free) {
     publish(worker, free.at(0));
     workers_ = std::max(workers_, worker + 1);
@@ -78,9 +82,10 @@ class Inserted {
     const auto found = free_.find(worker);
     return found == free_.end() ? all : found->second;
   }
-  // Returns the number of workers, from 0, that inserted rows before this process.
+  // Returns the number of workers that inserted rows before this process, counted from worker 0.
   uint32_t workers() const { return workers_; }
   void publish(uint32_t worker, uint64_t count) {
+    LJ_ASSERT_IN_TESTS(worker < kMaxWorkers && count >= this->count(worker));
     counts_[worker]->store(count, platform::memory_order_relaxed);
   }
   uint64_t count(uint32_t worker) const {
@@ -93,9 +98,9 @@ class Inserted {
   uint32_t workers_ = 0;
 };
 
-// Returns the number of the row with this age, given how many rows each worker has inserted. The
-// newest row has age 0. Workers' rows alternate, as if they had been inserted in turn, until a
-// worker has no more. Loaded rows are older than all inserted rows.
+// Returns the number of the row with this age. The newest row has age 0. `counts` are the numbers of
+// rows that the workers have inserted. The workers' rows alternate, as if workers had inserted them in
+// turn, until a worker has no more rows. Loaded rows are older than all inserted rows.
 inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
   uint64_t dealt = 0;  // rows of each worker that are younger
   while (true) {
@@ -105,7 +110,10 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
       ++active;
       end = std::min(end, count);
     }
-    if (active == 0) return space.records - 1 - age;
+    if (active == 0) {
+      LJ_ASSERT_IN_TESTS(age < space.records);
+      return space.records - 1 - age;
+    }
     if (age < (end - dealt) * active) {
       uint64_t turn = age % active;
       uint32_t worker = 0;
@@ -117,21 +125,19 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
   }
 }
 
-// The fields of a YCSB row, and their stamps.
+// The fields of a row, which updates change: the whole row is one field, or it has ten.
 //
-// A field is loaded with the stamp 0; the stamps of an inserted row add up to 0. An update adds a
-// number to a stamp: 1 if its transaction has only one update, otherwise a number that looks
-// random, and the transaction's numbers add up to 1. So the stamps of all fields add up to the
-// number of transactions that updated something, and the sum shows a lost update, a lost
-// transaction, and a transaction that was recovered in part. Only blind updates (--ycsb_update=row)
-// cannot add: they write a stamp of their own.
-
-// The places that updates change: the row as a whole, or one of its fields.
+// The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number to a
+// stamp: 1 if its transaction has only one update, otherwise a number that looks random; the numbers
+// of a transaction add up to 1. So the sum of all stamps is the number of transactions that updated
+// fields, and it shows a lost update, a lost transaction, and a transaction that was recovered in
+// part. Blind updates (--ycsb_update=row) do not know the old stamp, and write a new one.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}
   uint64_t owner(Key key, uint32_t field) const { return key * count + field; }
   void write(std::byte* row, Key key, uint32_t field, uint64_t stamp) const {
+    LJ_ASSERT_IN_TESTS(field < count);
     fill_field(row + size_t{field} * bytes, bytes, owner(key, field), stamp);
   }
   void add(std::byte* row, Key key, uint32_t field, uint64_t delta) const {

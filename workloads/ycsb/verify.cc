@@ -57,8 +57,7 @@ class Verifier {
 
  private:
   bool exists(uint64_t number) {
-    Keyed* entry = table_.primary().find(space_.key_of(number), nullptr);
-    return entry != nullptr && !Table::tuple_of(entry)->load_version().absent();
+    return find_row<std::byte>(table_, space_.key_of(number)) != nullptr;
   }
 
   void look_at_rows(uint32_t part, uint32_t parts, Found* found) {
@@ -79,8 +78,8 @@ class Verifier {
     });
   }
 
-  // Counts the rows that the worker has inserted up to its first gap. Looks a little further, so
-  // that it can name the first lost insert.
+  // Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers after
+  // the gap, so that it can name the first lost insert.
   void follow_inserts(uint32_t worker, Found* found) {
     constexpr uint64_t kFurther = 1000;
     uint64_t n = 0;
@@ -104,7 +103,7 @@ class Verifier {
 
 // Checks that the sum of the stamps can be a number of transactions. After a recovery the number is
 // unknown, but the stamps of a transaction that was recovered in part add up to an arbitrary number
-// (fields.h).
+// (Fields).
 Check plausible_updates(uint64_t count, uint64_t mask) {
   constexpr uint64_t kMost = uint64_t{1} << 48;
   return {"every update is whole", mask < kMost || count < kMost,
@@ -130,7 +129,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
            std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    // Transactions of a single insert are ordered only by their worker.
+    // A worker orders its transactions, but not the inserts within a transaction.
     const bool in_order = !any_order && options.ops == 1;
     checks.push_back({"no insert is missing before a later one of its worker",
                       found.ordered == inserted || !in_order,
@@ -147,11 +146,9 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
   return checks;
 }
 
-// A row's key may be a hash of its number, so numbers cannot be read from keys. Instead the rows
-// that workers may have inserted are looked up, until all inserted rows are found.
 namespace {
 
-// The inserts of one worker: how many there are without a gap, and the numbers after the gap.
+// The inserts of one worker: how many there are before the first gap, and the numbers after it.
 struct Worker {
   uint64_t ordered = 0;
   std::vector<uint64_t> after_gap;
@@ -178,6 +175,8 @@ struct Workers {
   }
 };
 
+// Looks up the rows that workers may have inserted, until it has found `inserted` rows. It cannot read
+// numbers from keys, because a key may be a hash.
 Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
   const auto exists = [&](uint64_t n, uint32_t worker) {
     return find_row<std::byte>(table, space.key_of(space.inserted(n, worker))) != nullptr;
@@ -189,8 +188,8 @@ Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
       found->found += n;
     }
   });
-  // A row lost between recovered rows was in flight, so gaps are no longer than the transactions in
-  // flight.
+  // The row of a gap was in flight when the process ended, so a gap is no longer than the number of
+  // transactions in flight.
   constexpr uint64_t kFurthest = 100'000;
   for (uint64_t step = 1; workers.found < inserted && step <= kFurthest; ++step) {
     for (uint32_t w = 0; w < kMaxWorkers; ++w) {

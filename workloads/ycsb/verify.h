@@ -1,5 +1,4 @@
-// Checks that all rows exist, that each field is whole and under its own key, and that no insert
-// and no update is lost.
+// The checks of a YCSB table, and the state with which clients continue an earlier process.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace logjam::ycsb {
 
-// The acknowledged changes of a run's clients. Any thread may call add().
+// The acknowledged changes of a run's clients.
 struct Acknowledged {
   struct Counts {
     uint64_t inserts = 0;   // rows
@@ -26,16 +25,14 @@ struct Acknowledged {
   AckCounter inserts, updating;
 };
 
-// Returns one result for each check. With `any_order`, the database was recovered, and a worker's
-// insert may have survived without an earlier one of that worker. Works on all cores; no
-// transaction may run meanwhile.
+// Checks that all rows exist, that each field is whole and under its own key, and that no insert and
+// no update is lost. With `any_order`, the database was recovered, and a worker's insert may be there
+// without an earlier insert of that worker. Call it when no transaction runs.
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order);
 
-// The state from which clients continue with the rows of an earlier process.
-
-// Finds the inserts of each worker, and the counts to which acknowledged changes are added. Works
-// on all cores; no transaction may run meanwhile.
+// Finds the inserts of each worker, and the counts to which clients add acknowledged changes. Call it
+// when no transaction runs.
 void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

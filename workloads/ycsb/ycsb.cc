@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
@@ -18,8 +19,8 @@ namespace {
 
 constexpr const char* kTable = "usertable";
 constexpr uint64_t kMostOperationsS = 2'000'000;  // of one worker
-// A transaction with an update is of type read-write, else one with an insert is inserting, else
-// one with a scan is scanning, else the transaction is read-only.
+// A transaction with an update is kReadWrite; otherwise, with an insert, kInserting; otherwise, with a
+// scan, kScanning; otherwise kReadOnly.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
 
 // The state shared by all clients.
@@ -37,7 +38,7 @@ struct Shared {
   Acknowledged acknowledged;
 };
 
-// The arrays of a client's input are sized once, so that transactions allocate nothing.
+// A client sizes the arrays of its input once, so that transactions allocate nothing.
 class YcsbClient : public Client {
  public:
   YcsbClient(Shared& shared, Table& table, uint32_t worker, uint32_t workers, uint64_t seed)
@@ -53,14 +54,17 @@ class YcsbClient : public Client {
         insert_below_(read_below_ + share_of_draws(options_.insert_ratio)),
         scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
         operations_(options_.ops),
-        new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {}
+        new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {
+    LJ_ASSERT(worker < kMaxWorkers && options_.ops > 0);
+  }
   ~YcsbClient() override { shared_.acknowledged.add(acknowledged_); }
 
   uint32_t next() override {
-    // The previous transaction has committed: the worker calls next() only after that.
+    // The worker calls next() only after the previous transaction has committed.
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
     drawn_inserts_ = 0;
+    LJ_ASSERT_IN_TESTS(operations_.size() == options_.ops);
     bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
       Operation& operation = operations_[i];
@@ -102,9 +106,8 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp; the number of operations; the first row and the length of the scan at the
-  // end; for each operation its kind, field and row in one word, and for a scan its length in
-  // another word.
+  // Encodes the stamp; the number of operations; the first row and the length of the scan at the end;
+  // and for each operation its kind, field and row in one word, and a scan's length in another word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -127,7 +130,7 @@ class YcsbClient : public Client {
       operation.row = word & ((uint64_t{1} << kFieldShift) - 1);
       if (operation.kind == kScan) operation.length = static_cast<uint32_t>(words.next());
       if (operation.field >= fields_.count) return false;
-      // Only an ordered index can be scanned; the command may be of a log from elsewhere.
+      // Only an ordered index has scans. The command may come from a foreign log.
       if (operation.kind == kScan && !options_.ordered) return false;
       if (operation.kind == kInsert) new_row_.resize(options_.value_bytes);
     }
@@ -146,15 +149,15 @@ class YcsbClient : public Client {
  private:
   enum Kind : uint8_t { kRead, kUpdate, kInsert, kScan };
   struct Operation {
-    uint64_t row;     // its number
-    Key key;          // of the row
+    uint64_t row;     // the row's number
+    Key key;          // the row's key
     uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
     uint32_t field;   // of the row
     uint32_t length;  // of a scan
     Kind kind;
   };
 
-  // The bits of a command's words: a row's number is below bit kFieldShift.
+  // The bits of a command's word: the row's number is below bit kFieldShift.
   static constexpr unsigned kKindShift = 62, kFieldShift = 58;
   static constexpr uint64_t kUpdated = uint64_t{1} << 32;
 
@@ -170,7 +173,7 @@ class YcsbClient : public Client {
   }
 
   // Derives from the input, drawn or decoded: keys, the numbers that the updates add to stamps
-  // (fields.h), and the transaction's counts.
+  // (Fields), and the transaction's counts.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
@@ -188,9 +191,10 @@ class YcsbClient : public Client {
     if (updates_ && !options_.blind()) last->delta += 1 - sum;
   }
 
-  // Draws a row that differs from the first `taken` ones. If nearly all rows are taken, redrawing
-  // could take long, so after some tries the next free loaded row is used instead.
+  // Draws a row that differs from the first `taken` rows. After 64 tries it takes the next free loaded
+  // row, because it could draw for long if nearly all rows are taken.
   uint64_t draw_distinct(uint32_t taken) {
+    LJ_ASSERT_IN_TESTS(taken < options_.records);
     constexpr int kTries = 64;
     const auto is_taken = [this, taken](uint64_t row) {
       bool found = false;
@@ -204,7 +208,7 @@ class YcsbClient : public Client {
     return row;
   }
 
-  // Prefetches the rows of the operations from `from` on. There is nothing to overlap for one.
+  // Prefetches the rows of the operations from `from` on, if there are two or more.
   void prefetch(Transaction& txn, uint32_t from) {
     if (from + 1 >= operations_.size()) return;
     std::array<Key, kPrefetchAhead> keys;
@@ -230,8 +234,7 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads the row or the field. The sum goes into a member, so that the compiler cannot drop the
-  // reads.
+  // Reads the row or the field. Adds the sum to a member, so that the compiler cannot drop the reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
@@ -283,8 +286,8 @@ class YcsbClient : public Client {
   std::vector<Operation> operations_;
   std::vector<std::byte> new_row_;
   std::vector<uint64_t> command_;
-  uint64_t scan_from_ = 0;    // the first row of the scan at the end,
-  uint32_t scan_length_ = 0;  // and how many rows that scan has
+  uint64_t scan_from_ = 0;    // the first row of the scan at the end
+  uint32_t scan_length_ = 0;  // the number of rows of that scan
   uint64_t stamp_ = 0;
   bool updates_ = false;  // whether the current transaction updates
   Acknowledged::Counts acknowledged_;
@@ -333,7 +336,7 @@ class Ycsb : public Workload {
         static_cast<uint64_t>(options_.insert_ratio * static_cast<double>(table_bytes(
                                                           kMostOperationsS, options_.value_bytes)));
     if (options_.insert_ratio == 0 && options_.scan_ratio == 0) spec.types.resize(2);
-    // The shares are known where a transaction is one operation.
+    // The shares of types follow from the ratios only if a transaction has one operation.
     if (options_.ops > 1) return spec;
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
                  scans = 100 * options_.scan_ratio;
@@ -374,8 +377,8 @@ const WorkloadRegistration registration({
     .what =
         "point reads, updates, inserts and scans of one table: YCSB's A to F, and papers' mixes",
     .memory = "1.06 kB a row of 1000 B",
-    // All that --ycsb_workload stands for, so that a recovery describes the run, and verify() knows
-    // what its transactions did.
+    // All flags of a variant, so that a recovery describes the run, and verify() knows what its
+    // transactions did.
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
                    "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
