@@ -11,7 +11,6 @@
 #include "cli/field_words.h"
 #include "cli/flags.h"
 #include "cli/help.h"
-#include "cli/old_flags.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/nearest_name.h"
@@ -70,9 +69,6 @@ std::string with_value(std::string_view meant, const std::string& value) {
 }
 
 void FlagCheck::refuse_name(const std::string& name, const std::string& value) const {
-  for (const std::string& old : {name, name.starts_with("no") ? name.substr(2) : ""}) {
-    if (const std::string why = what_became_of(old); !why.empty()) refuse(why);
-  }
   const std::string none = "there is no flag " + std::string(name.size() == 1 ? "-" : "--") + name;
   const std::string help = "`logjam " +
                            (command_ == kAllCommands ? "COMMAND" : names_of(command_)) +

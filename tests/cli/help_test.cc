@@ -8,7 +8,6 @@
 
 #include "cli/field_words.h"
 #include "cli/flag_text.h"
-#include "cli/old_flags.h"
 #include "tests/scoped_flags.h"
 #include "tests/shell.h"
 
@@ -53,10 +52,6 @@ TEST(Flags, ThoseOfTheTableAreDefined) {
       EXPECT_TRUE(gflags::GetCommandLineFlagInfo(std::string(name).c_str(), &info)) << name;
     }
   }
-}
-
-TEST(Flags, NoneHasTheNameOfAnOldOne) {
-  for (const auto& flag : own_flags()) EXPECT_EQ(what_became_of(flag.name), "") << flag.name;
 }
 
 TEST(FieldWords, MeanFlagsThatExist) {

@@ -20,7 +20,7 @@ struct Mistake {
 };
 
 constexpr Mistake kMistakes[] = {
-    // Names of flags: misspelled, of other benchmarks, of earlier versions, of other commands.
+    // Names of flags: misspelled, of other benchmarks, of other commands.
     {"run --treads=4",
      "there is no flag --treads (did you mean --threads?); `logjam run --help=all` lists them"},
     {"run --waldir=$D",
@@ -100,11 +100,6 @@ constexpr Mistake kMistakes[] = {
     {"run threads=4", "\"threads=4\" is not a flag; flags begin with --"},
     {"recover --seconds=5", "--seconds is a flag of run, micro and device, not of recover"},
     {"run --floor=copy", "--floor is a flag of micro, not of run"},
-    {"run --elr", "--elr is --locks=early, or for false --locks=write, now"},
-    {"run --epoch_ms=10", "--epoch_ms is --silo_epoch_ms now"},
-    {"run --flush_us=10", "--flush_us is --flush=us:N now"},
-    {"run --as=silo", "--as is gone: --flagfile=config/papers/NAME.flags has a paper's settings"},
-    {"run --machine=niagara2", "--machine is a flag of build-sim/logjam, which `make sim` builds"},
     {"runn", "\"runn\" is not a command; did you mean run?"},
     {"bench",
      "\"bench\" is not a command; allowed are run, recover, micro, dump, trim, explore, machine, "

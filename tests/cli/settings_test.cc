@@ -204,17 +204,6 @@ TEST(Settings, UnknownFlagsGetTheNearestName) {
   refuse_bad_flags({"--threads=4", "--nobreakdown", "--log-dir=/tmp"});
 }
 
-TEST(Settings, OldFlagsAreRefusedWithTheirNewNames) {
-  refuses(given({"run", "--hop_bytes=4"}), "^logjam: --hop_bytes is --eleda_hop_bytes now\n$");
-  refuses(given({"run", "--noelr"}), "^logjam: --elr is --locks=early, or for false ");
-  refuses(given({"run", "--ycsb_prefetch"}), "^logjam: --ycsb_prefetch is gone: ");
-  refuses(given({"run", "--cores=4"}), "is a flag of build-sim/logjam, which `make sim`");
-  const TemporaryDirectory directory;
-  const std::string file = directory.path_of("flags");
-  std::ofstream(file) << "--epoch_ms=40\n";
-  refuses(given({"run", "--flagfile", file}), "--epoch_ms is --silo_epoch_ms now");
-}
-
 TEST(Settings, MalformedValuesAreRefusedInOneSentence) {
   refuses(given({"run", "--seconds=abc"}), "^logjam: --seconds=abc is not a number\n$");
   refuses(given({"run", "--seconds", "1s"}), "--seconds=1s is not a number");
