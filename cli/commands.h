@@ -18,7 +18,7 @@ int trim_command();
 // schedule of what is found) and blocks=FILE (the blocks that were reached, to which it adds).
 int explore_command(const std::vector<std::string>& words);
 // Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
-// empty. "machine" lists the cores of this machine, "placement" the cores that workers get.
+// empty.
 int list_command(const std::string& what);
 
 }  // namespace logjam

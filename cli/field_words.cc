@@ -78,7 +78,6 @@ constexpr FieldWords kWords[] = {
     {"cdf", " histogram percentiles latency_file "},
     {"csv", " output out o output_file result results "},
     {"json", " output_format format "},
-    {"topology", " machine "},
     {"help", " h usage "},
     {"v", " verbose debug "},
 };

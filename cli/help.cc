@@ -25,7 +25,7 @@ constexpr About kAbout[] = {
      "draw each step's order and the crashes from seeds, judge (simulated build)"},
     {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
     {kDevice, "device", "measure which durable writes the disk under --wal_dir can do"},
-    {kList, "list", "[schemes|protocols|workloads|variants|devices|machine|placement]"},
+    {kList, "list", "[schemes|protocols|workloads|variants|devices]"},
     {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
 };
 

@@ -8,7 +8,6 @@
 
 #include "cli/commands.h"
 #include "cli/list_json.h"
-#include "cli/placement.h"
 #include "cli/row_files.h"
 #include "cli/table.h"
 #include "engine/protocol.h"
@@ -80,7 +79,7 @@ void list_devices() {
   });
 }
 
-// The lists that can also be had as JSON, in the order in which `logjam list` prints them all.
+// The lists, in the order in which `logjam list` prints them all.
 constexpr std::pair<std::string_view, void (*)()> kLists[] = {{"schemes", list_schemes},
                                                               {"protocols", list_protocols},
                                                               {"workloads", list_workloads},
@@ -90,11 +89,9 @@ constexpr std::pair<std::string_view, void (*)()> kLists[] = {{"schemes", list_s
 }  // namespace
 
 int list_command(const std::string& what) {
-  if (what == "machine") return list_machine();
-  if (what == "placement") return list_placement();
   const auto wanted = [&](std::string_view name) { return what.empty() || what == name; };
   if (std::ranges::none_of(kLists, [&](const auto& list) { return wanted(list.first); })) {
-    std::vector<std::string_view> names{"machine", "placement"};
+    std::vector<std::string_view> names;
     for (const auto& [name, print] : kLists) names.push_back(name);
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }

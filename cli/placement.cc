@@ -61,7 +61,6 @@ Wanted wanted_placement() {
 
 }  // namespace
 
-platform::PlacementPolicy placement_policy() { return wanted_placement().policy; }
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
 // Keeps busy workers off the core that the device interrupts, because the kernel finishes writes

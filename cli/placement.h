@@ -8,8 +8,6 @@
 
 namespace logjam {
 
-// Returns the policy of --placement. Refuses unknown ones.
-platform::PlacementPolicy placement_policy();
 // Returns whether workers are pinned: false for --placement=none.
 bool workers_are_pinned();
 // Chooses the placement of this process, for --threads workers. `directories` are the log's, and
@@ -19,10 +17,5 @@ void place_threads(const std::vector<std::string>& directories, bool workers_wai
 
 // Returns the text about the placement for the row.
 std::string placement_text();
-
-// Prints the sockets, nodes and cores of this machine, or of --topology. Returns the exit status.
-int list_machine();
-// Prints the core of each worker on this machine, or on --topology. Returns the exit status.
-int list_placement();
 
 }  // namespace logjam

@@ -364,7 +364,7 @@ def dump(judge, draw):
 def list_there(judge, draw):
     directory = judge.log.directories[0]
     if os.access(os.path.join(judge.place, directory), os.X_OK):
-        judge.read(["list", draw.choice(["schemes", "machine", "devices", "variants"])],
+        judge.read(["list", draw.choice(["schemes", "workloads", "devices", "variants"])],
                    cwd=directory)
 
 

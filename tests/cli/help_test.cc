@@ -72,7 +72,6 @@ TEST(Flags, BelongToTheCommandsThatReadThem) {
       << "a log's header stores it";
   EXPECT_EQ(commands("tpcc_mix"), kRun | kExplore);
   EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover | kExplore);
-  EXPECT_EQ(commands("topology"), kList);
   EXPECT_EQ(commands("vmodule"), kAllCommands);
 }
 
@@ -91,7 +90,7 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
               "is a flag of run and explore, not of recover");
   EXPECT_EXIT(use(kMicro, {{"rate", "5"}}), refused, "is a flag of run, not of micro");
   EXPECT_EXIT(use(kDump, {{"threads", "2"}}), refused,
-              "--threads is a flag of run, recover, micro, explore and list, not of dump");
+              "--threads is a flag of run, recover, micro and explore, not of dump");
   EXPECT_EXIT(use(kMachine, {{"csv", "x"}}), refused, "not of machine");
   EXPECT_EXIT(use(kList, {{"log", "silo"}}), refused,
               "is a flag of run, micro and explore, not of list");

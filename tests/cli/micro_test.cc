@@ -53,6 +53,19 @@ TEST(Micro, OnlyConsolidatingSchemesHaveGroups) {
   EXPECT_EQ(row_of("--log=centr")["groups_per_insert"], "");
 }
 
+TEST(Micro, ARowNamesTheCoresOfItsWorkers) {
+  const Ended ended = shell(R"(
+core=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+for placement in compact:$core smt:$core none; do
+  "$LOGJAM" micro --device=discard --threads=1 --transactions=10 --log_buffer_mb=1 \
+    --placement=$placement 2>/dev/null |
+    sed -n 's/^placement *//; s/socket [0-9]* core [0-9]*/its core/p; /^none/p'
+done)");
+  EXPECT_EQ(ended.output,
+            "compact: worker 0 on its core\nsmt: worker 0 on its core\nnone: workers are not "
+            "pinned\n");
+}
+
 TEST(Micro, ItsLogIsNotRecovered) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path();
