@@ -1,6 +1,6 @@
-#include "cli/columns.h"
-
 #include <algorithm>
+
+#include "cli/row.h"
 
 namespace logjam {
 namespace {

@@ -2,8 +2,12 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "logging/scheme_registry.h"
+#include "workloads/sync/sync.h"
 
 namespace logjam {
 
@@ -20,5 +24,15 @@ int explore_command(const std::vector<std::string>& words);
 // Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
 // empty.
 int list_command(const std::string& what);
+
+// How many streams a scheme has: base + per_directory D + per_worker W + per_socket S.
+struct StreamCount {
+  uint32_t base = 0, per_directory = 0, per_worker = 0, per_socket = 0;
+};
+StreamCount stream_count_of(const SchemeInfo& scheme);
+
+// Sets kind, lines and pause from KIND[:LINES[:PAUSE_NS]] of `micro --sync`. Returns an empty
+// string, or why they are refused, in one sentence.
+std::string parse_sync(const std::string& given, sync::Options* options);
 
 }  // namespace logjam

@@ -8,16 +8,19 @@
 #include <filesystem>
 #include <iterator>
 
-#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "cli/row_files.h"
-#include "cli/table.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/row.h"
 #include "logging/device/device_registry.h"
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/host.h"
 #include "platform/memory.h"
+#include "platform/test_value.h"
+#include "sim/measure/machine_profile.h"
 
 DECLARE_string(device);
 DECLARE_double(seconds);
@@ -151,6 +154,8 @@ struct Bounds {
   }
 };
 
+const platform::TestValue repetitions("machine_repetitions");
+
 }  // namespace
 
 int device_command() {
@@ -193,6 +198,17 @@ int device_command() {
   std::filesystem::remove(path);
   print_table(lines);
   bounds.print();
+  return 0;
+}
+
+int machine_command() {
+  if (platform::is_simulated()) {
+    platform::refuse("`logjam machine` measures a real machine: use build/logjam");
+  }
+  refuse_if(platform::check_test_values());
+  constexpr uint32_t kRepetitions = 9;  // of each measurement; the median counts
+  const auto fewer = static_cast<uint32_t>(repetitions.get());
+  std::fputs(measured_profile(fewer != 0 ? fewer : kRepetitions).c_str(), stdout);
   return 0;
 }
 

@@ -1,5 +1,7 @@
 // logjam explore: rounds in which a seed draws the order of all steps, and where the process
 // crashes.
+#include "cli/explore.h"
+
 #include <fcntl.h>
 #include <gflags/gflags.h>
 #include <sys/mman.h>
@@ -18,11 +20,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/explored_round.h"
 #include "cli/flags.h"
-#include "cli/output_claim.h"
-#include "cli/round_flags.h"
-#include "cli/schedule_file.h"
+#include "cli/output.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/placement.h"

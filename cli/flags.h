@@ -1,4 +1,4 @@
-// The flags of each command. The main thread calls these functions.
+// The flags of each command, and its help. The main thread calls these functions.
 //
 // flags.cc has a table of the commands' flags. It does not list the flags of log schemes and
 // workloads: the directory of the file that defines such a flag says what the flag belongs to. Its
@@ -50,5 +50,36 @@ void refuse_misplaced_flags(Commands command);
 std::string value_of(const gflags::CommandLineFlagInfo& flag);
 // Returns the flags that were given, as "--a=b --c=d", for an output row.
 std::string changed_flags();
+
+// Checks the command line before gflags reads it, because the messages of gflags have another form,
+// and end the process with another status.
+// Refuses unknown flags, and says which flag has the most similar name. Refuses values that are
+// missing or are not of the flag's type. Does the same for the lines of flag files. `arguments` are
+// the arguments after the program's name. Changes no flag. The main thread calls it.
+void refuse_bad_flags(const std::vector<std::string>& arguments);
+
+// Returns a line about each command.
+std::string overview();
+// Returns the flags of a command that are used most, a line for each. They fit on one screen.
+std::string help_of(Commands command);
+// Returns all flags of a command, in groups under headings: first the groups of flag_groups(), then
+// one for each log scheme and each workload, then the useful flags of the libraries. The path of a
+// flag's file gives the group, so a new scheme or workload needs no entry in a table.
+std::string full_help_of(Commands command);
+
+// Returns the flags of the libraries that full_help_of() shows.
+std::span<const std::string_view> flags_of_libraries();
+
+// The names that other benchmarks give to what a flag of logjam says.
+struct FieldWords {
+  std::string_view flag;  // "threads"; of a key of a list "range=count:N", N in place of the number
+  std::string_view words;  // what others call it, in small letters, with spaces around each
+};
+// Returns all words. Any thread may call this function and the next.
+std::span<const FieldWords> field_words();
+
+// Returns the FieldWords::flag for which `name` may stand, likely ones first. `name` has
+// underscores in place of hyphens.
+std::vector<std::string_view> meant_by(std::string_view name);
 
 }  // namespace logjam

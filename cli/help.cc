@@ -1,10 +1,10 @@
-#include "cli/help.h"
-
 #include <algorithm>
 #include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "cli/flags.h"
 
 namespace logjam {
 namespace {

@@ -7,14 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
-#include "cli/flag_text.h"
 #include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/revision.h"
-#include "cli/row_files.h"
+#include "cli/output.h"
+#include "cli/row.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
 #include "platform/output_file.h"

@@ -2,16 +2,17 @@
 #include <glog/logging.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
-#include "cli/checkpoints.h"
 #include "cli/commands.h"
-#include "cli/export.h"
+#include "cli/diagnostics.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/recovered_log.h"
 #include "cli/report.h"
-#include "cli/revision.h"
-#include "cli/row_files.h"
-#include "cli/settings.h"
 #include "engine/recovery/commands/replay_commands.h"
+#include "engine/storage/csv_export.h"
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -148,6 +149,46 @@ LogFiles newest_files(const LogChain& chain) {
   files.header.ordinal = chain.ordinal;
   files.header.flags = chain.flags;
   return files;
+}
+
+// Makes the directory and the file of the history. Refuses unless tables can be exported to the
+// directory, and a history to the file. In all of these functions an empty name means that this
+// export is not wanted.
+void claim_exports(const std::string& directory, const std::string& history_file) {
+  if (!history_file.empty()) {
+    claim_replaced("--export_history", history_file, "an exported history", {"{:index 0,"});
+  }
+  if (directory.empty()) return;
+  std::error_code none;
+  const auto parent = std::filesystem::weakly_canonical(directory, none).parent_path();
+  if (std::filesystem::exists(parent / "manifest", none)) {
+    platform::refuse("cannot export to " + directory + ", which is inside a log's directory");
+  }
+  const std::string why = claim_export_directory(directory);
+  if (!why.empty()) platform::refuse(why);
+}
+
+// Refuses if the columns of a table are not known.
+void refuse_undescribed_tables(Database& database, const std::string& directory) {
+  if (directory.empty()) return;
+  if (const std::string why = undescribed_table(database); !why.empty()) platform::refuse(why);
+}
+
+// Writes the tables. Ends the process (kExitFailed) if the files cannot be written.
+void export_tables(Database& database, const std::string& directory) {
+  if (directory.empty()) return;
+  export_csv(database, directory);
+  std::printf("exported               %zu tables to %s\n", database.tables().size(),
+              directory.c_str());
+}
+
+// Writes the history, as export_tables() writes tables. Refuses a history that cannot be exported.
+void export_history(Workload& workload, Database& database, const std::string& history,
+                    const std::string& file) {
+  if (file.empty()) return;
+  const std::string why = workload.export_history(database, history, file);
+  if (!why.empty()) platform::refuse(why);
+  std::printf("exported               the history to %s\n", file.c_str());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "cli/flags.h"
-#include "cli/settings.h"
+#include "cli/options.h"
 #include "logging/directory_locks.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
@@ -219,6 +219,21 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
                 static_cast<double>(sums.most_memory) / (uint64_t{1} << 20));
   }
   return true;
+}
+
+void recover_continued(const Settings& settings, Continued* continued) {
+  ChainOptions options = chain_options(continued->chain);
+  options.goes_on = true;
+  if (options.protocol != nullptr) options.protocol = settings.protocol;
+  // An earlier run is recovered under the flags of that run, and then this run's own come back.
+  options.before_run = take_recovery_flags;
+  {
+    const gflags::FlagSaver own;
+    continued->recovered = recover_chain(continued->chain, options);
+  }
+  if (!print_recovered(continued->recovered, "")) {
+    platform::fatal("the log cannot be continued", platform::kExitViolation);
+  }
 }
 
 }  // namespace logjam

@@ -2,14 +2,19 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 #include <optional>
 
-#include "cli/checkpoints.h"
-#include "cli/placement.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/row.h"
 #include "engine/run/steadiness.h"
+#include "logging/device/device_registry.h"
 #include "platform/clock.h"
+#include "platform/host.h"
+#include "platform/limits.h"
 #include "platform/text.h"
 #include "platform/thread.h"
 
@@ -17,7 +22,6 @@ DECLARE_string(commit);
 DECLARE_string(log_records);
 
 namespace logjam {
-
 namespace {
 
 std::string unsteady_of(const RunResult& result) {
@@ -175,6 +179,44 @@ void note_caution(const Workload& workload, const RunResult& result) {
   if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
 }
 
+constexpr char kTimelineHeader[] =
+    "time_s,seconds,phase,transactions,tps,commit_p50_us,commit_p99_us,aborts_s,log_mb_s,"
+    "durable_mb_s,lag_bytes,lag_ms\n";
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kWarmup:
+      return "warm-up";
+    case Phase::kMeasure:
+      return "measure";
+    default:
+      return "drain";
+  }
+}
+
+// Appends the columns about a run's checkpoints: how many, how large, and their cost. Leaves the
+// columns empty unless `any`: the run was asked for checkpoints.
+void add_checkpoints(bool any, const RunResult& result, Row* row) {
+  const CheckpointStats& stats = result.checkpoints;
+  const auto value = [&](double number_, int decimals) {
+    return any ? number(number_, decimals) : Value();
+  };
+  const auto completed = static_cast<double>(stats.completed);
+  const double megabytes = 1e-6 * static_cast<double>(stats.bytes);
+  // The difference between these two rates is what a checkpoint costs the transactions.
+  const double between = result.seconds - stats.seconds;
+  const double inside_tps = per(static_cast<double>(stats.transactions), stats.seconds);
+  const double between_tps =
+      per(static_cast<double>(result.transactions - stats.transactions), between);
+  row->emplace_back("checkpoints", value(completed, 0));
+  row->emplace_back("checkpoint_mb", value(per(megabytes, completed), 1));
+  row->emplace_back("checkpoint_longest_s",
+                    completed > 0 ? value(stats.longest_seconds, 3) : Value());
+  row->emplace_back("checkpoint_time_pct", value(100 * per(stats.seconds, result.seconds), 1));
+  row->emplace_back("checkpoint_tps", value(inside_tps, 1));
+  row->emplace_back("between_tps", value(between_tps, 1));
+}
+
 }  // namespace
 
 Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
@@ -269,6 +311,95 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }
+}
+
+std::vector<std::string> cautions_about_machine(const LogOptions& log) {
+  std::vector<std::string> cautions;
+  const auto workers = log.config.workers;
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  constexpr uint32_t kUsualPerCore = 16;
+  if (workers > kUsualPerCore * cores) {
+    cautions.push_back(std::to_string(workers / cores) +
+                       " workers a core: latencies are above all waits for a core");
+  }
+  if (platform::is_simulated()) return cautions;
+  const platform::Limit quota = platform::processor_quota();
+  if (quota.amount < std::min(workers, cores)) {
+    cautions.push_back(quota.by + " gives this process " + platform::short_number(quota.amount) +
+                       " processors, fewer than its workers: it is stopped for a part of each "
+                       "period");
+  }
+  if (const std::string why = platform::why_not_pinned(); !why.empty()) {
+    cautions.push_back("workers were not pinned: " + why);
+  }
+  if (const std::string why = caution_about_clock(); !why.empty()) cautions.push_back(why);
+  if (!device_traits(log.device).needs_disk || !log.scheme->traits.logs) return cautions;
+  for (const std::string& directory : log.directories) {
+    const std::string kind = platform::memory_file_system(directory);
+    if (!kind.empty()) cautions.push_back(directory + " is on a " + kind + ": no disk is measured");
+  }
+  return cautions;
+}
+
+std::string caution_about_clock(const platform::KernelFiles& kernel) {
+  const std::string processors = kernel.read("/proc/cpuinfo");
+  const auto has = [&](const char* flag) { return processors.find(flag) != std::string::npos; };
+  const bool promised = has(" constant_tsc") && has(" nonstop_tsc");
+  const std::string source =
+      kernel.word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  if (!has("\nflags") || promised || source == "tsc") return "";
+  return "latencies may be wrong: the processor does not promise a steady time stamp counter, and "
+         "the kernel's clock is " +
+         source;
+}
+
+std::vector<std::string> cautions_about_indexes(Database& database) {
+  constexpr uint64_t kTimes = 4;
+  std::vector<std::string> cautions;
+  for (const auto& table : database.tables()) {
+    const TableSchema& schema = table->schema();
+    const uint64_t rows = table->count_rows();
+    if (schema.kind != IndexKind::kHash || rows <= kTimes * schema.expected_rows) continue;
+    cautions.push_back("the hash index of " + schema.name + " does not grow: it was laid out for " +
+                       std::to_string(schema.expected_rows) + " rows and has " +
+                       std::to_string(rows));
+  }
+  return cautions;
+}
+
+void TimelineFile::claim(const std::string& path) {
+  claim_replaced("--timeline", path, "a time line", {kTimelineHeader});
+}
+
+TimelineFile::TimelineFile(const std::string& path, CommitPolicy commit)
+    : file_(path), knows_lag_(commit != CommitPolicy::kAsync) {
+  file_.write(kTimelineHeader);
+  file_.flush();
+}
+
+void TimelineFile::write(const TimelineSample& sample) {
+  const auto rate = [&](uint64_t count, double unit, int decimals) {
+    const double seconds = sample.seconds > 0 ? sample.seconds : 1;
+    return number(static_cast<double>(count) / unit / seconds, decimals);
+  };
+  const auto latency = [&](double fraction) {
+    if (sample.commit.count() == 0) return Value();
+    return number(platform::ticks_to_ns(sample.commit.percentile(fraction)) * 1e-3);
+  };
+  const Value cells[] = {number(sample.time_seconds, 3),
+                         number(sample.seconds, 6),
+                         name_of(sample.phase),
+                         sample.transactions,
+                         rate(sample.transactions, 1, 1),
+                         latency(0.5),
+                         latency(0.99),
+                         rate(sample.aborts, 1, 1),
+                         rate(sample.log_bytes, 1e6, 2),
+                         rate(sample.durable_bytes, 1e6, 2),
+                         knows_lag_ ? Value(sample.lag_bytes) : Value(),
+                         knows_lag_ ? number(sample.lag_ns * 1e-6, 3) : Value()};
+  file_.write(platform::join(cells, ",", &Value::text) + "\n");
+  file_.flush();
 }
 
 }  // namespace logjam

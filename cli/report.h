@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "cli/row.h"
-#include "cli/settings.h"
 #include "engine/run/run.h"
+#include "engine/storage/database.h"
+#include "logging/log.h"
+#include "platform/kernel_files.h"
+#include "platform/output_file.h"
 
 namespace logjam {
 
@@ -25,5 +29,35 @@ void print_row_counts(Database& database);
 // Prints a line for each thing that a reader of the row should know about this run: for example
 // that the pipelines were full, or that acknowledged transactions may be lost.
 void print_notes(const Settings& settings, const Workload& workload, const RunResult& result);
+
+// Returns a sentence for each thing that makes this run say less than its row seems to: more than
+// 16 workers a core, a quota of processor time below the workers, workers that were not pinned, a
+// counter of time that may be wrong, a log on a file system in memory. `log` are the options of the
+// run's log. Called when the workers have ended.
+std::vector<std::string> cautions_about_machine(const LogOptions& log);
+// Returns a sentence if the processor's counter, by which latencies are measured, may change its
+// pace or stop: neither does the processor promise that it does not, nor does the kernel rely on
+// it. Else an empty text.
+std::string caution_about_clock(const platform::KernelFiles& kernel = {});
+// Returns a sentence for each hash index that has far more entries than it was laid out for.
+std::vector<std::string> cautions_about_indexes(Database& database);
+
+// The file of `run --timeline`: a CSV row for each sample. Each row is written at once, so that a
+// run that is killed leaves its time line. One thread at a time calls a TimelineFile.
+class TimelineFile {
+ public:
+  // Ends the process (kExitBadInput) unless the file can be replaced.
+  static void claim(const std::string& path);
+
+  // Replaces the file.
+  TimelineFile(const std::string& path, CommitPolicy commit);
+  void write(const TimelineSample& sample);
+
+ private:
+  platform::OutputFile file_;
+  // Under --commit=async an acknowledged transaction may not be durable, so acknowledgements do not
+  // show the log's lag.
+  const bool knows_lag_;
+};
 
 }  // namespace logjam

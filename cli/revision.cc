@@ -1,4 +1,4 @@
-#include "cli/revision.h"
+#include "cli/diagnostics.h"
 
 namespace logjam {
 

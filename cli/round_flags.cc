@@ -1,10 +1,9 @@
-#include "cli/round_flags.h"
-
 #include <gflags/gflags.h>
 
 #include <algorithm>
 #include <set>
 
+#include "cli/explore.h"
 #include "cli/flags.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"

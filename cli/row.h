@@ -1,9 +1,10 @@
 // A row: the report of one command, as columns with names. People read it as a summary, scripts
-// read it in a CSV file or as a JSON object (cli/row_files.h). The main thread calls these
+// read it in a CSV file or as a JSON object (cli/output.h). The main thread calls these
 // functions.
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,5 +68,37 @@ void add_origin(Row* row);
 
 // Prints the columns that are not empty, a line for each.
 void print_summary(const Row& row);
+
+// Returns `text` as a JSON string, with its quotes. Bytes that are not UTF-8 become question marks,
+// because the whole of a JSON file must be UTF-8.
+std::string json_text(std::string_view text);
+// Returns a JSON object. The values of its members are JSON already; their names are not.
+std::string json_object(const std::vector<std::pair<std::string, std::string>>& members);
+// Returns a JSON array. Its items are JSON already.
+std::string json_array(const std::vector<std::string>& items);
+
+// A line of a table for people: its cells.
+using Line = std::vector<std::string>;
+
+// Prints a table with columns as wide as their widest cell, and an empty line after it. The first line is the heading. All lines have the
+// same number of cells.
+void print_table(const std::vector<Line>& lines);
+
+// The table of all columns of rows, with the meaning of each. `logjam help columns` and
+// docs/OUTPUT.md are made from it. A test compares it with the rows of all commands.
+struct RowColumn {
+  std::string_view name;      // a `*` stands for any text, as in commit_*_us
+  std::string_view commands;  // whose rows have the column, with spaces between them
+  std::string_view says;
+};
+
+// Returns all columns, in the order in which a row has them.
+std::span<const RowColumn> all_columns();
+
+// Returns whether the table has this column for rows of `command`.
+bool knows_column(std::string_view command, std::string_view name);
+
+// Returns the table as Markdown. `logjam help columns` prints it like that, too.
+std::string column_table();
 
 }  // namespace logjam

@@ -8,17 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/cautions.h"
-#include "cli/cdf.h"
-#include "cli/checkpoints.h"
 #include "cli/commands.h"
-#include "cli/continued.h"
-#include "cli/output_claim.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/recovered_log.h"
 #include "cli/report.h"
-#include "cli/row_files.h"
-#include "cli/settings.h"
-#include "cli/timeline.h"
-#include "cli/without_effect.h"
 #include "logging/format/text_block.h"
 #include "logging/log.h"
 #include "platform/clock.h"

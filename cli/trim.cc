@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cli/choices.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "logging/directory_locks.h"
 #include "logging/format/manifest_file.h"
 #include "logging/format/remove_files.h"

@@ -14,7 +14,7 @@ from experiments.analysis import NotMeasured
 from experiments.definition import text
 from experiments.store import axes_of, number_of
 
-# The fractions of a distribution that are drawn: those that logjam writes (cli/cdf.cc).
+# The fractions of a distribution that are drawn: those that logjam writes (cli/output.cc).
 FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
 BY_NAME = ("bars", "stacked")  # x are names in these kinds

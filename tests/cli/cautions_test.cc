@@ -1,12 +1,11 @@
 // The notes about the machine that a run was measured on.
-#include "cli/cautions.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "cli/settings.h"
+#include "cli/options.h"
+#include "cli/report.h"
 #include "platform/limits.h"
 #include "platform/placement.h"
 #include "tests/scoped_flags.h"

@@ -1,7 +1,5 @@
 // The table of columns has exactly the columns of all commands' rows. Docs.HaveTheTableOfColumns
 // compares it with docs/OUTPUT.md.
-#include "cli/columns.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "cli/row.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 

@@ -1,13 +1,10 @@
 // The flags of each command, and its help.
-#include "cli/help.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "cli/field_words.h"
-#include "cli/flag_text.h"
+#include "cli/flags.h"
 #include "tests/scoped_flags.h"
 #include "tests/shell.h"
 

@@ -1,13 +1,12 @@
 // JSON: its texts, and the kinds of a row's values.
-#include "cli/json.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 #include <limits>
 
-#include "cli/row_files.h"
+#include "cli/output.h"
+#include "cli/row.h"
 #include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"
 

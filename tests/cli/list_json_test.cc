@@ -1,8 +1,7 @@
 // `logjam list --json` describes the schemes, and leaves out nothing that `logjam list` prints.
-#include "cli/list_json.h"
-
 #include <gtest/gtest.h>
 
+#include "cli/commands.h"
 #include "tests/shell.h"
 
 namespace logjam {

@@ -1,8 +1,7 @@
 // `logjam micro --sync`: its row, and what it refuses.
-#include "cli/micro_sync.h"
-
 #include <gtest/gtest.h>
 
+#include "cli/commands.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/row_files.h"
+#include "cli/output.h"
 #include "engine/stats/histogram.h"
 #include "platform/clock.h"
 #include "tests/temporary_directory.h"

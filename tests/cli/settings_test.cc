@@ -1,6 +1,4 @@
 // The command line refuses settings that cannot work, with exit code 2 and one sentence.
-#include "cli/settings.h"
-
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/flag_text.h"
+#include "cli/flags.h"
+#include "cli/options.h"
 #include "platform/memory.h"
 #include "tests/scoped_flags.h"
 #include "tests/shell.h"

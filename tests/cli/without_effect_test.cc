@@ -1,11 +1,10 @@
 // Flags that change nothing in a run, and whose they are.
-#include "cli/without_effect.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "cli/flags.h"
+#include "cli/options.h"
 #include "platform/nearest_name.h"
 #include "tests/scoped_flags.h"
 #include "tests/shell.h"

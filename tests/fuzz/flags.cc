@@ -1,7 +1,8 @@
 // A flag file: the check that logjam makes before gflags reads it.
+#include "cli/flags.h"
+
 #include <gflags/gflags.h>
 
-#include "cli/flag_text.h"
 #include "tests/fuzz/memory_path.h"
 
 namespace logjam::fuzz {

@@ -1,9 +1,7 @@
 // The files to which rows are appended: what an existing one has.
 //
 // input := a length (1 byte), the names of the columns, the file
-#include "cli/row_files.h"
-
-#include "cli/output_claim.h"
+#include "cli/output.h"
 #include "tests/fuzz/memory_path.h"
 
 namespace logjam::fuzz {

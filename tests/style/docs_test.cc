@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "cli/columns.h"
+#include "cli/row.h"
 #include "tests/style/tree.h"
 
 namespace logjam {

@@ -1,0 +1,366 @@
+#include "cli/options.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <sstream>
+
+#include "cli/flags.h"
+#include "engine/recovery/commands/replay_commands.h"
+#include "logging/flag_checks.h"
+#include "platform/fatal.h"
+#include "platform/flag_list.h"
+#include "platform/host.h"
+#include "platform/nearest_name.h"
+#include "platform/text.h"
+#include "platform/thread.h"
+
+DEFINE_string(workload, "ycsb", "what the clients do (`logjam list workloads`)");
+DEFINE_string(cc, "occ", "concurrency control (`logjam list protocols`)");
+DEFINE_string(log, "centr", "how the log is written (`logjam list schemes`)");
+DEFINE_uint32(threads, 2,
+              "workers, or threads of a recovery; a log of commands is replayed by all of them if "
+              "--cc is optimistic, else by one");
+DEFINE_string(
+    wal_dir, "",
+    "directories for the log, separated by commas, each on its own device; a scheme with one "
+    "stream stripes it over them, other schemes divide their streams among them");
+DEFINE_string(
+    commit, "pipelined",
+    "when to acknowledge: sync, pipelined or async; sync: the worker waits for each "
+    "commit; pipelined: it continues, and acknowledges when the commit is durable; async: "
+    "it acknowledges at once (UNSAFE)");
+DEFINE_double(seconds, 5, "seconds of the measured time");
+DEFINE_double(warmup, 1, "seconds before the measured time");
+DEFINE_uint64(
+    transactions, 0,
+    "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
+    "--seconds alone ends the run");
+DEFINE_double(rate, 0, "transactions offered a second (open loop); 0: as fast as workers can");
+DEFINE_uint32(
+    pipeline_depth, 4096,
+    "unacknowledged transactions that a worker may have; where the log is the bottleneck, "
+    "commit latency is this number divided by the worker's throughput");
+DEFINE_string(
+    locks, "early",
+    "when locks are released: early, write or all; early: all at pre-commit; write: write "
+    "locks when the commit is durable; all: under 2PL read locks then, too; hold_us:N makes each "
+    "transaction work N microseconds more while it holds its locks, as slower engines do");
+DEFINE_string(log_records, "txn",
+              "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
+              "write, one for its commit; with ,range (txn,range) a write that has read its row "
+              "logs only the bytes that it changes, and the version that they change");
+DEFINE_uint64(seed, 1,
+              "seed of all random numbers; a run that continues a log draws other numbers from the "
+              "same seed");
+DEFINE_bool(breakdown, true, "sample where workers' time goes");
+DECLARE_string(device);
+DEFINE_string(
+    checkpoint, "",
+    "take checkpoints, and remove the log that no recovery needs; run: s:30,mb:1024,"
+    "mb_s:100 takes one every 30 seconds and whenever the log has grown by 1024 MiB, while "
+    "transactions run, and writes at most 100 MB/s to all directories together; recover: "
+    "--checkpoint or end,mb_s:100 takes one of the recovered database, which the next "
+    "recovery loads instead of the log before it");
+DECLARE_bool(continue);
+DECLARE_string(flush);
+DECLARE_string(history);
+
+namespace logjam {
+namespace {
+
+using platform::refuse;
+
+// Returns the end of a sentence that says that `given` is none of `infos`.
+template <class Infos>
+std::string instead_of(std::string_view given, const Infos& infos) {
+  std::vector<std::string_view> names;
+  for (const auto& info : infos) names.push_back(info.name);
+  return platform::instead_of(given, names);
+}
+
+constexpr double kMostSeconds = 1e9;  // in nanoseconds it is still a uint64_t
+
+RunOptions run_options() {
+  refuse_thread_count();
+  if (!(FLAGS_seconds > 0 && FLAGS_seconds <= kMostSeconds)) {
+    refuse("--seconds must be more than 0 and at most 1e9");
+  }
+  if (!(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds)) {
+    refuse("--warmup must be from 0 to 1e9");
+  }
+  // At the least rate, the time to a worker's next transaction still fits in 64 bits.
+  constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
+  if (FLAGS_rate != 0 && !(FLAGS_rate >= kLeastPerSecond && FLAGS_rate <= kMostPerSecond)) {
+    refuse("--rate must be 0, or from 0.001 to 1e9");
+  }
+  if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
+  if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
+      !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
+    refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
+  }
+  const auto locks = [](std::string_view key) { return platform::listed(FLAGS_locks, key); };
+  constexpr platform::ListKey kLocks[] = {
+      {"early", 1, 1}, {"write", 1, 1}, {"all", 1, 1}, {"hold_us", 0, 1e6}};
+  if (const auto why = platform::check_list("locks", FLAGS_locks, kLocks); !why.empty())
+    refuse(why);
+  if (locks("early") + locks("write") + locks("all") > 1) {
+    refuse("--locks=" + FLAGS_locks + " has two choices; it takes one of early, write and all");
+  }
+  constexpr std::string_view kRecords[] = {"txn", "op", "txn,range", "op,range"};
+  if (std::ranges::find(kRecords, FLAGS_log_records) == std::end(kRecords)) {
+    refuse("--log_records=" + FLAGS_log_records +
+           " is not a granularity; allowed are txn, op, and either of them with ,range");
+  }
+  RunOptions options;
+  options.threads = FLAGS_threads;
+  options.seconds = FLAGS_seconds;
+  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  options.commit = commit_policy();
+  options.early_lock_release = locks("write") + locks("all") == 0;
+  options.keep_read_locks = locks("all") != 0;
+  options.hold_ns = static_cast<uint64_t>(locks("hold_us")) * 1000;
+  options.log_records =
+      FLAGS_log_records.starts_with("op") ? LogRecords::kOperation : LogRecords::kTransaction;
+  options.log_ranges = FLAGS_log_records.ends_with(",range");
+  options.seed = FLAGS_seed;
+  options.transactions = FLAGS_transactions;
+  options.rate = FLAGS_rate;
+  options.pipeline_depth = FLAGS_pipeline_depth;
+  options.breakdown = FLAGS_breakdown;
+  options.pin = workers_are_pinned();
+  options.progress = isatty(STDERR_FILENO) != 0;
+  return options;
+}
+
+// Completes the log's header with the flags that a recovery needs.
+void describe_run(const Settings& settings, LogFileHeader* header) {
+  header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
+  header->flags["workload"] = FLAGS_workload;
+  for (const auto& names : {settings.workload->load_flags, settings.scheme->recovery_flags}) {
+    for (std::string_view flag : names) {
+      const std::string name(flag);
+      header->flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
+    }
+  }
+}
+
+CheckpointOptions options_for(const std::vector<std::string>& directories,
+                              std::span<const platform::ListKey> keys) {
+  refuse_if(platform::check_list("checkpoint", FLAGS_checkpoint, keys));
+  const auto number = [](const char* key) { return platform::listed(FLAGS_checkpoint, key); };
+  CheckpointOptions options;
+  options.every_seconds = number("s");
+  options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
+  // A slower checkpoint would not end.
+  constexpr double kLeastMbPerSecond = 0.01;
+  const double mb_s = number("mb_s");
+  if (mb_s > 0 && mb_s < kLeastMbPerSecond) {
+    platform::refuse("--checkpoint=" + FLAGS_checkpoint + ": mb_s needs 0, or 0.01 or more");
+  }
+  options.bytes_per_second = mb_s * 1e6;
+  // Recovery loads each file on one thread.
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));
+  options.files = std::max(1u, (cores + writers - 1) / writers);
+  return options;
+}
+
+constexpr double kMost = 1e6;
+constexpr platform::ListKey kLimit = {"mb_s", 0, kMost, false};
+
+std::string_view directory_of(std::string_view file) { return file.substr(0, file.rfind('/')); }
+
+bool is_of_a_scheme(const gflags::CommandLineFlagInfo& flag) {
+  return flag.filename.starts_with("logging/");
+}
+
+bool in_place_of_a_log(const Settings& settings) {
+  return log_buffers(settings.log).count == 0;  // `none`, or a device that is memory
+}
+DeviceTraits traits_of(const Settings& settings) { return device_traits(settings.log.device); }
+
+// Flags that count only together with another choice.
+struct Condition {
+  std::string_view flags;  // with spaces around each
+  bool (*holds)(const Settings& settings);
+  std::string_view of;
+};
+constexpr Condition kConditions[] = {
+    {" pipeline_depth ", [](const Settings& s) { return s.run.commit == CommitPolicy::kPipelined; },
+     "--commit=pipelined"},
+    {" history_mb ", [](const Settings&) { return !FLAGS_history.empty(); }, "--history"},
+    {" replay read_mb_s accept_damage ", [](const Settings&) { return FLAGS_continue; },
+     "--continue"},
+    {" wal_dir overwrite log_prealloc_mb log_records flush flush_gap_us flush_help io_bytes "
+     "io_depth stripe_kb ",
+     [](const Settings& s) { return s.scheme->traits.logs; }, "a scheme that logs"},
+    {" log_buffer_mb ", [](const Settings& s) { return !in_place_of_a_log(s); },
+     "a scheme with log buffers"},
+    {" wal_dir overwrite ", [](const Settings& s) { return traits_of(s).keeps; },
+     "a device that keeps the log"},
+    {" log_prealloc_mb ",
+     [](const Settings& s) { return traits_of(s).has_segments || traits_of(s).is_memory; },
+     "a device that is preallocated"},
+    {" io_depth ", [](const Settings& s) { return !traits_of(s).at_once; },
+     "a device with several writes at once"},
+    {" stripe_kb ", [](const Settings& s) { return s.log.directories.size() > 1; },
+     "several --wal_dir"},
+    {" flush_gap_us ", [](const Settings&) { return FLAGS_flush.empty(); }, "runs without --flush"},
+};
+
+// Returns what a flag belongs to that has no effect with these settings, or an empty text.
+std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
+  const auto owners = owners_of(flag);
+  const bool scheme = is_of_a_scheme(flag);
+  const std::string_view chosen = scheme ? settings.scheme->name : settings.workload->name;
+  if (!owners.empty() && std::ranges::find(owners, chosen) == owners.end()) {
+    return (scheme ? "log " : "workload ") + platform::listed_names(owners);
+  }
+  for (const Condition& condition : kConditions) {
+    const bool about = condition.flags.find(" " + flag.name + " ") != std::string_view::npos;
+    if (about && !condition.holds(settings)) return std::string(condition.of);
+  }
+  return "";
+}
+
+}  // namespace
+
+const WorkloadInfo& workload_named(const std::string& name) {
+  if (const WorkloadInfo* info = find_workload(name)) return *info;
+  refuse("--workload=" + name + " is not a workload" + instead_of(name, all_workloads()));
+}
+
+const ProtocolInfo& protocol_named() {
+  if (const ProtocolInfo* info = find_protocol(FLAGS_cc)) return *info;
+  refuse("--cc=" + FLAGS_cc + " is not a protocol" + instead_of(FLAGS_cc, all_protocols()));
+}
+
+const SchemeInfo& scheme_named(const std::string& name) {
+  if (const SchemeInfo* info = find_scheme(name)) return *info;
+  refuse("--log=" + name + " is not a scheme" + instead_of(name, all_schemes()));
+}
+
+CommitPolicy commit_policy() {
+  if (FLAGS_commit == "sync") return CommitPolicy::kSync;
+  if (FLAGS_commit == "pipelined") return CommitPolicy::kPipelined;
+  if (FLAGS_commit == "async") return CommitPolicy::kAsync;
+  refuse("--commit=" + FLAGS_commit + " is not a policy" +
+         platform::instead_of(FLAGS_commit, {"sync", "pipelined", "async"}));
+}
+
+void refuse_thread_count() {
+  constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
+  refuse_if(check_range("threads", FLAGS_threads, 1, kMaxWorkers));
+}
+
+std::vector<std::string> given_directories() {
+  std::vector<std::string> directories;
+  std::istringstream in(FLAGS_wal_dir);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (!part.empty()) directories.push_back(part);
+  }
+  return directories;
+}
+
+std::vector<std::string> wal_directories() {
+  auto directories = given_directories();
+  if (directories.empty()) refuse("which log? name its directory with --wal_dir=DIR[,DIR...]");
+  return directories;
+}
+
+void refuse_if(const std::string& why) {
+  if (!why.empty()) refuse(why);
+}
+
+Settings run_settings() {
+  Settings settings;
+  settings.workload = &workload_named(FLAGS_workload);
+  settings.scheme = &scheme_named(FLAGS_log);
+  settings.protocol = &protocol_named();
+  refuse_if(settings.workload->check_flags());
+  settings.run = run_options();
+  settings.log = log_options(*settings.scheme);
+  settings.worker_class = worker_class(settings.log);
+  if (device_traits(FLAGS_device).discards) {
+    refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
+  }
+  refuse_if(check_commands(*settings.workload, *settings.scheme));
+  if (settings.scheme->traits.commands) {
+    if (settings.run.log_records == LogRecords::kOperation) {
+      refuse("--log=" + FLAGS_log +
+             " writes one command a transaction, which --log_records=op cannot split");
+    }
+    if (settings.run.log_ranges) {
+      refuse("--log=" + FLAGS_log + " logs no rows, of which --log_records=" + FLAGS_log_records +
+             " could log the changed bytes");
+    }
+  }
+  if (settings.run.log_ranges && !settings.scheme->unsafe().empty()) {
+    refuse("--log_records=" + FLAGS_log_records + " changes versions of rows that a log with " +
+           settings.scheme->unsafe() + " may lose");
+  }
+  describe_run(settings, &settings.log.header);
+  if (settings.run.commit == CommitPolicy::kAsync) settings.unsafe = "async";
+  return settings;
+}
+
+CheckpointOptions checkpoint_options(const std::vector<std::string>& directories) {
+  constexpr double kMostMb = 1 << 30;
+  constexpr platform::ListKey kKeys[] = {{"s", 0, kMost, false}, {"mb", 0, kMostMb}, kLimit};
+  return options_for(directories, kKeys);
+}
+
+bool checkpoint_at_end_wanted() { return !FLAGS_checkpoint.empty(); }
+
+CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories) {
+  constexpr platform::ListKey kKeys[] = {{"end", 1, 1}, kLimit};
+  return options_for(directories, kKeys);
+}
+
+void refuse_checkpoints_of(const Settings& settings) {
+  const std::string log = "--log=" + std::string(settings.scheme->name);
+  if (settings.scheme->traits.commands) {
+    platform::refuse(log +
+                     " logs commands, and their replay needs the tables as they were between two "
+                     "transactions, which a checkpoint of a running database does not have; "
+                     "`recover --checkpoint` takes one of the recovered database");
+  }
+  if (settings.log.directories.empty() || !device_traits(settings.log.device).keeps ||
+      !settings.scheme->traits.logs) {
+    platform::refuse("a checkpoint needs a log that is kept, and " + log +
+                     " on --device=" + settings.log.device + " keeps none");
+  }
+  if (!platform::why_no_disk().empty()) {
+    platform::refuse("a simulated machine has no disk for checkpoints");
+  }
+}
+
+std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag) {
+  std::vector<std::string_view> owners;
+  if (is_of_a_scheme(flag)) {
+    for (const SchemeInfo& scheme : all_schemes()) {
+      const bool listed = std::ranges::find(scheme.flags, flag.name) != scheme.flags.end();
+      if (listed || scheme.file == flag.filename) owners.push_back(scheme.name);
+    }
+    return owners;
+  }
+  for (const WorkloadInfo& workload : all_workloads()) {
+    if (directory_of(workload.file) == directory_of(flag.filename)) owners.push_back(workload.name);
+  }
+  return owners;
+}
+
+std::string without_effect(const Settings& settings) {
+  std::string list;
+  for (const auto& flag : own_flags()) {
+    if (flag.is_default) continue;
+    const std::string of = other_owner(flag, settings);
+    if (!of.empty()) platform::append_part(&list, ", ", "--" + flag.name + " (of " + of + ")");
+  }
+  return list;
+}
+
+}  // namespace logjam

@@ -1,0 +1,110 @@
+// The parts of a run that flags name: workload, protocol, scheme, commit policy, log directories.
+// "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread calls
+// these functions.
+#pragma once
+
+#include <gflags/gflags.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/flags.h"
+#include "engine/checkpoint/checkpointer.h"
+#include "engine/protocol.h"
+#include "engine/run/run.h"
+#include "engine/workload.h"
+#include "logging/log.h"
+#include "logging/scheme_registry.h"
+#include "platform/placement.h"
+#include "platform/worker_class.h"
+
+namespace logjam {
+
+// Returns the workload of that name. Refuses unknown names, as the next two do.
+const WorkloadInfo& workload_named(const std::string& name);
+// Returns the protocol of --cc.
+const ProtocolInfo& protocol_named();
+// Returns the scheme of that name.
+const SchemeInfo& scheme_named(const std::string& name);
+
+// Returns the policy of --commit. Refuses unknown names.
+CommitPolicy commit_policy();
+// Refuses --threads if there cannot be that number of workers.
+void refuse_thread_count();
+
+// Returns the directories of --wal_dir; none if the flag is empty.
+std::vector<std::string> given_directories();
+// Returns the directories of --wal_dir, for a command that reads a log. Refuses an empty list.
+std::vector<std::string> wal_directories();
+
+// Refuses with the sentence `why`. Does nothing if it is empty.
+void refuse_if(const std::string& why);
+
+// Returns the options of a log of `scheme`, and chooses the placement of the threads. Refuses
+// values and combinations that cannot be used.
+LogOptions log_options(const SchemeInfo& scheme);
+// Returns how workers are to be scheduled, for a log with these options. Refuses unknown names.
+platform::WorkerClass::Request worker_class(const LogOptions& log);
+
+// The buffers of a log, one for each stream. They are allocated before the log starts.
+struct LogBuffers {
+  uint64_t count = 0;
+  uint64_t bytes_each = 0;
+  uint64_t bytes() const { return count * bytes_each; }
+};
+LogBuffers log_buffers(const LogOptions& log);
+// Refuses tables and log buffers that do not fit in memory together.
+void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers);
+
+// The settings of `logjam run`. The whole command line is checked before anything is loaded.
+struct Settings {
+  const WorkloadInfo* workload = nullptr;
+  const ProtocolInfo* protocol = nullptr;
+  const SchemeInfo* scheme = nullptr;
+  RunOptions run;
+  LogOptions log;
+  platform::WorkerClass::Request worker_class;
+  std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
+  std::string without_effect;         // given flags that change nothing
+  std::vector<std::string> cautions;  // known when the run has ended
+};
+
+// Returns the settings of `logjam run`. Ends the process with one sentence and kExitBadInput if
+// values or combinations cannot be used. The main thread calls it.
+Settings run_settings();
+
+// --placement, the cores on which a run's threads run.
+// Returns whether workers are pinned: false for --placement=none.
+bool workers_are_pinned();
+// Chooses the placement of this process, for --threads workers. `directories` are the log's, and
+// `workers_wait` says whether each commit waits for its write. Refuses unknown policies, and a
+// first core that this process may not use.
+void place_threads(const std::vector<std::string>& directories, bool workers_wait);
+
+// Returns the text about the placement for the row.
+std::string placement_text();
+
+// Returns the options of a run's checkpoints, of a log in `directories`. Refuses values that cannot
+// be used. The caller sets `about`, `sockets` and `release_log`.
+CheckpointOptions checkpoint_options(const std::vector<std::string>& directories);
+
+// Returns whether a recovery shall take a checkpoint.
+bool checkpoint_at_end_wanted();
+// Returns the options of that checkpoint. Refuses values that cannot be used.
+CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories);
+
+// Refuses a run whose log, device or machine has no checkpoints. A run with --checkpoint calls it.
+void refuse_checkpoints_of(const Settings& settings);
+
+// Returns the schemes that read a flag that is defined in logging/, and the workloads that read one
+// that is defined in workloads/ or proof/; none if the flag is for all.
+std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag);
+
+// Returns the given flags that have no effect in a run with these settings, each with what it
+// belongs to, as "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)"; empty
+// if all have one.
+std::string without_effect(const Settings& settings);
+
+}  // namespace logjam

@@ -1,0 +1,92 @@
+// The files that commands write. A command has the right to write a file that a flag names: a
+// claim. A command claims each of its files before its long
+// work begins, so that a mistyped name costs neither a run nor a file that the command has not
+// made. The main thread calls these functions. "Refuses" means: ends the process with one sentence
+// and kExitBadInput. A refusal removes the files that claims have created.
+//
+// A command may also write to what keeps no text: a terminal, a pipe, /dev/null. Such a file is
+// never read. It stays open from its claim on, so that the reader of a FIFO sees no end before the
+// text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/row.h"
+#include "engine/stats/histogram.h"
+
+namespace logjam {
+
+// A file that is claimed. Without text: an empty one, and one that keeps no text.
+class ClaimedFile {
+ public:
+  // Takes over the descriptor.
+  ClaimedFile(int file, uint64_t bytes) : file_(file), bytes_(bytes) {}
+  ~ClaimedFile();
+  ClaimedFile(const ClaimedFile&) = delete;
+  ClaimedFile& operator=(const ClaimedFile&) = delete;
+
+  uint64_t bytes() const { return bytes_; }
+  // Returns at most `bytes` bytes from `offset` on.
+  std::string read(uint64_t offset, size_t bytes) const;
+
+ private:
+  const int file_;
+  const uint64_t bytes_;
+};
+
+// Claims the file `path` of the flag `flag`, such as "--csv", and creates it. Refuses a file that
+// cannot be written, that another output has, or that has the name of a log's file.
+ClaimedFile claim_file(const std::string& flag, const std::string& path);
+
+// Claims a file that the command replaces. Also refuses a file with text, unless the text begins as
+// one of `beginnings`. `kind` is what a refusal says that the file is not, such as "a time line".
+void claim_replaced(const std::string& flag, const std::string& path, std::string_view kind,
+                    const std::vector<std::string_view>& beginnings);
+
+// Claims the files of --history, without creating them: those of each life, and their names until
+// their run has begun.
+void claim_history(const std::string& path);
+
+// The files that commands append rows to for scripts: --csv and --json. Each row is appended to the
+// file by one write, under a lock on the file (flock). So two commands that end at the same time
+// leave two whole rows, and one header. A row that does not fit is taken back.
+
+// Keeps stdout for rows alone under --csv=- and --json=-: everything else that the command prints
+// from now on goes to stderr. Called once, before anything is printed.
+void reserve_stdout_for_rows();
+
+// Returns why rows with the header `header` cannot be appended to the file, or an empty string.
+std::string why_no_rows(const ClaimedFile& file, const std::string& header);
+// Returns why JSON objects cannot be appended to the file, or an empty string.
+std::string why_no_objects(const ClaimedFile& file);
+
+// Ends the process (kExitBadInput) unless the files of --csv and --json can take a row with the
+// columns of `row`. A command calls it before its long work begins.
+void claim_row_files(const Row& row);
+// Appends the row to the files of --csv and --json. Ends the process if a write fails.
+void append_row(const Row& row);
+
+// Appends the row to the CSV file. Begins a new file with the names of the columns.
+void append_csv(const std::string& path, const Row& row);
+
+// Returns the row as a JSON object.
+std::string to_json(const Row& row);
+// Ends the process (kExitBadInput) if the file of --json cannot take an object.
+void claim_json_file();
+// Appends a line to the file of --json.
+void append_json(const std::string& json);
+
+// The distribution of commit latency, as --cdf writes it: a CSV file with a row for every second
+// percent of the commits, and for 95, 99, 99.5, 99.9 and 100 %. A row holds that share of all
+// commits, and the latency that this share does not exceed. Without --cdf these functions do
+// nothing.
+
+// Ends the process (kExitBadInput) unless the file can be replaced.
+void claim_cdf_file();
+// Writes the file anew. Ends the process if that fails.
+void write_cdf(const HistogramSum& ticks);
+
+}  // namespace logjam
