@@ -128,8 +128,8 @@ endif
 OBJECTS += $(filter-out $(MAIN),$(SEPARATE_OBJECTS))
 
 # The folders of tests/ whose tests one binary has: with PARTS="logging cc" those. Others have a binary
-# of their own: tests/style looks at the sources, tests/sim at the simulation's classes; tests/explored
-# is compiled as the simulated program is, whose classes it explores.
+# of their own: tests/sim looks at the simulation's classes; tests/explored is compiled as the simulated
+# program is, whose classes it explores.
 PARTS ?=
 binary = $(BUILD)/$(if $(SIM),,tests/)$(1)
 tests_of = $(filter %_test.cc,$(sort $(foreach part,$(1),$(wildcard tests/$(part)/*.cc))))
@@ -144,15 +144,13 @@ else
 NATIVE_PARTS := cc cli engine fuzz logging platform proof workloads
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_OBJECTS := $(call test_objects,$(or $(PARTS),$(NATIVE_PARTS)),$(notdir $(TEST_BINARY)))
-$(BUILD)/tests/lint: $(call objects,$(wildcard tests/*.cc tests/style/*.cc))
 $(BUILD)/tests/simulation: $(call test_objects,sim,sim) $(call objects,$(TESTED_SIMULATION))
 $(BUILD)/tests/simulation: LDLIBS += -lboost_context
 endif
 
-# Tests are compiled more often than they are run; the lints look at every line of the tree. Those of
-# the simulated build have the program's flags.
+# Tests are compiled more often than they are run. Those of the simulated build have the program's
+# flags.
 $(BUILD)/tests/%.o $(BUILD)/proof/rounds/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0) $(if $(CLANG),-Wno-thread-safety)
-$(BUILD)/tests/style/%.o: ADDED := -O1
 ifneq ($(SIM),)
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look
 # whether ThreadSanitizer is there must not find it.
@@ -174,7 +172,7 @@ $(BINARY): $(OBJECTS) $(MAIN)
 
 # The command line's own logic is tested too; its main() is not linked into the tests.
 $(TEST_BINARY): $(TEST_OBJECTS)
-$(TEST_BINARY) $(BUILD)/tests/lint $(BUILD)/tests/simulation: $(OBJECTS)
+$(TEST_BINARY) $(BUILD)/tests/simulation: $(OBJECTS)
 	$(LINK) -lgtest $(LDLIBS)
 
 # The fuzzers' targets are in one program, and LOGJAM_FUZZ names the one that runs.
@@ -290,9 +288,9 @@ format:
 
 lint:
 	@scripts/install_deps.sh developer
-	@$(MAKE_ALL) $(BUILD)/tests/lint
+	@tests/scripts/lint_test.py
+	@scripts/lint.py
 	git ls-files -z '*.cc' '*.h' | xargs -0 -r clang-format --dry-run -Werror
-	LOGJAM_ROOT=$(CURDIR) $(BUILD)/tests/lint --gtest_brief=1
 
 # Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
 tidy:

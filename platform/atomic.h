@@ -2,7 +2,7 @@
 //
 // This folder is a seam. The simulated machine (sim/) compiles the sources of logging/ and cc/
 // against its own headers of platform/. Therefore neither folder names std::atomic or its
-// relatives; tests/style checks that.
+// relatives; the lint checks that.
 #pragma once
 
 #include <atomic>

@@ -35,7 +35,7 @@
 
 namespace logjam::platform {
 
-// What a thread is for, as a capability: it exists for the compiler alone.
+// The job of a thread, as a capability: it exists for the compiler alone.
 class LJ_CAPABILITY("role") ThreadRole {
  public:
   constexpr ThreadRole() = default;
