@@ -99,10 +99,9 @@ ENDING_FILES = tuple(" ".join(MAY_END.values()).split())
 NAME_WORDS = ("scripts/lint.py", "tests/scripts/lint_test.py")
 PHRASES = (r"(?<!\bfall )(?<!\bfalls )(?<!\bfell )(?<!\bfalling )(?<!\bleft )(?<!\bleave )"
            r"(?<!\bleaves )(?<!\blag )(?<!\bstays )\bbehind\b|\bso (many|manyth|much)\b|"
-           r"\bh(ang|angs|anging|ung) on\b|\bbut for\b|\bin vain\b|\bby turns\b|\bwhoever\b|"
-           r"\bof whose\b")
-NO_VERBS = """this its is was has always thus less plus whose yes us does as else besides unless across
-bytes rows workers threads seconds streams numbers units transactions cycles lines pages words files keys
+           r"\b(h(ang|angs|anging|ung) on|but for|in vain|by turns|whoever|of whose)\b")
+NO_VERBS = """this its is was has always thus less plus whose yes us does as else unless across bytes
+rows workers threads seconds streams numbers units transactions cycles lines pages words files keys
 names times values flags columns ticks parts cores schemes entries devices segments""".split()
 COMMENTED = r"(?:^ *//.*\n)+(?= *[^\s/])"
 FUNCTION = (
@@ -217,7 +216,6 @@ class Tree:
                 self.add(path, number, f'{room} may not include "{header}"')
             elif floor_of(header) > floor_of(path):
                 self.add(path, number, f'includes "{header}", which is on a floor above')
-        # A flag of a higher floor is a dependency that no #include shows.
         for number, match in matches(code, r"^ *DECLARE_\w+\((\w+)\)"):
             home = self.defined_in.get(match[1], path)
             if floor_of(home) > floor_of(path):
