@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
-directories, schedules, mutants, fuzzers.
+directories, tables, schedules, fuzzers.
 
 usage: scripts/campaign.py [--hours=8] [--only=NAME]
 
@@ -46,7 +46,8 @@ PARTS = {
     "chains": "proof/corruptions.py --runs --corruptions=20000 --first_log={first}",
     "chaos": "proof/chaos.py --cases=20000 --seed={seed}",
     "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
-    "mutants": "make mutants N=20 SEED={seed}",
+    "tables": "scripts/install_deps.sh judge && make build/logjam && "
+              "build/judge/bin/python proof/judge_tables.py --rounds=19 --break --seed={first}",
     "fuzz": "make fuzz SECONDS=400 SEED={seed}",
 }
 

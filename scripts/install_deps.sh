@@ -11,7 +11,7 @@
 #   developer  test, and clang, clang-tidy and clang-format
 #   ci         tools and developer
 #   fuzz       test, and clang with libFuzzer
-#   mutants    sim, and universalmutator, from PyPI, in a Python of its own in build/mutants/venv
+#   judge      build, and duckdb, from PyPI, in a Python of its own in build/judge
 #   products [PACKAGE...]   packages of products, which scripts/products.sh runs; without PACKAGE all
 # The servers of tools and products are neither started nor enabled; the tests start their own.
 set -euo pipefail
@@ -33,14 +33,14 @@ case ${1:-} in
   developer) packages=("${developer[@]}") ;;
   ci) packages=("${tools[@]}" "${developer[@]}") ;;
   fuzz) packages=("${fuzz[@]}") ;;
-  mutants) packages=("${sim[@]}" python3-venv) ;;
+  judge) packages=("${build[@]}" python3-venv) ;;
   products)
     packages=("${build[@]}" postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools
       libwiredtiger-dev libdb5.3-dev libsqlite3-dev liblmdb-dev strace)
     [ $# -eq 1 ] || packages=("${@:2}")
     ;;
   *)
-    echo "usage: scripts/install_deps.sh build|test|demo|sim|tools|developer|ci|fuzz|mutants|products" >&2
+    echo "usage: scripts/install_deps.sh build|test|demo|sim|tools|developer|ci|fuzz|judge|products" >&2
     exit 2
     ;;
 esac
@@ -60,20 +60,18 @@ for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 
-# The version is fixed, so that a seed draws the same mutants. Its dependencies serve other modes.
-generator=universalmutator==1.14.1
-venv=$(dirname "$0")/../build/mutants/venv
-install_generator() {
-  [ -e "$venv/$generator" ] && return
-  echo "install_deps: pip installs $generator in build/mutants/venv now" >&2
-  mkdir -p "$(dirname "$venv")"
+duckdb=duckdb==2.0.1
+venv=$(dirname "$0")/../build/judge
+install_duckdb() {
+  [ "$1" = judge ] && [ ! -e "$venv/$duckdb" ] || return 0
+  echo "install_deps: pip installs $duckdb in build/judge now" >&2
   { /usr/bin/python3 -m venv --clear "$venv" &&
-    "$venv/bin/pip" install --quiet --no-deps "$generator"; } >&2 ||
-    fail "pip could not install $generator, see above"
-  touch "$venv/$generator"
+    "$venv/bin/pip" install --quiet --no-deps "$duckdb"; } >&2 ||
+    fail "pip could not install $duckdb, see above"
+  touch "$venv/$duckdb"
 }
 if [ ${#missing[@]} -eq 0 ]; then
-  [ "$1" != mutants ] || install_generator
+  install_duckdb "$1"
   exit 0
 fi
 
@@ -134,4 +132,4 @@ apt install --no-install-recommends "${missing[@]}" || {
 if [ ${#servers[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
   "${as_root[@]}" systemctl --quiet disable --now "${servers[@]}" >"$log" 2>&1 || true
 fi
-[ "$1" != mutants ] || install_generator
+install_duckdb "$1"
