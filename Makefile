@@ -14,7 +14,6 @@
 #   make campaign [HOURS=8]          what takes nights; it goes on where it stopped
 #   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
 #   make fuzz [TARGET=manifest] [SECONDS=60] [SEED=1]    fuzz what reads logs, histories, flags and rows
-#   make mutants [N=30] [SEED=1]     plant small bugs drawn by a seed, count those that the tests see
 #   make lint | tidy | format        the project's rules and formatting; clang-tidy
 #   make deps | clean
 #
@@ -164,7 +163,7 @@ endif
 
 # ---- Rules
 
-.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore fuzz mutants format lint tidy clean
+.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore fuzz format lint tidy clean
 all: $(BINARY) compile_commands.json
 
 $(BINARY): $(OBJECTS) $(MAIN)
@@ -255,6 +254,7 @@ HOURS ?= 8
 campaign:
 	@scripts/campaign.py --hours=$(HOURS)
 
+SEED ?= 1
 ROUNDS ?= 1000
 explore: sim
 	@proof/explore.py --rounds=$(ROUNDS) --seed=$(SEED)
@@ -265,12 +265,6 @@ fuzz:
 	@scripts/install_deps.sh fuzz
 	@$(MAKE_ALL) FUZZ=1 CXX=clang++ build-fuzz/fuzz
 	@scripts/fuzz.py --seconds=$(SECONDS) --seed=$(SEED) $(TARGET)
-
-N ?= 30
-SEED ?= 1
-mutants:
-	@scripts/install_deps.sh mutants
-	@proof/mutants.py --count=$(N) --seed=$(SEED)
 
 demo:
 	@scripts/install_deps.sh demo

@@ -3,15 +3,19 @@
 scheme in turn, until the rounds are made or something is found.
 
 A campaign's file keeps the next seed of each scheme, and what was explored so far: the same command
-goes on where it was stopped. Beside it `blocks` has the basic blocks that were reached, for
-proof/explored_blocks.py. What is found is printed with the command that finds it again, and its
+goes on where it was stopped. Beside it `blocks` has the basic blocks that were reached. With
+--reached nothing is explored: the blocks are counted folder by folder, and the functions that were
+never entered are named. (The blocks are those of build-sim/logjam.blocks; an inline function counts
+where the compiler put it.) What is found is printed with the command that finds it again, and its
 output is kept beside the file.
 """
 
 import argparse
+import collections
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import threading
@@ -27,6 +31,11 @@ SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) cra
                  r"(?P<steps>\S+) steps, (?P<switches>\S+) switches, (?P<blocks>\S+) blocks",
                  re.MULTILINE)
 
+HEADER = struct.Struct("<8s4Q")  # scripts/block_costs.py
+ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # sim/coverage.h
+FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/device", "logging", "cc",
+           "engine/recovery", "engine/checkpoint", "engine/storage", "engine/run", "proof")
+
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -38,6 +47,7 @@ def arguments():
     parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
                         help="the directory of the campaign's file")
+    parser.add_argument("--reached", action="store_true", help="say what the campaign has reached")
     return parser.parse_args()
 
 
@@ -138,8 +148,48 @@ class Campaign:
             self.explore(*piece)
 
 
+def places_of(logjam, addresses):
+    """Yields the function and the source file of each address."""
+    asked = "\n".join(f"{address - 1:x}" for address in addresses)
+    told = subprocess.run(["addr2line", "-C", "-f", "-e", logjam], input=asked, text=True,
+                          stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    for function, line in zip(told[::2], told[1::2]):
+        # The program may have been built elsewhere.
+        path = re.search(r"(?:^|/)((?:logging|cc|engine|proof)/[^:]*)", line)
+        yield re.sub(r"\(.*", "", function), path[1] if path else ""
+
+
+def print_reached(given):
+    with open(os.path.join(given.out, "blocks"), "rb") as file:
+        reached = file.read()
+    with open(given.logjam + ".blocks", "rb") as file:
+        content = file.read()
+    begin = HEADER.unpack_from(content)[1]
+    blocks = [at for at, cost in enumerate(content[HEADER.size:]) if cost]
+    known, entered, functions = (collections.Counter() for _ in range(3))
+    for at, (function, path) in zip(blocks, places_of(given.logjam, [begin + at for at in blocks])):
+        folder = next((folder for folder in FOLDERS if path.startswith(folder + "/")), None)
+        if folder:
+            bit = at // ADDRESSES_A_BIT
+            hit = reached[bit // BITS_A_BYTE] >> bit % BITS_A_BYTE & 1
+            known[folder] += 1
+            entered[folder] += hit
+            functions[path, function] += hit
+    print(f"{'folder':18} {'blocks':>7} {'reached':>8} {'share':>6}")
+    for folder in filter(known.get, FOLDERS):
+        print(f"{folder:18} {known[folder]:7} {entered[folder]:8} "
+              f"{100 * entered[folder] / known[folder]:5.0f}%")
+    never = sorted(place for place, hits in functions.items() if not hits)
+    print(f"{len(never)} of {len(functions)} functions were never entered")
+    for path, function in never:
+        print(f"  {path}: {function}")
+
+
 def main():
-    campaign = Campaign(arguments())
+    given = arguments()
+    if given.reached:
+        return print_reached(given)
+    campaign = Campaign(given)
     threads = [threading.Thread(target=campaign.work) for _ in range(campaign.given.jobs)]
     for thread in threads:
         thread.start()

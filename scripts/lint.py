@@ -100,8 +100,8 @@ NAME_WORDS = ("scripts/lint.py", "tests/scripts/lint_test.py")
 PHRASES = (r"(?<!\bfall )(?<!\bfalls )(?<!\bfell )(?<!\bfalling )(?<!\bleft )(?<!\bleave )"
            r"(?<!\bleaves )(?<!\blag )(?<!\bstays )\bbehind\b|\bso (many|manyth|much)\b|"
            r"\b(h(ang|angs|anging|ung) on|but for|in vain|by turns|whoever|of whose)\b")
-NO_VERBS = """this its is was has always thus less plus whose yes us does as else unless across bytes
-rows workers threads seconds streams numbers units transactions cycles lines pages words files keys
+NO_VERBS = """this its is was has always thus less plus whose yes us does as else unless across
+bytes rows workers threads seconds streams numbers units transactions cycles lines pages words files keys
 names times values flags columns ticks parts cores schemes entries devices segments""".split()
 COMMENTED = r"(?:^ *//.*\n)+(?= *[^\s/])"
 FUNCTION = (

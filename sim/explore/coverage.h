@@ -1,7 +1,7 @@
 // Which basic blocks of the program the explorer has executed, in all processes that it has forked.
 //
 // One bit of shared memory for each 4 addresses of the program's code, because a call, which each
-// block begins with, takes 5. The file of a campaign has these bits (proof/explored_blocks.py).
+// block begins with, takes 5. The file of a campaign has these bits (proof/explore.py).
 #pragma once
 
 #include <cstdint>

@@ -109,9 +109,10 @@ class Explore(InADirectory):
                    for seed in (1, 1, 5)]
         self.assertLessEqual(reached[0], reached[1])
         self.assertLess(reached[1], reached[2], "the file adds up")
-        told = subprocess.run([ROOT / "proof" / "explored_blocks.py", f"--out={self.directory}",
-                               f"--logjam={LOGJAM_SIM}"], stdout=subprocess.PIPE, text=True,
-                              check=True, timeout=LONGEST_SECONDS).stdout
+        told = subprocess.run([ROOT / "proof" / "explore.py", "--reached",
+                               f"--out={self.directory}", f"--logjam={LOGJAM_SIM}"],
+                              stdout=subprocess.PIPE, text=True, check=True,
+                              timeout=LONGEST_SECONDS).stdout
         self.assertRegex(told, r"cc +\d+ +\d+ +\d+%")
 
     def test_a_campaign_goes_on_where_it_was_stopped(self):
