@@ -47,7 +47,7 @@ PARTS = {
     "chaos": "proof/chaos.py --cases=20000 --seed={seed}",
     "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
     "tables": "scripts/install_deps.sh judge && make build/logjam && "
-              "build/judge/bin/python proof/judge_tables.py --rounds=19 --break --seed={first}",
+              "proof/judge_tables.py --rounds=19 --break --seed={first}",
     "fuzz": "make fuzz SECONDS=400 SEED={seed}",
 }
 
