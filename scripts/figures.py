@@ -20,9 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
 
-from experiments import (analysis, batch, definition, files, round_loop, runner,  # noqa: E402
-                         sim_commands, store, submit, sweep, sweep_command)
-from experiments.alone import alone  # noqa: E402
+from experiments import (analysis, batch, definition, files, round_loop, runner, sim_commands,  # noqa: E402
+                         store, submit, sweep)
+from experiments.files import alone  # noqa: E402
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
 from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
@@ -200,7 +200,7 @@ def serve_command(args):
 
 def sweep_here(args):
     """a grid of your own: scripts/sweep.sh"""
-    return sweep_command.run(args)
+    return sweep.run(args)
 
 
 def task_command(args):

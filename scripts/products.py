@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 from experiments import definition, files, runner, store, text_tables
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.analysis import Measured
 from experiments.errors import Refused, number, whole
 from products import comparison

@@ -9,7 +9,7 @@ import math
 import re
 import statistics
 
-from experiments import doubts, groups, intervals, verdicts
+from experiments import doubts, groups, verdicts
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, number_of, simulated
@@ -305,7 +305,7 @@ class Measured:
             return None, None
         if any(isinstance(value, str) for value in values):
             return values[0], None
-        return statistics.median(values), intervals.half_in_pct(values)
+        return statistics.median(values), doubts.half_in_pct(values)
 
     def _where_it_matters(self):
         """Returns the table's columns that are shown only if a row has much of them."""

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from experiments import analysis, definition, files, machine_profile, store
+from experiments import analysis, definition, files, sim_runner, store
 from experiments.errors import Refused
 from experiments.text_tables import say
 
@@ -27,7 +27,7 @@ def is_simulated(args):
 def profile_of(args, experiment):
     """Returns the Profile of the machine that --machine or the experiment's own file names."""
     experiment.form(args.size, simulated=True)
-    return machine_profile.find(args.machine or experiment.simulated.machine)
+    return sim_runner.find_machine(args.machine or experiment.simulated.machine)
 
 
 def native_csv_of(args, experiment):

@@ -20,7 +20,7 @@ import re
 import socket
 
 from experiments import file_flags, files, plan, store
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner, refuse_without_effect
 

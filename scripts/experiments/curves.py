@@ -9,7 +9,7 @@ import math
 import re
 import statistics
 
-from experiments import doubts, intervals, style
+from experiments import doubts, style
 from experiments.analysis import NotMeasured
 from experiments.definition import text
 from experiments.store import axes_of, number_of
@@ -165,7 +165,7 @@ def marks(experiment, measured):
                 continue  # no latency: the run acknowledged nothing, and a logarithm has no place
             if values:
                 middle = statistics.median(values)
-                low, high = intervals.interval(values) or (middle, middle)
+                low, high = doubts.interval(values) or (middle, middle)
                 found.append(Mark(panel, series, x, column, middle, low, high, len(values), facts,
                                   doubts.doubtful(measured.rows_of(point))))
     return found

@@ -2,12 +2,20 @@
 
 A disturbed row was measured while others used the cores. An unsteady one has a window that shows no
 rate, by logjam's own word. What an unsafe one acknowledged a crash may lose.
+
+How sure a number is says the interval in which the mean of very many rounds lies, with 95 %. It
+follows from how the rounds scatter, by Student's t: a few rounds alike by chance do not make a
+number sure. One round says nothing about it.
 """
+
+import math
+import statistics
 
 from experiments.idle_watch import MOST_OF_OTHERS
 from experiments.store import number_of
 
 MOST_DISTURBED = 1 / 3  # of the rows: with more of them nothing is compared
+LEVEL = 0.95  # of an interval
 MOST_FULL_PCT = 10  # of the workers' time, waiting for room in the pipeline
 
 
@@ -65,3 +73,21 @@ def sentences(rows):
             said.append(no_comparison(rows) if of_kind is disturbed and no_comparison(rows) else
                         f"{count} of {len(rows)} rows {words}")
     return said
+
+
+def interval(values):
+    """Returns the interval (low, high) of the rounds' mean, or None of less than two numbers."""
+    from scipy import special  # takes a moment to load
+    if len(values) < 2 or not all(isinstance(value, float) and math.isfinite(value)
+                                  for value in values):
+        return None
+    mean = statistics.fmean(values)
+    half = (special.stdtrit(len(values) - 1, (1 + LEVEL) / 2) * statistics.stdev(values)
+            / math.sqrt(len(values)))
+    return mean - half, mean + half
+
+
+def half_in_pct(values):
+    """Returns half of the interval in percent of the median, or None where there is none."""
+    found, middle = interval(values), statistics.median(values)
+    return 50 * (found[1] - found[0]) / abs(middle) if found and middle else None

@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 
 from experiments import idle_watch
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.definition import CONFIG, text
 from experiments.errors import BAD_INPUT, Refused
 from experiments.store import EXTRAS

@@ -10,15 +10,23 @@ some seeds only.
 
 The rows of each variant are a file of their own in results/<id>/sensitivity-<machine>/, so that a
 stopped run continues.
+
+Points that no check reads are not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x in values('tps', log='b'))` stops at the
+first comparison that is false, and would then not ask for its last points. So each check is
+evaluated once with a placeholder in place of every number: all comparisons of a placeholder are
+true, so the evaluation reaches the end of each `and` and `all`, and every point that it asks for is
+noted. (The second operand of an `or` would be missed.)
 """
 
+import copy
 import dataclasses
 import pathlib
 
-from experiments import files, points_of_checks, round_loop, sim_runner, store
+from experiments import files, round_loop, sim_runner, store
 from experiments.analysis import Measured
-from experiments.verdicts import HOLDS, OPEN
+from experiments.definition import text
 from experiments.errors import Refused
+from experiments.verdicts import HOLDS, OPEN
 
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # misses that do not overlap at all
@@ -96,7 +104,7 @@ def _done(rows):
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
     """Runs what is missing with the SimulatedRunners `made`. `of_machine` are its variants. Returns
     what the simulation refused: a dict of variants' names to sentences."""
-    points = points_of_checks.select(experiment, points)
+    points = select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
 
@@ -168,3 +176,47 @@ def lines(found):
     """Returns the lines of a table of Survivals."""
     return [[one.says, f"holds in {one.holds} of {one.seeds} seeds", str(one.variants),
              "; ".join(one.otherwise) or "none: it survives all"] for one in found]
+
+
+class Placeholder:
+    """Stands for a number: arithmetic with it gives a placeholder, and every comparison is true."""
+
+    def _placeholder(self, *_):
+        return self
+
+    def _true(self, *_):
+        return True
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _placeholder
+    __truediv__ = __rtruediv__ = __neg__ = __abs__ = __pow__ = _placeholder
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __bool__ = _true
+    __hash__ = object.__hash__
+
+    def __float__(self):
+        return 1.0
+
+
+class _Recorder(Measured):
+    """Answers every question about a column with a placeholder, and notes the points in `asked`."""
+
+    def __init__(self, experiment, points):
+        experiment = copy.copy(experiment)
+        experiment.columns = {}  # these would be computed from values, and there are none
+        super().__init__(experiment, [
+            {"round": "1", **{f"axis_{axis}": text(value) for axis, value in point.axes.items()}}
+            for point in points])
+        self.asked = set()
+
+    def column(self, name, axes):
+        self.asked.add(tuple(sorted(axes.items())))
+        if name in self.experiment.ratios:
+            self.asked.add(tuple(sorted(self.reference(name, axes).items())))
+        return {1: Placeholder()}
+
+
+def select(experiment, points):
+    """Returns those of `points` that the checks read, or all if the experiment has no check."""
+    recorder = _Recorder(experiment, points)
+    recorder.checks()
+    return [point for point in points
+            if not recorder.asked or tuple(sorted(point.axes.items())) in recorder.asked]

@@ -5,7 +5,7 @@ import time
 
 from experiments import (analysis, doubts, round_loop, runner, sensitivity, sim_runner, store,
                          validation)
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.arguments import chosen, csv_of, draw, native_csv_of, profile_of, read
 from experiments.errors import Refused
 from experiments.text_tables import print_lines, print_measured, say

@@ -19,7 +19,6 @@ ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
-LEADING = ("round", "thrown_away", "others_pct")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Columns in which a text would be no measurement.
 NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pct)")

@@ -19,7 +19,7 @@ import time
 
 from experiments import batch as batches
 from experiments import files, refusals, round_loop, store
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 
 SLURM, PARALLEL = "slurm", "parallel"

@@ -5,7 +5,7 @@ from unittest import mock
 
 from fixtures import InADirectory
 
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 
 
@@ -29,7 +29,7 @@ class Alone(InADirectory):
             flock(file, how)
 
         removed = []
-        with mock.patch("experiments.alone.fcntl.flock", removed_before), alone(place):
+        with mock.patch("experiments.files.fcntl.flock", removed_before), alone(place):
             self.assertTrue(lock.exists())
             with self.assertRaises(Refused), alone(place):
                 self.fail("held twice")

@@ -5,7 +5,7 @@ import unittest
 
 from fixtures import experiment, row
 
-from experiments import intervals, report, text_tables
+from experiments import doubts, report, text_tables
 from experiments.analysis import MARGIN, Measured
 from experiments.errors import Refused
 from experiments.verdicts import FAILS, HOLDS, MISSING, OPEN, PART, of_figure
@@ -156,12 +156,12 @@ class MeasuredRows(unittest.TestCase):
         rows = [row(1, 10, log=log, threads=1) for log in ("centr", "eleda")]
         self.assertEqual(list(measured(rows, table={"columns": ["tps"]}).table().columns),
                          ["log", "threads", "tps"])
-        self.assertIsNone(intervals.interval([10.0]))
+        self.assertIsNone(doubts.interval([10.0]))
 
     def test_an_interval_of_drawn_rounds_has_the_mean_in_it_19_times_of_20(self):
         draw = random.Random(1)
         for rounds in (2, 3, 5, 10):
-            found = (intervals.interval([draw.gauss(7, 2) for _ in range(rounds)])
+            found = (doubts.interval([draw.gauss(7, 2) for _ in range(rounds)])
                      for _ in range(2000))
             with self.subTest(rounds=rounds):
                 self.assertAlmostEqual(sum(low <= 7 <= high for low, high in found) / 2000, 0.95,

@@ -5,7 +5,7 @@ from unittest import mock
 
 from fixtures import InADirectory, experiment, outcome
 
-from experiments import auto_rounds, round_loop, store, sweep
+from experiments import round_loop, store, sweep
 from experiments.errors import Refused
 
 SECONDS = 60  # of a run
@@ -32,8 +32,8 @@ class AutoRounds(InADirectory):
 
     def run_on(self, machine, rounds, budget=None, rows=None):
         """Returns how often each scheme was run."""
-        with mock.patch("experiments.auto_rounds.time.monotonic", lambda: machine.now):
-            auto_rounds.Rounds(auto_rounds.parsed(rounds, budget), self.points,
+        with mock.patch("experiments.round_loop.time.monotonic", lambda: machine.now):
+            round_loop.Rounds(round_loop.auto_of(rounds, budget), self.points,
                                [(machine, rows or self.rows)], "tps").run("sweep",
                                                                          round_loop.Progress(0))
         return [machine.ran.count(f"log={name}") for name in ("centr", "eleda")]
@@ -43,9 +43,9 @@ class AutoRounds(InADirectory):
         centr, eleda = self.run_on(machine, "auto:5%", "9h")
         self.assertEqual(centr, 3)
         self.assertGreater(eleda, 4)
-        values = auto_rounds.values_of(self.rows.rows, self.points[1].axes, "tps")
-        self.assertTrue(auto_rounds.Auto(5).is_narrow(values))
-        self.assertFalse(auto_rounds.Auto(5).is_narrow(values[:-1]))
+        values = round_loop.values_of(self.rows.rows, self.points[1].axes, "tps")
+        self.assertTrue(round_loop.Auto(5).is_narrow(values))
+        self.assertFalse(round_loop.Auto(5).is_narrow(values[:-1]))
         self.assertEqual(len(self.rows.done()), centr + eleda)
 
     def test_no_run_begins_that_would_end_after_the_budget(self):
@@ -63,7 +63,7 @@ class AutoRounds(InADirectory):
 
     def test_rounds_without_an_interval_are_not_narrow(self):
         for values in ([], [5.0], [0.0, 0.0, 0.0]):
-            self.assertFalse(auto_rounds.Auto(5).is_narrow(values))
+            self.assertFalse(round_loop.Auto(5).is_narrow(values))
 
 
 class Words(unittest.TestCase):

@@ -9,7 +9,7 @@ from unittest import mock
 from fixtures import InADirectory, experiment, outcome
 
 from experiments import batch, round_loop, store, submit
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 

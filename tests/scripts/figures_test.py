@@ -12,7 +12,7 @@ import unittest
 from fixtures import FIGURES, ROOT, InADirectory
 
 import figures
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.runner import logjam_of
 
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]

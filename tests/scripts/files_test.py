@@ -7,7 +7,7 @@ from unittest import mock
 from fixtures import InADirectory
 
 from experiments import files
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 
 

@@ -12,7 +12,7 @@ from batch_test import Batches
 from fixtures import LONGEST_SECONDS
 
 from experiments import batch, plan, store, submit
-from experiments.alone import alone
+from experiments.files import alone
 from experiments.errors import Refused
 
 

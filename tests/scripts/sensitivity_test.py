@@ -5,8 +5,7 @@ import unittest
 from fixtures import experiment, row
 from sim_runner_test import FAKE, WithAMachine, of_machine, two_by_two
 
-from experiments import (machine_profile, points_of_checks, round_loop, sensitivity, sim_runner,
-                         store)
+from experiments import round_loop, sensitivity, sim_runner, store
 from experiments.errors import Refused
 
 GAINS = {"says": "poplar gains from threads",
@@ -22,7 +21,7 @@ def names(points):
 class Needed(unittest.TestCase):
     def needed(self, *holds, **fields):
         one = experiment(check=[{"says": "so", "holds": each} for each in holds], **fields)
-        return names(points_of_checks.select(one, one.points()))
+        return names(sensitivity.select(one, one.points()))
 
     def test_only_the_points_that_a_check_looks_at_are_run(self):
         self.assertEqual(self.needed("value('tps', log='eleda', threads=2) > 3"),
@@ -51,7 +50,7 @@ class Needed(unittest.TestCase):
                 points = one.points("full", lambda: {name: {"log": name} for name in
                                                      ("centr", "silo")}, simulated=True)
                 with self.subTest(id=one.id):
-                    self.assertTrue(0 < len(points_of_checks.select(one, points)) <= len(points))
+                    self.assertTrue(0 < len(sensitivity.select(one, points)) <= len(points))
 
 
 class Sensitivity(WithAMachine):
@@ -73,7 +72,7 @@ class Sensitivity(WithAMachine):
                           "lines_noticed=1", "lines_noticed=4"])
 
     def test_the_shape_of_a_machine_is_not_varied(self):
-        constants = machine_profile.find("numa4x64").constants()
+        constants = sim_runner.find_machine("numa4x64").constants()
         self.assertIn("complex_dirty_cycles", constants)
         self.assertFalse({"sockets", "cores", "complexes"} & set(constants))
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 from fixtures import InADirectory, experiment, row
 
-from experiments import machine_profile, round_loop, sim_runner, store
+from experiments import round_loop, sim_runner, store
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.verdicts import FAILS, HOLDS, OPEN
@@ -50,7 +50,7 @@ class WithAMachine(InADirectory):
         self.rows = store.Store(self.directory / "t1" / "quick-niagara2.csv")
 
     def profile(self):
-        return machine_profile.find(str(self.machine))
+        return sim_runner.find_machine(str(self.machine))
 
     def run_jobs(self, one, seeds=1, jobs=2, **more):
         points = one.points("quick", simulated=True)
@@ -219,12 +219,12 @@ class AProfile(WithAMachine):
     def test_only_constants_that_the_machine_uses_are_varied(self):
         self.assertEqual(self.profile().constants(),
                          {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7,
-                          "overlap": 1.0, **machine_profile.DEFAULTS})
+                          "overlap": 1.0, **sim_runner.DEFAULTS})
 
     def test_a_machine_that_is_not_there_is_refused(self):
         for name in ("nowhere", str(self.directory / "x.toml")):
             with self.subTest(name=name), self.assertRaises(Refused):
-                machine_profile.find(name)
+                sim_runner.find_machine(name)
         self.machine.write_text("sockets = 1\ncores = 2\n", encoding="utf-8")
         with self.assertRaises(Refused) as refused:
             self.profile()
