@@ -2,16 +2,12 @@
 """Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
 directories, tables, schedules, fuzzers.
 
-usage: scripts/campaign.py [--hours=8] [--only=NAME]
-
 The parts come in rounds. Each round gives each part one turn with the next seed, so a longer
 campaign covers more and repeats nothing. build/campaign.csv has a line for each turn that has
 ended: when, at which revision, the part, its seed, seconds, whether it found something, and the
 command, which plays it again. The campaign goes on after the last line of the file; a turn that was
 stopped is played again. The output of a turn that found something stays in build/campaign/.
 """
-import argparse
-import csv
 import datetime
 import os
 import pathlib
@@ -21,11 +17,10 @@ import sys
 import time
 
 from experiments import files
-from experiments.errors import number, run_main
+from experiments.errors import number, parser, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-FIELDS = ["time", "revision", "part", "seed", "seconds", "result", "command"]
 ROUNDS_A_TURN = 200
 SANITIZED = "LOGJAM_TEST_ALL=1 make test PARTS='cc cli engine logging workloads'"
 # The command of each part, with the turn's seed. A turn takes from some minutes to two hours on two
@@ -60,9 +55,7 @@ def revision():
 class Campaign:
     def __init__(self, path):
         self.path = path
-        self.done = []
-        if files.is_there(path):
-            self.done = list(csv.DictReader(files.read_text(path).splitlines()))
+        self.done = files.read_rows(path) if files.is_there(path) else []
 
     def next_turn(self, parts):
         """Returns the part with the fewest turns, the first of these, and its seed."""
@@ -95,24 +88,17 @@ class Campaign:
                 except KeyboardInterrupt:
                     end(process)
                     raise
-        line = [datetime.datetime.now().isoformat(timespec="seconds"), revision(), part, seed,
-                f"{time.monotonic() - begin:.0f}", "found" if process.returncode else "clean",
-                command]
-        self.add(dict(zip(FIELDS, line)))
-        print(f"\r{part}, seed {seed}: {line[4]} s, {line[5]}"
+        line = {"time": datetime.datetime.now().isoformat(timespec="seconds"),
+                "revision": revision(), "part": part, "seed": seed,
+                "seconds": f"{time.monotonic() - begin:.0f}",
+                "result": "found" if process.returncode else "clean", "command": command}
+        files.append_row(self.path, line)
+        self.done.append(line)
+        print(f"\r{part}, seed {seed}: {line['seconds']} s, {line['result']}"
               + (f", see {log}" if process.returncode else "") + " " * 20)
         if process.returncode == 0:
             log.unlink()
         return True
-
-    def add(self, line):
-        is_new = not self.path.exists()
-        with files.appending(self.path) as file:
-            writer = csv.DictWriter(file, FIELDS)
-            if is_new:
-                writer.writeheader()
-            writer.writerow(line)
-        self.done.append(line)
 
 
 def end(process):
@@ -122,10 +108,10 @@ def end(process):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--hours", type=number, default=8)
-    parser.add_argument("--only", choices=PARTS, help="one part")
-    given = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--hours", type=number, default=8)
+    options.add_argument("--only", choices=PARTS, help="one part")
+    given = options.parse_args()
     until = time.monotonic() + given.hours * 3600
     campaign = Campaign(BUILD / "campaign.csv")
     before = len(campaign.done)

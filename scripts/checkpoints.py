@@ -6,35 +6,33 @@ checkpoints used at most, and how long a recovery took afterwards. --disk writes
 disk went, a row a second, for a plot.
 """
 
-import argparse
-import csv
 import pathlib
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-from experiments import files
-from experiments.errors import number, run_main, whole
+from experiments import files, store
+from experiments.errors import Refused, number, parser, run_main, whole
 from experiments.runner import drop_from_page_cache, logjam_of
+from experiments.text_tables import print_lines
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=number, default=60)
-    parser.add_argument("--rounds", type=whole, default=3)
-    parser.add_argument("--rate", type=whole, default=10000, help="transactions a second")
-    parser.add_argument("--warehouses", type=whole, default=4)
-    parser.add_argument("--log", default="poplar")
-    parser.add_argument("--checkpoint_s", type=number, default=30)
-    parser.add_argument("--checkpoint_mb_s", type=number, default=200)
-    parser.add_argument("--wal_dir", default=tempfile.gettempdir())
-    parser.add_argument("--disk", help="write the use of the disk to this file")
-    parser.add_argument("--flags", default="", help="more flags of the run")
-    return parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--seconds", type=number, default=60)
+    made.add_argument("--rounds", type=whole, default=3)
+    made.add_argument("--rate", type=whole, default=10000, help="transactions a second")
+    made.add_argument("--warehouses", type=whole, default=4)
+    made.add_argument("--log", default="poplar")
+    made.add_argument("--checkpoint_s", type=number, default=30)
+    made.add_argument("--checkpoint_mb_s", type=number, default=200)
+    made.add_argument("--wal_dir", default=tempfile.gettempdir())
+    made.add_argument("--disk", help="write the use of the disk to this file")
+    made.add_argument("--flags", default="", help="more flags of the run")
+    return made.parse_args()
 
 
 def used_mb(folder):
@@ -73,9 +71,8 @@ def row_of(command, folder):
     done = subprocess.run([*command, f"--csv={rows}"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
-    with open(rows, encoding="utf-8") as file:
-        return next(csv.DictReader(file))
+        raise Refused(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
+    return files.read_rows(rows)[0]
 
 
 def one_round(given, folder, checkpoints):
@@ -104,7 +101,7 @@ def main():
     found = {True: [], False: []}
     samples = []
     with tempfile.TemporaryDirectory(dir=given.wal_dir) as folder:
-        for number in range(given.rounds):
+        for turn in range(given.rounds):
             for checkpoints in (True, False):
                 run, recovery, disk = one_round(given, pathlib.Path(folder), checkpoints)
                 restart = float(recovery["load_seconds"]) + float(recovery["replay_seconds"])
@@ -112,19 +109,15 @@ def main():
                     (*(float(run[name] or "nan")  # empty: nothing was acknowledged
                        for name in ("tps", "commit_p50_us", "commit_p99_us")),
                      max(mb for _, mb in disk), restart, float(recovery["bytes"]) / 1e6))
-                samples += [(number, checkpoints, *one) for one in disk]
-                print(f"round {number + 1}, {'with' if checkpoints else 'without'} checkpoints: "
+                samples += [{"round": turn, "checkpoints": int(checkpoints), "seconds": f"{at:.1f}",
+                             "disk_mb": f"{mb:.0f}"} for at, mb in disk]
+                print(f"round {turn + 1}, {'with' if checkpoints else 'without'} checkpoints: "
                       f"{found[checkpoints][-1]}", flush=True)
-    print("medians                tps   p50 us    p99 us   disk MB  restart s  replayed MB")
-    for checkpoints, rows in found.items():
-        middle = [statistics.median(column) for column in zip(*rows)]
-        print(f"{'with' if checkpoints else 'without':12} " +
-              " ".join(f"{value:10.2f}" for value in middle))
+    print_lines(["medians", "tps", "p50 us", "p99 us", "disk MB", "restart s", "replayed MB"],
+                [["with" if checkpoints else "without", *map(statistics.median, zip(*rows))]
+                 for checkpoints, rows in found.items()])
     if given.disk:
-        lines = [("round", "checkpoints", "seconds", "disk_mb"),
-                 *((number, int(with_them), f"{seconds:.1f}", f"{mb:.0f}")
-                   for number, with_them, seconds, mb in samples)]
-        files.write(given.disk, "".join(f"{','.join(map(str, line))}\n" for line in lines))
+        store.write_rows(given.disk, samples)
 
 
 if __name__ == "__main__":

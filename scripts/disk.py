@@ -6,7 +6,6 @@ log is recovered beside dd's, which reads the same files. Files are dropped from
 before each reading.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -15,11 +14,10 @@ import subprocess
 import tempfile
 import time
 
-import pandas
-
 from experiments.definition import Point
-from experiments.errors import number, run_main, whole
+from experiments.errors import number, parser, run_main, whole
 from experiments.runner import Runner, drop_from_page_cache, logjam_of
+from experiments.text_tables import print_lines
 
 
 def fio_mb_s(folder, kib, depth, seconds):
@@ -64,14 +62,13 @@ def recovered(runner, folder, log, transactions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logjam")
-    parser.add_argument("--wal_dir", default="build/wal", help="a directory of the disk")
-    parser.add_argument("--rounds", type=whole, default=5)
-    parser.add_argument("--seconds", type=number, default=2)
-    parser.add_argument("--transactions", type=whole, default=2_000_000, help="in a recovered log")
-    args = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--logjam")
+    options.add_argument("--wal_dir", default="build/wal", help="a directory of the disk")
+    options.add_argument("--rounds", type=whole, default=5)
+    options.add_argument("--seconds", type=number, default=2)
+    options.add_argument("--transactions", type=whole, default=2_000_000, help="in a recovered log")
+    args = options.parse_args()
     os.makedirs(args.wal_dir, exist_ok=True)
     ways = {f"write {kib} KiB, depth {depth}": (written, kib, depth, args.seconds)
             for kib, depth in ((64, 1), (64, 4), (512, 1), (512, 4))}
@@ -84,10 +81,9 @@ def main():
             for name, (measure, *how) in ways.items():
                 pairs[name].append(measure(runner, folder, *how))
     median = statistics.median
-    print(pandas.DataFrame([
-        [name, f"{median(a for a, _ in of):.0f}", f"{median(b for _, b in of):.0f}",
-         f"{median(a / b for a, b in of):.2f}"] for name, of in pairs.items()],
-        columns=["", "logjam MB/s", "fio, dd MB/s", "ratio"]).to_string(index=False))
+    print_lines(["", "logjam MB/s", "fio, dd MB/s", "ratio"],
+                [[name, round(median(a for a, _ in of)), round(median(b for _, b in of)),
+                  round(median(a / b for a, b in of), 2)] for name, of in pairs.items()])
 
 
 if __name__ == "__main__":

@@ -6,56 +6,45 @@ Each result is the difference between two runs that differ only in the number of
 that the load and the start cancel out.
 """
 
-import argparse
 import glob
 import re
 import subprocess
 import tempfile
 
-import pandas
-
-from experiments.errors import program, run_main
+from experiments.errors import Refused, parser, program, run_main
 from experiments.runner import schemes_of
+from experiments.text_tables import print_lines
 
 FEW, MANY = 2000, 12000
 
 
-def table(heading, lines):
-    print(pandas.DataFrame(lines, columns=heading).to_string(index=False))
-
-
-def instructions(logjam, flags, transactions):
+def counted(logjam, command, flags, transactions, one_thread):
+    """Returns the instructions of a run; `one_thread`: of the thread that was started last."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", logjam, "run",
-             *flags, f"--wal_dir={directory}", f"--transactions={transactions}", "--seconds=3600", "--warmup=0",
-             "--noverify", "--nobreakdown"],
-            capture_output=True, text=True)
-    found = re.search(r"Collected : (\d+)", done.stderr)
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out",
+             *["--separate-threads=yes"] * one_thread, logjam, command,
+             *(flag.format(directory=directory) for flag in flags), "--seconds=3600",
+             f"--transactions={transactions}"], capture_output=True, text=True, check=False)
+        said = done.stderr
+        if done.returncode == 0 and one_thread:
+            with open(max(glob.glob(f"{directory}/out-*")), encoding="utf-8") as file:
+                said = file.read()
+    found = re.search(r"(?:Collected : |^totals: |^summary: )(\d+)", said, re.M)
     if done.returncode != 0 or not found:
-        raise SystemExit(f"valgrind failed: {done.stderr.strip()}")
-    return int(found.group(1))
+        raise Refused(f"valgrind failed: {done.stderr.strip()}")
+    return int(found[1])
 
 
-def inserter_instructions(logjam, flags, inserts):
-    """Returns the instructions of the inserting thread, which is the last thread started. Those of
-    the flushers are not counted."""
-    with tempfile.TemporaryDirectory() as directory:
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--separate-threads=yes",
-             f"--callgrind-out-file={directory}/out", logjam, "micro", *flags, "--device=null",
-             "--threads=1", f"--transactions={inserts}", "--seconds=3600"],
-            capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"valgrind failed: {done.stderr.strip()}")
-        last = sorted(glob.glob(f"{directory}/out-*"))[-1]
-        with open(last) as file:
-            return int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M).group(1))
+def each(logjam, command, flags, one_thread=False):
+    """Returns the instructions of one transaction or insert."""
+    few, many = (counted(logjam, command, flags, count, one_thread) for count in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
 
 
 def inserts(logjam):
     """Prints the instructions of an insert: one thread inserts records of 120 B, few enough that no
-    buffer or list of a scheme fills up."""
+    buffer or list of a scheme fills up. Those of the flushers are not counted."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
         if "device" in flags:  # the instructions would include the device's
@@ -64,36 +53,30 @@ def inserts(logjam):
         if name.startswith("eleda"):
             # Only the grasshopper's worker crawls, not the inserting thread.
             ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
-    lines, floor = [], None
-    for name, flags in ways.items():
-        flags = [*flags, "--record_bytes=120"]
-        count = (inserter_instructions(logjam, flags, MANY)
-                 - inserter_instructions(logjam, flags, FEW)) / (MANY - FEW)
-        floor = floor or count
-        lines.append([name, f"{count:.0f}", f"{count - floor:.0f}"])
-    table(["insert of 120 B", "instructions", "more than a plain copy"], lines)
+    counts = {name: each(logjam, "micro", [*flags, "--record_bytes=120", "--device=null",
+                                           "--threads=1"], one_thread=True)
+              for name, flags in ways.items()}
+    print_lines(["insert of 120 B", "instructions", "more than a plain copy"],
+                [[name, round(count), round(count - counts["plain copy"])]
+                 for name, count in counts.items()])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", type=program, default="build/logjam")
-    args = parser.parse_args()
-    inserts(args.logjam)
+    options = parser(__doc__)
+    options.add_argument("--logjam", type=program, default="build/logjam")
+    logjam = options.parse_args().logjam
+    inserts(logjam)
     print()
-    common = ["--workload=ycsb", "--ycsb_workload=poplar-write-only", "--ycsb_records=20000",
-              "--ycsb_value_bytes=100", "--threads=1"]
     lines = []
     for cc in ("occ", "2pl-nowait"):
         for kind, read_ratio in (("1 read", 1), ("1 update", 0)):
-            counts = {}
-            for log in ("none", "centr"):
-                flags = [*common, f"--ycsb_ratios=read:{read_ratio}", f"--cc={cc}", f"--log={log}",
-                         "--device=null"]
-                counts[log] = (instructions(args.logjam, flags, MANY)
-                               - instructions(args.logjam, flags, FEW)) / (MANY - FEW)
-            lines.append([cc, kind, f"{counts['none']:.0f}", f"{counts['centr']:.0f}",
-                          f"{counts['centr'] - counts['none']:.0f}"])
-    table(["cc", "transaction", "none", "centr", "the log's own"], lines)
+            none, centr = (each(logjam, "run", [
+                "--workload=ycsb", "--ycsb_workload=poplar-write-only", "--ycsb_records=20000",
+                "--ycsb_value_bytes=100", "--threads=1", f"--ycsb_ratios=read:{read_ratio}",
+                f"--cc={cc}", f"--log={log}", "--device=null", "--wal_dir={directory}",
+                "--warmup=0", "--noverify", "--nobreakdown"]) for log in ("none", "centr"))
+            lines.append([cc, kind, round(none), round(centr), round(centr - none)])
+    print_lines(["cc", "transaction", "none", "centr", "the log's own"], lines)
 
 
 if __name__ == "__main__":

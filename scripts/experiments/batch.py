@@ -12,7 +12,6 @@ plan, or none.
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
@@ -22,7 +21,7 @@ import socket
 from experiments import file_flags, files, plan, store
 from experiments.files import alone
 from experiments.errors import Refused
-from experiments.runner import Outcome, PointRefused, Runner, refuse_without_effect
+from experiments.runner import Outcome, PointRefused, Runner, digest, refuse_without_effect
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
 # All files that a batch has, by their paths in its directory.
@@ -30,12 +29,6 @@ OWN = re.compile(r"plan\.json|logjam|merged|slurm_jobs|hosts|(array|merge)\.sbat
                  r"array-[0-9]+\.jobs|rows/[0-9]{5,}\.json|(rows/)?\.[0-9]+-[0-9a-f]{16}\.partial|"
                  r"logs/([0-9]{5,}|merge|slurm-[0-9]+|parallel(-[0-9]+)?)\.log")
 FOLDERS = ("rows", "logs")
-
-
-def digest(path):
-    """Returns the checksum by which Runner names the binary in each row."""
-    with open(files.opened(path, links=True), "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _write(path, content):

@@ -31,6 +31,12 @@ def number(text):
     return float(text)
 
 
+def parser(doc, **more):
+    """Returns an argparse parser that shows the script's own text."""
+    return argparse.ArgumentParser(description=doc, allow_abbrev=False, **more,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
 def program(path):
     """For argparse: the path of a program that is there."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):

@@ -10,7 +10,9 @@ One process at a time works on a file of rows, on a directory of logs, or for a 
 """
 
 import contextlib
+import csv
 import fcntl
+import io
 import os
 import pathlib
 import secrets
@@ -82,6 +84,21 @@ def read_text(path, links=False):
         return read_bytes(path, links).decode()
     except UnicodeDecodeError as error:
         raise Refused(f"{path} is no text: {error}") from error
+
+
+def read_rows(path):
+    """Returns the rows of a CSV file that logjam or a script has written: dicts of texts."""
+    return list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+
+
+def append_row(path, row):
+    """Adds a row (a dict) to a CSV file, which gets its columns with the first one."""
+    is_new = not is_there(path)
+    with appending(path) as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
 
 
 def write(path, content):

@@ -7,7 +7,6 @@ start.
 """
 
 import contextlib
-import csv
 import dataclasses
 import datetime
 import hashlib
@@ -19,10 +18,10 @@ import shutil
 import subprocess
 import tempfile
 
-from experiments import idle_watch
-from experiments.files import alone
+from experiments import files, idle_watch
 from experiments.definition import CONFIG, text
 from experiments.errors import BAD_INPUT, Refused
+from experiments.files import alone
 from experiments.store import EXTRAS
 from experiments.text_tables import thrown_away
 
@@ -71,12 +70,21 @@ def file_system_of(path):
     return ""
 
 
-def logjam_of(given=None):
-    """Returns the binary: --logjam, $LOGJAM, or build/logjam."""
-    path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")
+def logjam_of(given=None, simulated=False):
+    """Returns the binary: --logjam, $LOGJAM or $LOGJAM_SIM, or the one that make builds."""
+    name, folder, make = (("LOGJAM_SIM", "build-sim", "make sim") if simulated else
+                          ("LOGJAM", "build", "make"))
+    path = pathlib.Path(given or os.environ.get(name) or CONFIG.parent / folder / "logjam")
     if not (path.is_file() and os.access(path, os.X_OK)):
-        raise Refused(f"there is no program {path}; `make` builds it, --logjam names another one")
+        raise Refused(f"there is no {'simulated ' * simulated}program {path}; `{make}` builds it, "
+                      "--logjam names another one")
     return str(path.resolve())
+
+
+def digest(path):
+    """Returns the checksum that names a binary in its rows."""
+    with open(files.opened(path, links=True), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def schemes_of(logjam):
@@ -103,11 +111,6 @@ def _own_directory(folder):
     _remove_leftovers(folder)
     # Names are equally long: a simulated program allocates memory for the names of its log.
     return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid():07}-", dir=folder)
-
-
-def _read_rows(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def _sentence(said):
@@ -137,8 +140,7 @@ class Runner:
         self.logjam, self.tries = logjam, tries
         self.always = []  # flags of all points
         self._cores = cores or idle_watch.cores()
-        with open(logjam, "rb") as file:
-            self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        self.binary = digest(logjam)
         self.thrown_away = self.kept_disturbed = 0
         self.tell = lambda words, passing=False: None  # how it says why nothing seems to go on
         self._switches, self._warned, self._wal_dir = {}, False, str(wal_dir)
@@ -258,9 +260,9 @@ class Runner:
         if status != 0:
             said = f"{' '.join(line)} ended with status {status}: {why[-1] if why else ''}"
             raise PointRefused(said, _sentence(why)) if status == BAD_INPUT else Refused(said)
-        row = _read_rows(written[0])[0]
+        row = files.read_rows(written[0])[0]
         return Outcome({name: self._emptied(value) for name, value in row.items()},
-                       {path.stem: _read_rows(path) for path in written[1:] if path.exists()})
+                       {path.stem: files.read_rows(path) for path in written[1:] if path.exists()})
 
 
 def disturbed(made):

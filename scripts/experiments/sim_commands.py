@@ -24,7 +24,7 @@ def run(args, experiments):
 
 
 def _run_alone(args, experiments):
-    logjam, begun, well, work = sim_runner.logjam_of(args.logjam), time.monotonic(), True, []
+    logjam, begun, well, work = runner.logjam_of(args.logjam, simulated=True), time.monotonic(), True, []
     for experiment in experiments:
         size, rows = experiment.form(args.size, simulated=True), store.Store(
             csv_of(args, experiment))
@@ -54,7 +54,7 @@ def _run_alone(args, experiments):
 
 def vary_constants(args):
     """Runs what is missing of each chosen experiment's variants, and prints what survives."""
-    logjam, begun = sim_runner.logjam_of(args.logjam), time.monotonic()
+    logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
     for experiment in chosen(args):
         machine, size = profile_of(args, experiment), experiment.form(args.size, simulated=True)
         size.seconds = args.seconds or size.seconds

@@ -42,16 +42,6 @@ class Job:
     point: object
 
 
-def logjam_of(given=None):
-    """Returns the simulated binary: --logjam, $LOGJAM_SIM, or build-sim/logjam."""
-    path = pathlib.Path(given or os.environ.get("LOGJAM_SIM") or
-                        CONFIG.parent / "build-sim" / "logjam")
-    if not (path.is_file() and os.access(path, os.X_OK)):
-        raise Refused(f"there is no simulated program {path}; `make sim` builds it, --logjam names "
-                      "another one")
-    return str(path.resolve())
-
-
 class SimulatedRunner(Runner):
     """Runs points on the machine of a Profile. One thread at a time uses it."""
 
