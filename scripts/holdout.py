@@ -12,48 +12,25 @@ With --fit=KEY it first chooses for each machine the value of this key of its pr
 and 1, with which the median error of the atomic operations is least. Locks have no part in that.
 """
 
-import argparse
-import csv
 import json
 import math
 import pathlib
+import statistics
 import subprocess
-import sys
 import tomllib
 
+import numpy
+from scipy import stats
+
 from experiments import files
-from experiments.errors import number, program, run_main, whole
+from experiments.errors import Refused, number, parser, program, run_main, whole
 from experiments.store import write_rows
+from experiments.text_tables import print_lines
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
 FITTED = [tenth / 10 for tenth in range(11)]
 HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
-
-
-def ranks(values):
-    """Returns the rank of each value from 1 on; equal values share the mean of their ranks."""
-    return [sum(other < value for other in values) + (values.count(value) + 1) / 2
-            for value in values]
-
-
-def rank_correlation(one, other):
-    """Returns Spearman's coefficient, or None if all values of a list are equal."""
-    one, other = ranks(one), ranks(other)
-    mean = (len(one) + 1) / 2
-    spread = math.sqrt(sum((a - mean) ** 2 for a in one) * sum((b - mean) ** 2 for b in other))
-    if spread == 0:
-        return None
-    return sum((a - mean) * (b - mean) for a, b in zip(one, other)) / spread
-
-
-def percentile(values, share):
-    """Returns the value below which this share of the values is, between two of them if need be."""
-    values = sorted(values)
-    at = share * (len(values) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (at - low)
 
 
 def summary(curves_of_group):
@@ -63,10 +40,10 @@ def summary(curves_of_group):
     logs = [math.log(simulated / published)
             for curve in curves_of_group for published, simulated in curve]
     errors = [abs(log) for log in logs]
-    correlations = [rank_correlation(*map(list, zip(*curve))) for curve in curves_of_group]
-    known = [one for one in correlations if one is not None]
-    return (len(logs), percentile(errors, 0.5), percentile(errors, 0.9),
-            math.exp(percentile(logs, 0.5)), percentile(known, 0.5) if known else None)
+    known = [stats.spearmanr(curve).statistic for curve in curves_of_group
+             if all(len(set(values)) > 1 for values in zip(*curve))]
+    return (len(logs), statistics.median(errors), numpy.percentile(errors, 90),
+            math.exp(statistics.median(logs)), statistics.median(known) if known else None)
 
 
 class Simulation:
@@ -115,7 +92,7 @@ class Simulation:
         done = subprocess.run([self._logjam, "micro", *flags, "--json=-"], capture_output=True,
                               text=True, cwd=ROOT)
         if done.returncode != 0:
-            raise SystemExit(f"holdout.py: {' '.join(flags)}: {done.stderr.strip()}")
+            raise Refused(f"{' '.join(flags)}: {done.stderr.strip()}")
         row = json.loads(done.stdout)
         # Zero has no ratio; one call is the least that the window can show.
         return max(row["calls"], 1) / row["seconds"] * 1e-6
@@ -131,7 +108,7 @@ def fit(key, rows, simulation_with):
     least one of equals. `simulation_with` returns the Simulation with such a change."""
     atomics = [row for row in rows if kind_of(row) == "atomics"]
     if not atomics:
-        raise SystemExit("holdout.py: there are no atomic operations to fit to")
+        raise Refused("there are no atomic operations to fit to")
 
     def error(change):
         simulation = simulation_with(change)
@@ -161,40 +138,31 @@ def curves(points):
 
 def table(groups):
     """Returns the lines of the table that main() prints."""
-    lines = [HEADING]
-    for (machine, name), group in groups.items():
-        points, median, p90, ratio, rank = summary(group)
-        lines.append((machine, name, str(points), f"{median:.2f}", f"{p90:.2f}", f"{ratio:.2f}",
-                      "-" if rank is None else f"{rank:.2f}"))
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADING))]
-    return ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
-                      for i, (cell, width) in enumerate(zip(line, widths))) for line in lines]
+    return [[*of, *(None if value is None else round(value, 2) for value in summary(group))]
+            for of, group in groups.items()]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logjam", type=program, default=str(ROOT / "build-sim/logjam"))
-    parser.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
-    parser.add_argument("--machine", help="only the points of this profile")
-    parser.add_argument("--figure", help="only the points of this figure")
-    parser.add_argument("--seconds", type=number, default=0.001, help="virtual seconds of a run")
-    parser.add_argument("--seed", type=whole, default=1)
-    parser.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
-    parser.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
-    parser.add_argument("--points", help="a CSV file for all points, published and simulated")
-    arguments = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--logjam", type=program, default=str(ROOT / "build-sim/logjam"))
+    made.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
+    made.add_argument("--machine", help="only the points of this profile")
+    made.add_argument("--figure", help="only the points of this figure")
+    made.add_argument("--seconds", type=number, default=0.001, help="virtual seconds of a run")
+    made.add_argument("--seed", type=whole, default=1)
+    made.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
+    made.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
+    made.add_argument("--points", help="a CSV file for all points, published and simulated")
+    arguments = made.parse_args()
     if arguments.points:
         files.is_there(arguments.points)  # refuses a link and the like before anything runs
     curves_of = ROOT / "config/holdout" / arguments.curves
-    settings, lines = (files.read_text(curves_of.with_suffix(end), links=True)
-                       for end in (".toml", ".csv"))
-    settings = tomllib.loads(settings)["machines"]
-    rows = [row for row in csv.DictReader(lines.splitlines())
+    settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))["machines"]
+    rows = [row for row in files.read_rows(curves_of.with_suffix(".csv"), links=True)
             if arguments.machine in (None, row["machine"])
             and arguments.figure in (None, row["figure"])]
     if not rows:
-        raise SystemExit("holdout.py: there are no such points")
+        raise Refused("there are no such points")
 
     def simulation_with(change):
         changes = ",".join(filter(None, (arguments.set, change)))
@@ -212,8 +180,7 @@ def main():
     if arguments.points:
         write_rows(pathlib.Path(arguments.points),
                    [{**row, "simulated": f"{simulated:.3f}"} for row, simulated in points])
-    print("\n".join(table(curves(points))))
-    return 0
+    print_lines(HEADING, table(curves(points)))
 
 
 if __name__ == "__main__":

@@ -86,9 +86,9 @@ def read_text(path, links=False):
         raise Refused(f"{path} is no text: {error}") from error
 
 
-def read_rows(path):
+def read_rows(path, links=False):
     """Returns the rows of a CSV file that logjam or a script has written: dicts of texts."""
-    return list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+    return list(csv.DictReader(io.StringIO(read_text(path, links), newline="")))
 
 
 def append_row(path, row):
