@@ -7,46 +7,35 @@ several runs, checkpoints and a manifest; any of their files may be hit, and it 
 or be what it was at the end of an earlier run (tests/proof/chain_corruption_test.cc). The set that
 recovery uses must be closed, or recovery must report the damage. Prints the number of corruptions
 by their effect, and ends with status 1 if a test failed.
-
-usage: proof/corruptions.py [--runs [--first_log=0]] [--corruptions=1000000]
-                            [--binary=build/tests/all] [--jobs=2]
 """
 
-import argparse
 import concurrent.futures
 import os
 import re
 import subprocess
-import sys
+
+import rounds  # noqa: F401  # finds scripts/
+from experiments.errors import parser, program, run_main, whole
+from experiments.text_tables import print_lines
+from run_tests import list_tests
 
 LINE = re.compile(r"^corruptions (\S+) (\w+): (\d+) unharmed, (\d+) shorter \((\d+) silent\), "
                   r"(\d+) reported, (\d+) refused$", re.M)
 COLUMNS = ["unharmed", "shorter", "silent", "reported", "refused"]
 
 
-def tests_of(binary, suite):
-    listed = subprocess.run([binary, "--gtest_list_tests", f"--gtest_filter=All/{suite}.*"],
-                            stdout=subprocess.PIPE, text=True, check=True).stdout
-    suite, names = "", []
-    for line in listed.splitlines():
-        if line.startswith(" "):
-            names.append(suite + line.split()[0])
-        elif line.split("#")[0].strip().endswith("."):
-            suite = line.split("#")[0].strip()
-    return names
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--runs", action="store_true",
+    options = parser(__doc__)
+    options.add_argument("--runs", action="store_true",
                         help="damage logs of several runs, with checkpoints and a manifest")
-    parser.add_argument("--first_log", type=int, default=0,
+    options.add_argument("--first_log", type=whole, default=0,
                         help="with --runs: the seed of the first log, to add to an earlier count")
-    parser.add_argument("--corruptions", type=int, default=1_000_000)
-    parser.add_argument("--binary", default="build/tests/all")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    args = parser.parse_args()
-    names = tests_of(args.binary, "ChainCorruptions" if args.runs else "Corruptions")
+    options.add_argument("--corruptions", type=whole, default=1_000_000)
+    options.add_argument("--binary", type=program, default="build/tests/all")
+    options.add_argument("--jobs", type=whole, default=os.cpu_count())
+    args = options.parse_args()
+    suite = "ChainCorruptions" if args.runs else "Corruptions"
+    names = list_tests([args.binary, f"--gtest_filter=All/{suite}.*"])
     environment = {**os.environ,
                    "LOGJAM_CORRUPTIONS": str(-(-args.corruptions // len(names))),
                    "LOGJAM_FIRST_LOG": str(args.first_log)}
@@ -63,17 +52,13 @@ def main():
                 print(done.stdout)
             for case, how, *numbers in LINE.findall(done.stdout):
                 counts[case, how] = [int(number) for number in numbers]
-    print(f"{'':24}{'':6}" + "".join(f"{column:>10}" for column in COLUMNS))
-    for (case, how), row in counts.items():
-        print(f"{case:24}{how:6}" + "".join(f"{number:10}" for number in row))
-    for how in dict.fromkeys(how for _, how in counts):
-        total = [sum(column) for column in zip(*(row for key, row in counts.items()
-                                                 if key[1] == how))]
-        print(f"{'all':24}{how:6}" + "".join(f"{number:10}" for number in total))
+    totals = [["all", how, *map(sum, zip(*(row for key, row in counts.items() if key[1] == how)))]
+              for how in dict.fromkeys(how for _, how in counts)]
+    print_lines(["", "", *COLUMNS], [*([*key, *row] for key, row in counts.items()), *totals])
     made = sum(sum(row) - row[COLUMNS.index("silent")] for row in counts.values())
     print(f"{made} corruptions of {len(names)} schemes and granularities, {len(failed)} failed")
-    sys.exit(1 if failed or not counts else 0)
+    return 1 if failed or not counts else 0
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -8,7 +8,6 @@ Consecutive seeds walk through all schemes. With --scheme=NAME, only that scheme
 played. With --lives, each round has three to five lives on one set of directories.
 """
 
-import argparse
 import collections
 import os
 import re
@@ -17,28 +16,29 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from rounds import ROOT  # also finds scripts/
+from experiments.errors import parser, run_main, whole
+
 SEED = re.compile(r"^seed (\d+), (\S+)$")
 PROVED = re.compile(r"(\d+) committing, (\d+) acknowledged, all proved$")
 FAILED = re.compile(r"^\[  FAILED  \] Rounds/Crash\w*\.Loses?Nothing/(\S+), .*\(\d+ ms\)$")
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--seed", type=int, help="of the first round (default: random, printed)")
-    parser.add_argument("--lives", action="store_true",
-                        help="play rounds of three to five lives, with checkpoints (lives_round.h)")
-    parser.add_argument("--scheme",
-                        help="play only this scheme's rounds: some 48 of 924 consecutive seeds")
-    parser.add_argument("--build", default="build", help="the binaries' directory, under the root")
-    parser.add_argument("--out", help="append everything the rounds print to this file")
-    given = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--rounds", type=whole, default=100)
+    made.add_argument("--seed", type=whole, help="of the first round (default: random, printed)")
+    made.add_argument("--lives", action="store_true",
+                      help="play rounds of three to five lives, with checkpoints (lives_round.h)")
+    made.add_argument("--scheme",
+                      help="play only this scheme's rounds: some 48 of 924 consecutive seeds")
+    made.add_argument("--build", default="build", help="the binaries' directory, under the root")
+    given = made.parse_args()
     if given.rounds < 1:
-        parser.error("--rounds must be at least 1")
+        made.error("--rounds must be at least 1")
     for binary in ("logjam", "tests/all"):
         if not os.access(os.path.join(ROOT, given.build, binary), os.X_OK):
-            parser.error(f"{given.build}/{binary} is not built: make {given.build}/{binary}")
+            made.error(f"{given.build}/{binary} is not built: make {given.build}/{binary}")
     return given
 
 
@@ -57,7 +57,6 @@ def main():
                "--gtest_filter=Rounds/" +
                ("CrashLives.LoseNothing/" if given.lives else "Crash.LosesNothing/") + f"{only}*"]
     start = time.monotonic()
-    log = open(given.out, "a", encoding="utf-8") if given.out else None
     proved = collections.Counter()
     combinations = set()
     acknowledged = 0
@@ -68,8 +67,6 @@ def main():
             if not line.startswith("["):
                 sys.stdout.write(line)
                 sys.stdout.flush()
-            if log:
-                log.write(line)
             line = line.rstrip("\n")
             if found := SEED.match(line):
                 combination = found[2]
@@ -93,4 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

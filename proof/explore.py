@@ -10,21 +10,20 @@ where the compiler put it.) What is found is printed with the command that finds
 output is kept beside the file.
 """
 
-import argparse
 import collections
 import json
 import os
 import re
 import struct
 import subprocess
-import sys
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.append(os.path.join(ROOT, "scripts"))
-
-from experiments.errors import program, run_main  # noqa: E402
+from rounds import ROOT  # also finds scripts/
+from experiments import files
+from experiments.errors import Refused, parser, program, run_main
+from experiments.runner import schemes_of
+from experiments.text_tables import print_lines
 
 SUMS = ("schedules", "crashes", "steps", "switches", "blocks")
 SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) crashes, "
@@ -38,24 +37,17 @@ FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/devic
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=1000, help="of each scheme")
-    parser.add_argument("--seed", type=int, default=1, help="the first one")
-    parser.add_argument("--schemes", default="", help="some of them, separated by commas")
-    parser.add_argument("--piece", type=int, default=100, help="seeds that one process explores")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
-    parser.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
-                        help="the directory of the campaign's file")
-    parser.add_argument("--reached", action="store_true", help="say what the campaign has reached")
-    return parser.parse_args()
-
-
-def explorable(logjam):
-    """Lists the schemes that the registry has and the explorer takes."""
-    listed = subprocess.run([logjam, "list", "--json", "schemes"], stdout=subprocess.PIPE,
-                            text=True, check=True)
-    return [scheme["name"] for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]]
+    made = parser(__doc__)
+    made.add_argument("--rounds", type=int, default=1000, help="of each scheme")
+    made.add_argument("--seed", type=int, default=1, help="the first one")
+    made.add_argument("--schemes", default="", help="some of them, separated by commas")
+    made.add_argument("--piece", type=int, default=100, help="seeds that one process explores")
+    made.add_argument("--jobs", type=int, default=os.cpu_count())
+    made.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
+    made.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
+                      help="the directory of the campaign's file")
+    made.add_argument("--reached", action="store_true", help="say what the campaign has reached")
+    return made.parse_args()
 
 
 def revision_of(logjam):
@@ -76,18 +68,17 @@ class Campaign:
         self.path = os.path.join(given.out, "campaign.json")
         kept = {"revision": revision_of(given.logjam), "schemes": {}}
         if os.path.exists(self.path):
-            with open(self.path, encoding="utf-8") as file:
-                earlier = json.load(file)
+            earlier = json.loads(files.read_text(self.path))
             if earlier["revision"] != kept["revision"]:
-                sys.exit(f"{self.path} is of {earlier['revision']}, and the program is of "
-                         f"{kept['revision']}: remove the file, or give another --out")
+                raise Refused(f"{self.path} is of {earlier['revision']}, and the program is of "
+                              f"{kept['revision']}: remove the file, or give another --out")
             kept = earlier
         self.kept, self.schemes = kept, kept["schemes"]
-        known = explorable(given.logjam)
+        known = list(schemes_of(given.logjam))
         self.names = given.schemes.split(",") if given.schemes else known
         unknown = sorted(set(self.names) - set(known))
         if unknown:
-            sys.exit(f"{', '.join(unknown)} cannot be explored; {', '.join(known)} can")
+            raise Refused(f"{', '.join(unknown)} cannot be explored; {', '.join(known)} can")
         for name in self.names:
             self.schemes.setdefault(name, {"next": given.seed, **dict.fromkeys(SUMS, 0)})
         self.before = self.explored()
@@ -124,16 +115,10 @@ class Campaign:
                 scheme["next"] = seed + count
             else:
                 path = os.path.join(self.given.out, f"found-{name}-{seed}.txt")
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(" ".join(command) + "\n" + done.stdout)
+                files.write(path, " ".join(command) + "\n" + done.stdout)
                 self.found.append(done.stdout)
-            self.keep()
+            files.write(self.path, json.dumps(self.kept, indent=1))
             self.print_progress(name)
-
-    def keep(self):
-        with open(self.path + ".new", "w", encoding="utf-8") as file:
-            json.dump(self.kept, file, indent=1)
-        os.replace(self.path + ".new", self.path)
 
     def print_progress(self, name):
         minutes = (time.monotonic() - self.began) / 60
@@ -175,10 +160,9 @@ def print_reached(given):
             known[folder] += 1
             entered[folder] += hit
             functions[path, function] += hit
-    print(f"{'folder':18} {'blocks':>7} {'reached':>8} {'share':>6}")
-    for folder in filter(known.get, FOLDERS):
-        print(f"{folder:18} {known[folder]:7} {entered[folder]:8} "
-              f"{100 * entered[folder] / known[folder]:5.0f}%")
+    print_lines(["folder", "blocks", "reached", "share"], [
+        [folder, known[folder], entered[folder], f"{100 * entered[folder] / known[folder]:.0f}%"]
+        for folder in filter(known.get, FOLDERS)])
     never = sorted(place for place, hits in functions.items() if not hits)
     print(f"{len(never)} of {len(functions)} functions were never entered")
     for path, function in never:
@@ -197,10 +181,9 @@ def main():
         thread.join()
     for found in campaign.found:
         print(found)
-    print(f"{'scheme':16} {'schedules':>10} {'crashes':>10} {'steps':>12} {'blocks':>8}")
-    for name, scheme in campaign.schemes.items():
-        print(f"{name:16} {scheme['schedules']:10} {scheme['crashes']:10} {scheme['steps']:12.3g} "
-              f"{scheme['blocks']:8}")
+    columns = ["schedules", "crashes", "steps", "blocks"]
+    print_lines(["scheme", *columns], [[name, *(f"{scheme[column]}" for column in columns)]
+                                       for name, scheme in campaign.schemes.items()])
     return 1 if campaign.found else 0
 
 

@@ -10,7 +10,6 @@ acknowledged is lost. With --plant, anomalies are also planted in each exported 
 checker must find each. --keep leaves the histories for other checkers: Elle reads them too.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -19,12 +18,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 import rounds
-from experiments.errors import run_main
+from experiments.errors import Refused, parser, program, run_main, whole
 
 INSTALL = "cargo install adya --locked --no-default-features"
 KEYS = 100
@@ -32,20 +30,18 @@ VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**9))
-    parser.add_argument("--logjam", default=os.path.join(rounds.ROOT, "build", "logjam"))
-    parser.add_argument("--checker", default="adya", help="the program, on the PATH or by its path")
-    parser.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
-    parser.add_argument("--keep", help="leave the exported histories in this directory")
-    given = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--rounds", type=whole, default=20)
+    made.add_argument("--seed", type=whole, default=random.randrange(10**9))
+    made.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
+    made.add_argument("--checker", default="adya", help="the program, on the PATH or by its path")
+    made.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
+    made.add_argument("--keep", help="leave the exported histories in this directory")
+    given = made.parse_args()
     if given.rounds < 1:
-        parser.error("--rounds must be at least 1")
+        made.error("--rounds must be at least 1")
     if shutil.which(given.checker) is None:
-        parser.error(f"there is no {given.checker}; install it with: {INSTALL}")
-    if not os.access(given.logjam, os.X_OK):
-        parser.error(f"{given.logjam} is not built: make")
+        made.error(f"there is no {given.checker}; install it with: {INSTALL}")
     return given
 
 
@@ -77,12 +73,12 @@ def record(logjam, directory, scheme, device, protocol, seed):
     ended, said = rounds.run_and_kill(run, history, 120)
     crashed = ended == -signal.SIGKILL  # on a slow machine its time may be over before
     if ended != 0 and not (crash and crashed):
-        sys.exit(f"{' '.join(run)}\nexited {ended}: {said}")
+        raise Refused(f"{' '.join(run)}\nexited {ended}: {said}")
     status, said, _ = rounds.recover(recover)
     if status != 0:
         print(f"{' '.join(run)}\n{' '.join(recover)}\nexited {status}: {said}", flush=True)
     if not os.path.exists(exported):
-        sys.exit(f"{' '.join(recover)}\nexported nothing: {said}")
+        raise Refused(f"{' '.join(recover)}\nexported nothing: {said}")
     return crashed, exported
 
 
@@ -93,7 +89,7 @@ def judge(checker, path):
                           timeout=120)
     verdict = VERDICTS.get(done.returncode)
     if verdict is None:
-        sys.exit(f"{checker} check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
+        raise Refused(f"{checker} check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
     return verdict, json.loads(done.stdout)["anomaly_types"]
 
 

@@ -8,7 +8,6 @@ in the first round and one in each later round: the script changes one value of 
 and the condition must return a row. scripts/install_deps.sh judge installs DuckDB.
 """
 
-import argparse
 import collections
 import csv
 import os
@@ -19,7 +18,7 @@ import tempfile
 
 import rounds
 import workload_rounds
-from experiments.errors import run_main
+from experiments.errors import Refused, parser, program, run_main, whole
 
 try:
     import duckdb
@@ -81,18 +80,18 @@ BREAKS = {
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="separated by commas")
-    parser.add_argument("--rounds", type=int, default=19, help="of each workload")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--logjam", default=os.path.join(rounds.ROOT, "build", "logjam"))
-    parser.add_argument("--break", dest="breaks", action="store_true",
-                        help="see conditions fail: all in the first round, then one a round")
-    given = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--workloads", default=",".join(WORKLOADS), help="separated by commas")
+    made.add_argument("--rounds", type=whole, default=19, help="of each workload")
+    made.add_argument("--seed", type=whole, default=1)
+    made.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
+    made.add_argument("--break", dest="breaks", action="store_true",
+                      help="see conditions fail: all in the first round, then one a round")
+    given = made.parse_args()
     given.workloads = given.workloads.split(",")
     for name in given.workloads:
         if name not in WORKLOADS:
-            parser.error(f"there is no SQL for {name}, only for {', '.join(WORKLOADS)}")
+            made.error(f"there is no SQL for {name}, only for {', '.join(WORKLOADS)}")
     return given
 
 
@@ -181,12 +180,12 @@ def play(given, workload, number, directory):
                                      workload_rounds.small_scales()[workload],
                                      *combinations[number % len(combinations)], given.seed + number)
     if row["result"] != "verified":
-        sys.exit(f"{row}\n{said}")
+        raise Refused(f"{row}\n{said}")
     recover = re.search(r"^(\S+ recover .*)$", said, re.MULTILINE)[1].split()
     recover = [word for word in recover if word != "--verify"] + [f"--export={tables}"]
     status, said, _ = rounds.recover(recover)
     if status != 0:
-        sys.exit(f"{' '.join(recover)}\nexited {status}: {said}")
+        raise Refused(f"{' '.join(recover)}\nexited {status}: {said}")
     return tables, row["recovered"]
 
 
@@ -195,7 +194,7 @@ def main():
     if duckdb is None and os.access(PYTHON, os.X_OK) and sys.executable != PYTHON:
         os.execv(PYTHON, [PYTHON, *sys.argv])
     if duckdb is None:
-        sys.exit("the Python package duckdb is missing: scripts/install_deps.sh judge installs it")
+        raise Refused("the Python package duckdb is missing: scripts/install_deps.sh judge installs it")
     directory = tempfile.mkdtemp(prefix="logjam-tables-")
     results = collections.Counter()
     for workload in given.workloads:

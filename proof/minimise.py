@@ -8,19 +8,15 @@ fails in the same way. Then the schedule: the turns that the failure needs (Zell
 what is left, and where its turns end.
 """
 
-import argparse
 import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.append(os.path.join(ROOT, "scripts"))
-
-from experiments.errors import program, run_main  # noqa: E402
+from rounds import ROOT  # also finds scripts/
+from experiments.errors import Refused, parser, program, run_main, whole
 
 # The flags that a seed draws, unless they are given.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
@@ -54,7 +50,7 @@ class Failure:
         printed = self.explore([*words, "--rounds=1"])
         self.kind = kind_of(printed)
         if self.kind is None:
-            sys.exit("that round finds nothing:\n" + printed)
+            raise Refused("that round finds nothing:\n" + printed)
         # All flags of the round, so that a seed draws only the schedule.
         drawn = dict(word[2:].split("=", 1)
                      for word in shlex.split(value_of(printed, "flags")))
@@ -113,7 +109,7 @@ class Failure:
         crash = [line for line in lines if line.startswith("crash")]
         before, pieces = len(turns), 1
         if not self.fails_with(turns, crash, path):
-            sys.exit("the recorded schedule does not fail again")
+            raise Refused("the recorded schedule does not fail again")
         while turns and time.monotonic() < end:
             size = -(-len(turns) // pieces)
             for begin in range(0, len(turns), size):
@@ -132,17 +128,16 @@ class Failure:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
-                                     allow_abbrev=False)  # --seed is no --seeds
-    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
-    parser.add_argument("--seeds", type=int, default=200, help="that a simpler round is given")
-    parser.add_argument("--seconds", type=int, default=30, help="for each simpler value, at most")
-    parser.add_argument("--turns-seconds", type=int, default=120, help="for the turns, at most")
-    parser.add_argument("--to", help="the file for the schedule that is left")
-    given, words = parser.parse_known_args()
+    options = parser(__doc__)
+    options.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
+    options.add_argument("--seeds", type=whole, default=200, help="that a simpler round is given")
+    options.add_argument("--seconds", type=whole, default=30, help="for each simpler value, at most")
+    options.add_argument("--turns-seconds", type=whole, default=120, help="for the turns, at most")
+    options.add_argument("--to", help="the file for the schedule that is left")
+    given, words = options.parse_known_args()
     words = [word for word in words if not word.startswith("--rounds")]
     if not any(word.startswith("--seed=") for word in words):
-        sys.exit("--seed is missing")
+        raise Refused("--seed is missing")
     failure = Failure(given.logjam, words)
     print("before    logjam explore " + " ".join(words))
     print("          " + value_of(failure.printed, "schedule"))

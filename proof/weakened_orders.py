@@ -6,17 +6,16 @@ A few schedules of each scheme say where the line is met most; the others are th
 table has the line, the schedules until a race was found, how often the line was met, and the race.
 """
 
-import argparse
 import collections
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
-from explore import explorable, program, run_main
+from rounds import ROOT  # also finds scripts/
+from experiments.errors import Refused, parser, program, run_main, whole
+from experiments.runner import schemes_of
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Their operations are weakened where they are called.
 SERVES_OTHERS = ("platform/atomic.h",)
 # The program may have been built elsewhere.
@@ -30,15 +29,15 @@ ORDER = re.compile(r"memory_order_(acquire|release|acq_rel|seq_cst)")
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=200, help="schedules of a line, at most")
-    parser.add_argument("--scouts", type=int, default=3, help="schedules of each scheme before")
-    parser.add_argument("--seed", type=int, default=1, help="the first one")
-    parser.add_argument("--only", default="", help="files whose path contains this")
-    parser.add_argument("--loads", action="store_true", help="the acquiring loads, too")
-    parser.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
-    parser.add_argument("--flags", default="", help="of the explorer: --log=poplar")
-    return parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--rounds", type=whole, default=200, help="schedules of a line, at most")
+    made.add_argument("--scouts", type=whole, default=3, help="schedules of each scheme before")
+    made.add_argument("--seed", type=whole, default=1, help="the first one")
+    made.add_argument("--only", default="", help="files whose path contains this")
+    made.add_argument("--loads", action="store_true", help="the acquiring loads, too")
+    made.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
+    made.add_argument("--flags", default="", help="of the explorer: --log=poplar")
+    return made.parse_args()
 
 
 def call_sites(logjam):
@@ -87,7 +86,7 @@ def explore(given, file, rounds, *flags):
                            f"--rounds={rounds}", f"weaken={file.name}"],
                           stdout=subprocess.PIPE, text=True, errors="replace", check=False)
     if not SUM.search(done.stdout):
-        sys.exit(done.stdout)
+        raise Refused(done.stdout)
     found = FOUND.search(done.stdout)
     return int(SUM.search(done.stdout)[1]), found and found[2], int(MET.search(done.stdout)[1])
 
@@ -124,7 +123,7 @@ def main():
         if ORDER.search(statement(*line)):
             groups[line].append(address)
     found = met_at_all = 0
-    schemes = explorable(given.logjam)
+    schemes = schemes_of(given.logjam)
     for (path, number), addresses in sorted(groups.items()):
         schedules, what, met = look_for_race(given, schemes, addresses)
         found += what is not None

@@ -9,38 +9,34 @@ Commit policy, record granularity, number of devices and the moment of the kill 
 seed. Only the ledger proves that the run was serializable (proof/crash_rounds.py).
 """
 
-import argparse
 import collections
-import csv
 import os
 import random
 import re
 import shutil
 import signal
-import sys
 import tempfile
 
 import rounds
-from experiments.errors import program, run_main
+from experiments import files
+from experiments.errors import Refused, parser, program, run_main, whole
 
-COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
-           "committing", "acknowledged", "recovered", "result", "seed"]
 THREADS = 4
 HISTORY_MB = 96  # a run that fills it ends by itself
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=20, help="of each workload")
-    parser.add_argument("--first", type=int, default=0,
-                        help="the number of the first one, to continue earlier rounds")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**9))
-    parser.add_argument("--workloads", default="", help="some of them, separated by commas")
-    parser.add_argument("--logjam", type=program,
-                        default=os.path.join(rounds.ROOT, "build", "logjam"))
-    parser.add_argument("--directory", help="where the logs go (default: a temporary one)")
-    parser.add_argument("--csv", help="append a row a round to this file")
-    return parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--rounds", type=whole, default=20, help="of each workload")
+    made.add_argument("--first", type=whole, default=0,
+                      help="the number of the first one, to continue earlier rounds")
+    made.add_argument("--seed", type=whole, default=random.randrange(10**9))
+    made.add_argument("--workloads", default="", help="some of them, separated by commas")
+    made.add_argument("--logjam", type=program,
+                      default=os.path.join(rounds.ROOT, "build", "logjam"))
+    made.add_argument("--directory", help="where the logs go (default: a temporary one)")
+    made.add_argument("--csv", help="append a row a round to this file")
+    return made.parse_args()
 
 
 def small_scales():
@@ -86,7 +82,7 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
     row = {"workload": workload, "log": scheme, "cc": protocol, "commit": commit,
            "log_records": records, "devices": len(devices),
            "killed_after_ms": round(moment * 1000), "committing": "", "acknowledged": "",
-           "recovered": "", "seed": seed}
+           "recovered": "", "result": "", "seed": seed}
     ended, said = rounds.run_and_kill(run, history, moment)
     if ended not in (-signal.SIGKILL, 0):
         row["result"] = f"ended with status {ended}"
@@ -109,7 +105,7 @@ def main():
     workloads = given.workloads.split(",") if given.workloads else sorted(scales)
     missing = [workload for workload in workloads if workload not in scales]
     if missing:
-        sys.exit(f"no line in proof/small_scales.txt for {', '.join(missing)}")
+        raise Refused(f"no line in proof/small_scales.txt for {', '.join(missing)}")
     directory = given.directory or tempfile.mkdtemp(prefix="logjam-rounds-")
     print(f"{given.rounds} rounds of each workload from seed {given.seed}, {schemes} schemes, "
           f"{len(combinations) // schemes} protocols")
@@ -133,13 +129,8 @@ def main():
               f"{sum(r['recovered'] for r in good)} recovered", flush=True)
     shutil.rmtree(directory if not given.directory else os.path.join(directory, "log"),
                   ignore_errors=True)
-    if given.csv:
-        new = not os.path.exists(given.csv)
-        with open(given.csv, "a", newline="", encoding="utf-8") as out:
-            writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerows(rows)
+    for row in rows if given.csv else ():
+        files.append_row(given.csv, row)
     results = collections.Counter(r["result"] for r in rows)
     print(", ".join(f"{count} {result}" for result, count in results.items()))
     return 0 if set(results) == {"verified"} else 1

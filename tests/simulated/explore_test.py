@@ -113,7 +113,7 @@ class Explore(InADirectory):
                                f"--out={self.directory}", f"--logjam={LOGJAM_SIM}"],
                               stdout=subprocess.PIPE, text=True, check=True,
                               timeout=LONGEST_SECONDS).stdout
-        self.assertRegex(told, r"cc +\d+ +\d+ +\d+%")
+        self.assertRegex(told, r"cc +[\d,]+ +[\d,]+ +\d+%")
 
     def test_a_campaign_goes_on_where_it_was_stopped(self):
         def campaign(rounds):
