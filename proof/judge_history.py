@@ -24,7 +24,7 @@ import time
 import rounds
 from experiments.errors import Refused, parser, program, run_main, whole
 
-INSTALL = "cargo install adya --locked --no-default-features"
+CHECKER = os.path.join(rounds.ROOT, "build", "judge", "bin", "adya")
 KEYS = 100
 VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
 
@@ -34,14 +34,13 @@ def arguments():
     made.add_argument("--rounds", type=whole, default=20)
     made.add_argument("--seed", type=whole, default=random.randrange(10**9))
     made.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
-    made.add_argument("--checker", default="adya", help="the program, on the PATH or by its path")
     made.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
     made.add_argument("--keep", help="leave the exported histories in this directory")
     given = made.parse_args()
     if given.rounds < 1:
         made.error("--rounds must be at least 1")
-    if shutil.which(given.checker) is None:
-        made.error(f"there is no {given.checker}; install it with: {INSTALL}")
+    if not os.access(CHECKER, os.X_OK):
+        made.error(f"there is no {CHECKER}: scripts/install_deps.sh judge installs it")
     return given
 
 
@@ -82,14 +81,14 @@ def record(logjam, directory, scheme, device, protocol, seed):
     return crashed, exported
 
 
-def judge(checker, path):
+def judge(path):
     """Returns the checker's verdict on a history, and the names of the anomalies that it found."""
-    done = subprocess.run([checker, "check", "--json", "-m", "list-append", "-c",
+    done = subprocess.run([CHECKER, "check", "--json", "-m", "list-append", "-c",
                            "strict-serializable", path], capture_output=True, text=True,
                           timeout=120)
     verdict = VERDICTS.get(done.returncode)
     if verdict is None:
-        raise Refused(f"{checker} check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
+        raise Refused(f"adya check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
     return verdict, json.loads(done.stdout)["anomaly_types"]
 
 
@@ -239,7 +238,7 @@ PLANTERS = [swap_two_elements, drop_acknowledged_append, circular_information_fl
             read_aborted, tear]
 
 
-def plant_all(checker, exported, seed, keep, planted):
+def plant_all(exported, seed, keep, planted):
     """Plants each anomaly in turn, and counts in `planted` what the checker says."""
     history = Exported(exported)
     for planter in PLANTERS:
@@ -247,7 +246,7 @@ def plant_all(checker, exported, seed, keep, planted):
         if not planter(history, random.Random(seed), path):
             planted[planter.__name__]["no place for it"] += 1
             continue
-        verdict, anomalies = judge(checker, path)
+        verdict, anomalies = judge(path)
         planted[planter.__name__][verdict] += 1
         planted[planter.__name__].update(f"as {name}" for name in anomalies)
         if verdict != "anomalous":
@@ -270,7 +269,7 @@ def main():
         seed = given.seed + number
         crash, exported = record(given.logjam, directory, scheme, device, protocol, seed)
         start = time.monotonic()
-        verdict, anomalies = judge(given.checker, exported)
+        verdict, anomalies = judge(exported)
         longest = max(longest, time.monotonic() - start)
         crashed += crash
         pairs.add((scheme, protocol))
@@ -280,7 +279,7 @@ def main():
         if verdict != "valid":
             print(f"{verdict}: seed {seed}, {scheme}, {protocol}: {anomalies}", flush=True)
         if given.plant:
-            plant_all(given.checker, exported, seed, given.keep, planted)
+            plant_all(exported, seed, given.keep, planted)
         if not given.keep and verdict == "valid":
             os.remove(exported)
         bad += verdict != "valid"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
-directories, tables, schedules, fuzzers.
+directories, tables, histories, schedules, fuzzers.
 
 The parts come in rounds. Each round gives each part one turn with the next seed, so a longer
 campaign covers more and repeats nothing. build/campaign.csv has a line for each turn that has
@@ -41,6 +41,8 @@ PARTS = {
     "chains": "proof/corruptions.py --runs --corruptions=20000 --first_log={first}",
     "chaos": "proof/chaos.py --cases=20000 --seed={seed}",
     "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
+    "histories": "scripts/install_deps.sh judge && make build/logjam && "
+                 "proof/judge_history.py --rounds=76 --plant --seed={first}",
     "tables": "scripts/install_deps.sh judge && make build/logjam && "
               "proof/judge_tables.py --rounds=19 --break --seed={first}",
     "fuzz": "make fuzz SECONDS=400 SEED={seed}",

@@ -11,7 +11,7 @@
 #   developer  test, and clang, clang-tidy and clang-format
 #   ci         tools and developer
 #   fuzz       test, and clang with libFuzzer
-#   judge      build, and duckdb, from PyPI, in a Python of its own in build/judge
+#   judge      build, and in build/judge duckdb, from PyPI, and adya, from crates.io (needs cargo)
 #   products [PACKAGE...]   packages of products, which scripts/products.sh runs; without PACKAGE all
 # The servers of tools and products are neither started nor enabled; the tests start their own.
 set -euo pipefail
@@ -60,18 +60,29 @@ for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 
-duckdb=duckdb==2.0.1
-venv=$(dirname "$0")/../build/judge
-install_duckdb() {
-  [ "$1" = judge ] && [ ! -e "$venv/$duckdb" ] || return 0
-  echo "install_deps: pip installs $duckdb in build/judge now" >&2
-  { /usr/bin/python3 -m venv --clear "$venv" &&
-    "$venv/bin/pip" install --quiet --no-deps "$duckdb"; } >&2 ||
-    fail "pip could not install $duckdb, see above"
-  touch "$venv/$duckdb"
+# The judges of recovered tables and of histories, at fixed versions. A mark says that one is there.
+duckdb=duckdb==2.0.1 adya=adya@0.1.0
+judge=$(dirname "$0")/../build/judge
+install_judges() {
+  [ "$1" = judge ] || return 0
+  if [ ! -e "$judge/$duckdb" ]; then
+    echo "install_deps: pip installs $duckdb in build/judge now" >&2
+    { /usr/bin/python3 -m venv "$judge" &&
+      "$judge/bin/pip" install --quiet --no-deps "$duckdb"; } >&2 ||
+      fail "pip could not install $duckdb, see above"
+    touch "$judge/$duckdb"
+  fi
+  if [ ! -e "$judge/$adya" ] && ! command -v cargo >/dev/null; then
+    echo "install_deps: no $adya, because there is no cargo (https://rustup.rs) to build it" >&2
+  elif [ ! -e "$judge/$adya" ]; then
+    echo "install_deps: cargo installs $adya in build/judge now" >&2
+    cargo install --quiet --locked --no-default-features --root "$judge" "$adya" >&2 ||
+      fail "cargo could not install $adya, see above"
+    touch "$judge/$adya"
+  fi
 }
 if [ ${#missing[@]} -eq 0 ]; then
-  install_duckdb "$1"
+  install_judges "$1"
   exit 0
 fi
 
@@ -132,4 +143,4 @@ apt install --no-install-recommends "${missing[@]}" || {
 if [ ${#servers[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
   "${as_root[@]}" systemctl --quiet disable --now "${servers[@]}" >"$log" 2>&1 || true
 fi
-install_duckdb "$1"
+install_judges "$1"
