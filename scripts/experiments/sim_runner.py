@@ -26,7 +26,7 @@ from experiments.definition import CONFIG
 from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
 
-# Constants that a profile need not have, with what they are then (sim/profile.cc).
+# Constants that a profile need not have, with what they are then (sim/machine/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")
 # They say how the machine is built. Nothing costs as much there.
