@@ -169,21 +169,31 @@ def compare_command(args):
 
 
 def report_command(args):
-    """the report of all results, as REPORT.md and as a page"""
+    """the report of all results, as REPORT.md and as a page, in the results' folder report"""
     from experiments import page, report_data, plots, report
     folder = pathlib.Path(args.results)
     entries = report_data.collect(folder)
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
-    total = report_data.summary(entries)
-    files.refuse_link(folder / "report")
+    total, folder = report_data.summary(entries), folder / "report"
+    files.refuse_link(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
-                       (folder / "report" / "index.html", page.page(entries, total))):
-        path.parent.mkdir(parents=True, exist_ok=True)
+                       (folder / "index.html", page.page(entries, total))):
         files.write(path, text)
         say(f"written: {path}")
     say(report.summary_lines(total)[0])
+    return 0
+
+
+def verdicts_command(args):
+    """a line for each published result, as VERDICTS.md"""
+    from experiments import report, report_data
+    entries = report_data.collect(args.results)
+    path = pathlib.Path(args.results) / "VERDICTS.md"
+    files.write(path, report.verdicts_page(entries, report_data.summary(entries)))
+    say(f"written: {path}")
     return 0
 
 
@@ -263,6 +273,8 @@ def add_other_commands(command):
     made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
     made.add_argument("--no-pictures", dest="pictures", action="store_false",
                       help="do not draw the PNGs again")
+    made = command("verdicts", verdicts_command)
+    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
     made = command("serve", serve_command)
     made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
     made.add_argument("--port", type=whole, default=8036, help="on 127.0.0.1; 0: a free one")

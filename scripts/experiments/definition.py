@@ -21,13 +21,12 @@ PREPARED = ("recover", "dump")  # these read a log, which another run writes fir
 PLOTS = ("lines", "points", "bars", "stacked", "cdf", "timeline", "dependencies")
 FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
           "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
-          "check", "simulated", "changed", "cause"}
+          "check", "simulated", "cause"}
 GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
 CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "band", "shape", "because",
                 "device_bound", "needs_cores"}
 BEST_FIELDS = {"of", "over", "where"}
-CHANGE_FIELDS = {"day", "was", "now", "why"}  # of a check or a setting
 CAUSES = ("model", "machine", "implementation", "setting", "paper")
 SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
 SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual; a round is a seed
@@ -164,11 +163,7 @@ class Experiment:
         if self.simulated:
             self._check_grids(self.simulated.grids, self.simulated.sizes)
         self.names = {(axis, way): log for axis, way, log in self._renamed()}
-        self.changed, self.cause = fields.get("changed", []), fields.get("cause", "")
-        for change in self.changed:
-            self._refuse_if(set(change) != CHANGE_FIELDS or not all(str(of).strip()
-                                                                    for of in change.values()),
-                            f"has a change that is not {', '.join(sorted(CHANGE_FIELDS))}: {change}")
+        self.cause = fields.get("cause", "")
         self._refuse_if(self.cause not in ("", *CAUSES), f"has the cause {self.cause}; there are "
                                                          f"{', '.join(CAUSES)}")
         for check in self.checks:

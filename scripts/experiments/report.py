@@ -1,19 +1,21 @@
-"""Writes results/REPORT.md: what was published, what we measured, and whether the claim holds.
+"""Writes REPORT.md and VERDICTS.md: what was published, what we measured, whether the claim holds.
 
-Nothing in it is written by hand: sentences are those of the experiments' files, numbers and
-verdicts come from the rows. Our own measurements, which are in no paper, follow in a part of their
-own.
+Nothing in them is written by hand: sentences are those of the experiments' files, numbers and
+verdicts come from the rows. REPORT.md has all of them, and our own measurements, which are in no
+paper, in a part of their own. VERDICTS.md has a line for each published result.
 """
 
+import os
 import pathlib
 import re
 
 from experiments import check_values, files, verdicts
 from experiments.store import number_of
 from experiments.style import short, short_machine
-from experiments.text_tables import EMPTY, changed, heads_and_lines, notes, thrown_away
+from experiments.text_tables import EMPTY, heads_and_lines, notes, thrown_away
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
+VERDICTS_HEAD = HEAD.replace("report", "verdicts")
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
 WHY = "What does not hold in full, and why"
 
@@ -140,7 +142,8 @@ def overview(entries, folder):
 
 
 def _relative(path, folder):
-    return pathlib.Path(path).resolve().relative_to(pathlib.Path(folder).resolve()).as_posix()
+    return pathlib.Path(os.path.relpath(pathlib.Path(path).resolve(),
+                                        pathlib.Path(folder).resolve())).as_posix()
 
 
 STARVED = 10  # as `logjam micro` says it
@@ -243,7 +246,7 @@ def section(entry, folder):
         if value:
             said.append(f"- {what}: {value}")
     quoted = [f"- The paper: {check['quotes']}" for check in one.checks if "quotes" in check]
-    said += [*dict.fromkeys(quoted), *(f"- Changed {changed(change)}." for change in one.changed), ""]
+    said += [*dict.fromkeys(quoted), ""]
     if not entry.runs:
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.ordered:
@@ -255,7 +258,7 @@ def section(entry, folder):
 
 
 def markdown(entries, total, folder):
-    """Returns the text of REPORT.md, which lies in `folder`, beside the results."""
+    """Returns the text of REPORT.md, which lies in `folder`."""
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
     said = [HEAD, "# The published results, made again", "", *map(plain, summary_lines(total)), "",
@@ -271,6 +274,37 @@ def markdown(entries, total, folder):
         for entry in own:
             said += section(entry, folder)
     return "\n".join(said).rstrip() + "\n"
+
+
+def _held(entry):
+    """Returns how many of an entry's checks hold, and how many there are, as "2 / 3"."""
+    found = [verdict for _, verdict, _ in entry.judged]
+    return f"{found.count(verdicts.HOLDS)} / {len(found)}" if found else EMPTY
+
+
+def verdicts_page(entries, total):
+    """Returns the text of VERDICTS.md: the counts, and a line for each published result."""
+    lines = []
+    for entry in entries:
+        one, run = entry.experiment, entry.shown
+        if one.own:
+            continue
+        ids, file = ", ".join(entry.ids), f"{one.id.lower()}.toml"
+        lines.append([f"[{ids}](../config/figures/{file})", one.source, one.title, entry.words,
+                      _held(entry), run.revision[:12] if run else EMPTY])
+    counts = [[verdict, str(number)] for verdict, number in total["verdicts"].items() if number]
+    return "\n".join([
+        VERDICTS_HEAD, "# The verdicts on the published results", "",
+        table(["verdict", "results"], [*counts, ["all", str(total["of"])]]),
+        "A result holds if all its checks hold. *Holds in part*: some checks hold. *Shape only*: no",
+        "check fails, but in some only the direction is as published, and not the size.",
+        "*Undecided*: the rounds disagree. *Picture*: no check could fail. The column *checks* has the",
+        "checks that hold, and all checks. A verdict that names a simulated machine comes from that",
+        "machine alone. *Revision* is that of the rows that judge the most checks.", "",
+        "`scripts/figures.py report` builds the long form (published numbers, ours, quotations, reasons,",
+        "rows) as `results/report/REPORT.md`. [CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that",
+        "were removed or loosened.", "",
+        table(["id", "paper", "result", "verdict", "checks", "revision"], lines)]).rstrip() + "\n"
 
 
 def machine_name(run):

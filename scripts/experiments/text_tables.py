@@ -81,11 +81,6 @@ def print_measured(experiment, found):
     return not {verdicts.FAILS, verdicts.MISSING} & {verdict for _, verdict in checks}
 
 
-def changed(change):
-    """Returns what was changed in an experiment's file, in a line."""
-    return f"{change['day']}: was: {change['was']}; now: {change['now']}. Why: {change['why']}"
-
-
 def print_checks(experiments):
     """Prints beside each other the paper's words and the check that tests them."""
     for one in experiments:
@@ -96,5 +91,3 @@ def print_checks(experiments):
                          "device_bound", "needs_cores"):
                 if name in check:
                     say(f"{name + ':':>12} {check[name]}")
-        for change in one.changed:
-            say(f"  changed {changed(change)}")

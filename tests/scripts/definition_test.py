@@ -1,79 +1,13 @@
 """The experiments' files: what a grid's points are, and what is refused."""
 
-import subprocess
-import tomllib
 import unittest
 
-from fixtures import ROOT, InADirectory, experiment
+from fixtures import InADirectory, experiment
 
 from experiments import definition, sweep
 from experiments.errors import Refused
 
 PICTURES = ["A15"]  # results without a check that could fail
-
-# The checks of this revision, and of each that changed a file since the second, are remembered.
-FIRST, SINCE = "2004abd36cad914e5f1478597e6aeda2b6378271", "2a8d54d905fd0705f402b4c960065bf59d3c3086"
-
-
-def git(*words):
-    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
-                          check=False).stdout
-
-
-def checks_of(fields):
-    """Maps what decides the verdict of each check to what the check says."""
-    needed = fields.get("needs_cores", 1)
-    return {(*("".join(str(check.get(part)).split())
-               for part in ("holds", "ours", "published", "band", "shape")),
-             max(1, needed, check.get("needs_cores", 1))): check["says"]
-            for check in fields.get("check", [])}
-
-
-def unnamed(before, now):
-    """Returns what those checks of a file say that are not as they were, and that no line of `changed`
-    names."""
-    named, kept = {change["was"] for change in now.get("changed", [])}, checks_of(now)
-    return [says for key, says in checks_of(before).items() if key not in kept and says not in named]
-
-
-class Changes(unittest.TestCase):
-    def test_every_check_that_was_removed_or_changed_is_named_with_a_reason(self):
-        if not git("rev-parse", "--verify", "--quiet", f"{FIRST}^{{commit}}"):
-            self.skipTest("a clone without history")
-        files = {path: [FIRST] for path in
-                 git("ls-tree", "--name-only", FIRST, "config/figures/").split()}
-        for revision in git("rev-list", f"{SINCE}..HEAD", "--", "config/figures").split():
-            for path in git("diff-tree", "--no-commit-id", "--name-only", "-r", revision, "--",
-                            "config/figures").split():
-                files.setdefault(path, []).append(f"{revision}^")
-        self.assertGreater(len(files), 30)
-        for path, revisions in files.items():
-            now = tomllib.loads((ROOT / path).read_text(encoding="utf-8"))
-            for revision in revisions:
-                before = tomllib.loads(git("show", f"{revision}:{path}"))
-                with self.subTest(path=path, revision=revision):
-                    self.assertEqual(unnamed(before, now), [])
-
-    def test_a_check_is_as_it_was_only_if_all_that_decides_its_verdict_is(self):
-        before = {"check": [{"says": "so", "ours": "1", "published": 2}]}
-        check = before["check"][0]
-        self.assertEqual(unnamed(before, {"check": [{**check, "says": "in other words"}]}), [])
-        for changed in ({"published": 3}, {"band": [1, 9]}, {"shape": "ours > 0"}, {"ours": "2"},
-                        {"needs_cores": 64}):
-            with self.subTest(changed=changed):
-                now = {"check": [{**check, **changed}]}
-                self.assertEqual(unnamed(before, now), ["so"])
-                self.assertEqual(unnamed(before, {**now, "changed": [{"was": "so"}]}), [])
-        self.assertEqual(unnamed(before, {"needs_cores": 64, **before}), ["so"])
-        self.assertEqual(unnamed(before, {}), ["so"])
-
-    def test_a_change_without_a_reason_is_refused(self):
-        change = {"day": "2026-11-24", "was": "a", "now": "b", "why": "c"}
-        self.assertEqual(experiment(changed=[change]).changed, [change])
-        for wrong in ({**change, "why": " "}, {"was": "a", "now": "b", "day": "2026-11-24"},
-                      {**change, "because": "d"}):
-            with self.subTest(wrong=wrong), self.assertRaisesRegex(Refused, "has a change that is"):
-                experiment(changed=[wrong])
 
 
 class Sweep(unittest.TestCase):

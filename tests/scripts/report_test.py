@@ -250,11 +250,17 @@ why = "There it is otherwise."
 
 
 class Command(InADirectory):
-    def test_the_readme_has_the_counts_of_the_report(self):
-        first, *_ = (line for line in (ROOT / "results" / "REPORT.md").read_text(encoding="utf-8")
-                     .splitlines() if line.startswith("Of "))
-        readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-        self.assertIn(first.removesuffix("."), readme)
+    def test_the_verdicts_are_those_of_the_rows_and_the_readme_has_their_counts(self):
+        entries = report_data.collect(ROOT / "results")
+        total = report_data.summary(entries)
+        page = (ROOT / "results" / "VERDICTS.md").read_text(encoding="utf-8")
+        self.assertEqual(page, report.verdicts_page(entries, total),
+                         "scripts/figures.py verdicts writes it anew")
+        self.assertEqual(page.count("](../config/figures/"), total["of"])
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        for verdict, number in total["verdicts"].items():
+            if number:
+                self.assertIn(f"| {verdict} | {number} |", readme)
 
     def test_the_references_have_the_list_of_published_results(self):
         page = (ROOT / "docs" / "REFERENCES.md").read_text(encoding="utf-8")
@@ -264,7 +270,7 @@ class Command(InADirectory):
 
     def test_report_writes_all_ids_without_a_single_row(self):
         self.run_figures("report", f"--results={self.directory}")
-        text = (self.directory / "REPORT.md").read_text(encoding="utf-8")
+        text = (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8")
         page = (self.directory / "report" / "index.html").read_text(encoding="utf-8")
         for one in definition.load_all().values():
             for name in (one.id, *one.also):
@@ -283,7 +289,7 @@ class Command(InADirectory):
                 with urllib.request.urlopen(said.split()[0], timeout=60) as answer:
                     self.assertIn("P5", answer.read().decode())
                 with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
-                    urllib.request.urlopen(said.split()[0] + "REPORT.md", timeout=60)
+                    urllib.request.urlopen(said.split()[0] + "report/REPORT.md", timeout=60)
             finally:
                 server.send_signal(signal.SIGINT)
             self.assertEqual(server.wait(60), 0)

@@ -251,7 +251,7 @@ class OnTheCommandLine(WithAMachine):
         self.assertIn("the baseline is saturated", checked.stdout)
         self.run_figures("report", f"--results={self.directory}")
         self.assertIn("holds in part, simulated niagara2",
-                      (self.directory / "REPORT.md").read_text(encoding="utf-8"))
+                      (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
 
     def test_a_sensitivity_run_stands_in_the_report(self):
         said = self.figures("sensitivity", f"--logjam={FAKE}", "--seeds=1",
@@ -259,7 +259,7 @@ class OnTheCommandLine(WithAMachine):
         self.assertIn("of 2 variants it comes out otherwise with none", said)
         self.run_figures("report", f"--results={self.directory}")
         self.assertIn("Each constant of niagara2 halved and doubled",
-                      (self.directory / "REPORT.md").read_text(encoding="utf-8"))
+                      (self.directory / "report" / "REPORT.md").read_text(encoding="utf-8"))
 
     def test_mistakes_get_one_sentence_and_status_2(self):
         machine = f"--machine={self.machine}"
