@@ -302,8 +302,8 @@ def verdicts_page(entries, total):
         "checks that hold, and all checks. A verdict that names a simulated machine comes from that",
         "machine alone. *Revision* is that of the rows that judge the most checks.", "",
         "`scripts/figures.py report` builds the long form (published numbers, ours, quotations, reasons,",
-        "rows) as `results/report/REPORT.md`. [CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks that",
-        "were removed or loosened.", "",
+        "rows) in the folder `<results>/report/`. [CHANGED_CHECKS.md](CHANGED_CHECKS.md) has the checks",
+        "that were removed or loosened.", "",
         table(["id", "paper", "result", "verdict", "checks", "revision"], lines)]).rstrip() + "\n"
 
 
