@@ -1,5 +1,4 @@
-// The table of columns has exactly the columns of all commands' rows. Docs.HaveTheTableOfColumns
-// compares it with docs/OUTPUT.md.
+// The table of columns has exactly the columns of all commands' rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
