@@ -44,6 +44,7 @@ import chaos_plants
 from chaos_plants import shown
 
 CASES_A_LOG = 50
+PROGRESS = 5000  # the sums are printed after this number of cases
 GIB = 2**30
 
 
@@ -190,6 +191,17 @@ def report(case, log, judge, planted):
     return "\n".join(lines)
 
 
+@contextlib.contextmanager
+def going_on(counts, found, number):
+    """Notes an exception as a fault of these scripts, and goes on with the next case."""
+    try:
+        yield
+    except Exception as error:  # pylint: disable=broad-except
+        what = f"{type(error).__name__}: {error}"
+        counts["found", "script", what] += 1
+        found.append((number, "script", what, traceback.format_exc()))
+
+
 def play_cases(given, numbers):
     """Plays the cases of one log. Returns counts, and what was found."""
     counts, found = collections.Counter(), []
@@ -199,18 +211,15 @@ def play_cases(given, numbers):
     os.chmod(folder, 0o755)
     schemes = [scheme for scheme in chaos_logs.schemes_of(given.logjam)
                if not given.schemes or scheme[0] in given.schemes.split(",")]
-    number = numbers[0]
-    try:
-        log = chaos_logs.Log(given.logjam, random.Random(f"{given.seed} log {number}"),
+    with going_on(counts, found, numbers[0]):
+        log = chaos_logs.Log(given.logjam, random.Random(f"{given.seed} log {numbers[0]}"),
                              os.path.join(folder, "log"), schemes)
         counts["logs"] += 1
         for number in numbers:
             if time.monotonic() < given.until and given.case in (None, number):
-                play_case(given, Case(given, number), log, os.path.join(folder, "place"), counts,
-                          found)
-    except Exception:  # pylint: disable=broad-except  # the other cases go on
-        counts["found", "script", ""] += 1
-        found.append((number, "script", "", traceback.format_exc()))
+                with going_on(counts, found, number):
+                    play_case(given, Case(given, number), log, os.path.join(folder, "place"),
+                              counts, found)
     if given.case is None:
         remove(folder)
     return counts, found
@@ -267,7 +276,7 @@ def print_sums(counts, seconds):
         print(f"found {key[1]:10} {key[2]:40} {count:6}")
     print(f"{counts['cases']} cases of {counts['logs']} logs, {counts['commands']} commands, "
           f"{sum(number for key, number in counts.items() if key[0] == 'found')} found, "
-          f"{seconds:.0f} s")
+          f"{seconds:.0f} s", flush=True)
 
 
 def play_all(given):
@@ -277,7 +286,10 @@ def play_all(given):
     with multiprocessing.Pool(given.jobs) as pool:
         for more, reports in pool.imap_unordered(functools.partial(play_cases, given),
                                                  groups(given)):
+            before = counts["cases"]
             counts.update(more)
+            if counts["cases"] // PROGRESS > before // PROGRESS:
+                print_sums(counts, time.monotonic() - begun)
             for number, kind, planted, text in reports:
                 found = True
                 if (kind, planted) not in seen:  # one of each is printed
@@ -300,7 +312,7 @@ def main():
     kept = given.directory
     given.directory = tempfile.mkdtemp(prefix="logjam-chaos-", dir=kept)
     os.chmod(given.directory, 0o755)
-    # Beside the cases it can be reached by each user of a command.
+    # A build may replace the program while cases are played.
     given.logjam = shutil.copy(given.logjam, given.directory)
     try:
         make_other(given)

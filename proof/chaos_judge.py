@@ -137,13 +137,16 @@ class Judge:
         outputs, so they may fill what is empty at the end of a link."""
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
-        folder = os.path.join(self.place, cwd)
-        # Another user may not reach the directories above, but what lies beside the case.
-        program = os.path.relpath(self.logjam, folder)
-        with subprocess.Popen([program, *words], cwd=folder,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, **other) as process:
-            done = self.end(process, words, self.patience)
+        # Another user may not pass through the directories that lead to the program.
+        program = os.open(self.logjam, os.O_RDONLY)
+        try:
+            with subprocess.Popen(["logjam", *words], executable=f"/proc/self/fd/{program}",
+                                  pass_fds=[program], cwd=os.path.join(self.place, cwd),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, **other) as process:
+                done = self.end(process, words, self.patience)
+        finally:
+            os.close(program)
         self.find_outside(EMPTY if named else ())
         for name in self.hand.kept:
             if not self._is_kept(name):
