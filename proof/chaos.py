@@ -4,8 +4,8 @@
 A case takes a log of some scheme and plants from a seed: links, FIFOs, sockets, directories in
 place of files and files in place of directories, odd names, files of other logs and of earlier
 lives, damaged and unreadable files, manifests with odd values and a right checksum. Then it plays
-commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump, list. In some
-cases the directory is moved or replaced while a run is under way.
+commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump. In some cases
+the directory is moved or replaced while a run is under way.
 
 Whatever a command does: nothing outside the log's directories changes, it ends within 10 seconds,
 by no signal and without a stack trace, with at most one sentence of error and no control
@@ -57,9 +57,6 @@ def arguments():
     parser.add_argument("--moves", type=float, default=0.01,
                         help="the share of cases that move a directory under a run")
     parser.add_argument("--plants", default="", help="some plants only, separated by commas")
-    parser.add_argument("--schemes", default="", help="some schemes only, separated by commas")
-    parser.add_argument("--seconds", type=float, default=float("inf"),
-                        help="begin no more cases after this time")
     parser.add_argument("--patience", type=float, default=10,
                         help="the seconds after which a command hangs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -68,6 +65,9 @@ def arguments():
     parser.add_argument("--directory", help="where the logs go (default: a temporary one)")
     given = parser.parse_args()
     given.logjam = os.path.abspath(given.logjam)
+    if given.case is not None:
+        given.first, given.cases = given.case, 1
+    given.end = given.first + given.cases
     given.seed = secrets.randbelow(10**9) if given.seed is None else given.seed
     unknown = set(filter(None, given.plants.split(","))) - chaos_plants.PLANTS.keys()
     if unknown:
@@ -202,24 +202,19 @@ def going_on(counts, found, number):
         found.append((number, "script", what, traceback.format_exc()))
 
 
-def play_cases(given, numbers):
-    """Plays the cases of one log. Returns counts, and what was found."""
+def play_cases(given, first):
+    """Plays the cases of the log of case `first`. Returns counts, and what was found."""
     counts, found = collections.Counter(), []
-    if time.monotonic() > given.until:
-        return counts, found
     folder = tempfile.mkdtemp(dir=given.directory)
     os.chmod(folder, 0o755)
-    schemes = [scheme for scheme in chaos_logs.schemes_of(given.logjam)
-               if not given.schemes or scheme[0] in given.schemes.split(",")]
-    with going_on(counts, found, numbers[0]):
-        log = chaos_logs.Log(given.logjam, random.Random(f"{given.seed} log {numbers[0]}"),
-                             os.path.join(folder, "log"), schemes)
+    with going_on(counts, found, first):
+        log = chaos_logs.Log(given.logjam, random.Random(f"{given.seed} log {first}"),
+                             os.path.join(folder, "log"), chaos_logs.schemes_of(given.logjam))
         counts["logs"] += 1
-        for number in numbers:
-            if time.monotonic() < given.until and given.case in (None, number):
-                with going_on(counts, found, number):
-                    play_case(given, Case(given, number), log, os.path.join(folder, "place"),
-                              counts, found)
+        for number in range(max(first, given.first), min(first + CASES_A_LOG, given.end)):
+            with going_on(counts, found, number):
+                play_case(given, Case(given, number), log, os.path.join(folder, "place"), counts,
+                          found)
     if given.case is None:
         remove(folder)
     return counts, found
@@ -238,17 +233,6 @@ def play_case(given, case, log, place, counts, found):
     if given.case is not None:
         print("\n".join(judge.hand.did))
         print(*(done.text() for done in judge.played), sep="\n")
-
-
-def groups(given):
-    """Deals the numbers of the cases out to logs, always in the same way."""
-    if given.case is not None:
-        given.first, given.cases = given.case, 1
-    end = given.first + given.cases
-    for first in range(given.first - given.first % CASES_A_LOG, end, CASES_A_LOG):
-        yield [number for number in range(first, first + CASES_A_LOG)
-               if given.first <= number < end] if given.case is None else (
-                   list(range(first, first + CASES_A_LOG)))
 
 
 def make_other(given):
@@ -282,10 +266,9 @@ def print_sums(counts, seconds):
 def play_all(given):
     counts, seen, found = collections.Counter(), set(), False
     begun = time.monotonic()
-    given.until = begun + given.seconds
     with multiprocessing.Pool(given.jobs) as pool:
-        for more, reports in pool.imap_unordered(functools.partial(play_cases, given),
-                                                 groups(given)):
+        logs = range(given.first // CASES_A_LOG * CASES_A_LOG, given.end, CASES_A_LOG)
+        for more, reports in pool.imap_unordered(functools.partial(play_cases, given), logs):
             before = counts["cases"]
             counts.update(more)
             if counts["cases"] // PROGRESS > before // PROGRESS:
@@ -312,7 +295,7 @@ def main():
     kept = given.directory
     given.directory = tempfile.mkdtemp(prefix="logjam-chaos-", dir=kept)
     os.chmod(given.directory, 0o755)
-    # A build may replace the program while cases are played.
+    # A build may replace the program meanwhile, and beside the cases each user can reach it.
     given.logjam = shutil.copy(given.logjam, given.directory)
     try:
         make_other(given)

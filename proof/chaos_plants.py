@@ -9,7 +9,6 @@ end of the log are gone, which may look like a crash; a history names this loss.
 import os
 import shlex
 import shutil
-import socket
 import stat
 
 from chaos_logs import copy_tree
@@ -118,16 +117,6 @@ class Hand:
         what = {stat.S_IFIFO: "p", stat.S_IFSOCK: "s", stat.S_IFCHR: "c 1 5"}[mode]
         self.note("mknod", shown(name), what)
 
-    def listening(self, name):
-        self.clear(name)
-        with socket.socket(socket.AF_UNIX) as one:
-            here = os.open(os.path.dirname(self.path(name)), os.O_RDONLY)
-            try:
-                one.bind(f"/proc/self/fd/{here}/{os.path.basename(name)}")
-            finally:
-                os.close(here)
-        self.note("bind a socket to", shown(name))
-
 
 def make_outside(place, other):
     """Makes what lies outside the log's directories: nothing of it may change."""
@@ -201,10 +190,7 @@ def put_thing(hand, draw, name):
     elif thing == "fifo":
         hand.special(name, stat.S_IFIFO)
     elif thing == "socket":
-        if draw.random() < 0.5:
-            hand.special(name, stat.S_IFSOCK)
-        else:
-            hand.listening(name)
+        hand.special(name, stat.S_IFSOCK)
     elif thing == "device":
         hand.special(name, stat.S_IFCHR, os.makedev(1, 5))
     elif thing == "directory":
