@@ -4,11 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "cc/transaction_base.h"
-#include "engine/protocol.h"
 #include "engine/workload.h"
-#include "logging/scheme_registry.h"
 #include "tests/fuzz/target.h"
+#include "tests/workloads/lone_worker.h"
 #include "tests/workloads/small_scales.h"
 
 namespace logjam::fuzz {
@@ -21,7 +19,7 @@ constexpr uint64_t kRenewed = 100'000;
 // they insert leave absent tuples.
 class World {
  public:
-  explicit World(const WorkloadInfo& info) : log_(find_scheme("none")->make({.workers = 1})) {
+  explicit World(const WorkloadInfo& info) {
     for (const auto& [name, value] : small_scale(info.name)) {
       gflags::SetCommandLineOption(name.c_str(), value.c_str());
     }
@@ -29,38 +27,29 @@ class World {
     workload_->create_tables(database_);
     workload_->load(database_, 0, 1, arena_);
     types_ = workload_->spec().types.size();
-    context_.database = &database_;
-    context_.log = log_.get();
-    context_.arena = &arena_;
-    context_.breakdown = &breakdown_;
-    context_.ages = &ages_;
-    context_.acknowledge_durable = [] {};
-    transaction_ = all_protocols().front().make(context_);
+    worker_ = std::make_unique<LoneWorker>(database_);
     client_ = workload_->make_replayer(database_);
   }
 
   void execute(uint32_t type, Input command) {
     if (types_ <= type || !client_->take(type, command)) return;
-    transaction_->begin(false);
+    ProtocolTransaction& transaction = worker_->transaction();
+    transaction.begin(false);
     try {
-      static_cast<void>(client_->execute(*transaction_));
+      static_cast<void>(client_->execute(transaction));
     } catch (...) {
-      transaction_->abort();
+      transaction.abort();
       throw;
     }
-    transaction_->abort();
+    transaction.abort();
   }
 
  private:
-  std::unique_ptr<LogScheme> log_;
-  platform::atomic<uint64_t> ages_{0};
   Arena arena_;
-  Breakdown breakdown_;
   Database database_;
-  WorkerContext context_;
   std::unique_ptr<Workload> workload_;
   size_t types_ = 0;
-  std::unique_ptr<ProtocolTransaction> transaction_;
+  std::unique_ptr<LoneWorker> worker_;
   std::unique_ptr<Client> client_;
 };
 
