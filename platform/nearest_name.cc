@@ -14,23 +14,29 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-// Returns how many letters are missing, superfluous, wrong, or swapped with their neighbour.
-size_t differences(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> least(a.size() + 1, std::vector<size_t>(b.size() + 1));
+size_t distance(size_t one, size_t other) { return std::max(one, other) - std::min(one, other); }
+
+// Returns how many letters are missing, superfluous, wrong, or swapped with their neighbour, or
+// `most` if there are at least as many.
+size_t differences(const std::string& a, const std::string& b, size_t most) {
+  // The least differences of the first i, i - 1 and i - 2 letters of `a` from the beginnings of `b`.
+  std::vector<size_t> least(b.size() + 1), before(least), earlier(least);
   for (size_t i = 0; i <= a.size(); ++i) {
+    earlier.swap(before);
+    before.swap(least);
     for (size_t j = 0; j <= b.size(); ++j) {
       if (i == 0 || j == 0) {
-        least[i][j] = i + j;
+        least[j] = i + j;
         continue;
       }
-      const size_t wrong = least[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      least[i][j] = std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, wrong});
+      const size_t wrong = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      least[j] = std::min({before[j] + 1, least[j - 1] + 1, wrong});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+        least[j] = std::min(least[j], earlier[j - 2] + 1);
       }
     }
   }
-  return least.back().back();
+  return std::min(least.back(), most);
 }
 
 }  // namespace
@@ -39,14 +45,22 @@ std::string_view nearest_name(std::string_view given, const std::vector<std::str
   if (names.empty()) return "";
   constexpr size_t kLettersOfADifference = 3, kShortestBeginning = 3;
   const std::string small = small_letters(given);
-  const auto from_given = [&](std::string_view name) {
-    return differences(small, small_letters(name));
+  const auto allowed = [&](size_t letters) {
+    return given.size() == 1 ? 0 : std::max(size_t{1}, letters / kLettersOfADifference);
   };
-  const std::string_view nearest = *std::ranges::min_element(names, {}, from_given);
-  const size_t different = from_given(nearest);
+  const size_t longest = std::ranges::max(names, {}, &std::string_view::size).size();
+  size_t different = allowed(std::max(given.size(), longest)) + 1;
+  std::string_view nearest;
+  for (std::string_view name : names) {
+    if (distance(given.size(), name.size()) >= different) continue;
+    const size_t found = differences(small, small_letters(name), different);
+    if (found < different) {
+      different = found;
+      nearest = name;
+    }
+  }
   const size_t letters = std::max(given.size(), nearest.size());
-  const size_t most = given.size() == 1 ? 0 : std::max(size_t{1}, letters / kLettersOfADifference);
-  if (different <= most) return nearest;
+  if (!nearest.empty() && different <= allowed(letters)) return nearest;
   const auto begins = [&](std::string_view name) {
     const std::string other = small_letters(name);
     const bool short_one = std::min(small.size(), other.size()) < kShortestBeginning;
