@@ -213,10 +213,14 @@ namespace {
 // Appends the entries of one area to the history. Returns the area's error, or an empty string.
 std::string read_area(const std::byte* area, uint64_t bytes, uint32_t worker,
                       HistoryFile* history) {
-  const std::string where = " in the area of worker " + std::to_string(worker);
+  const auto wrong = [worker](const char* what, uint64_t at) {
+    return std::string(what) + " byte " + std::to_string(at) + " in the area of worker " +
+           std::to_string(worker);
+  };
   const uint32_t counters = history->parameters.counters;
   const auto* counted = reinterpret_cast<const platform::atomic<uint64_t>*>(area);
   auto& counts = history->counters.emplace_back();
+  counts.reserve(counters);
   for (uint32_t i = 0; i < counters; ++i) {
     counts.push_back(counted[i].load(platform::memory_order_relaxed));
   }
@@ -227,14 +231,14 @@ std::string read_area(const std::byte* area, uint64_t bytes, uint32_t worker,
     const uint64_t state = entry.state.load(platform::memory_order_acquire);
     if (state == kEnd) break;
     if (state != kIntended && state != kAcknowledged) {
-      return "an entry in no known state at byte " + std::to_string(at) + where;
+      return wrong("an entry in no known state at", at);
     }
     at += sizeof(EntryHeader);
     if (bytes - at < entry.payload_bytes || entry.payload_bytes % 8 != 0) {
-      return "an entry longer than its area before byte " + std::to_string(at) + where;
+      return wrong("an entry longer than its area before", at);
     }
     if (worker_of(entry.id) != worker || entry.id <= last) {
-      return "an entry out of order before byte " + std::to_string(at) + where;
+      return wrong("an entry out of order before", at);
     }
     last = entry.id;
     history->entries.push_back(
@@ -276,7 +280,8 @@ HistoryFile open_history_file(const std::string& path) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return refuse("not a logjam history");
   if (header.checksum != header.expected_checksum()) return refuse("its header is damaged");
   if (header.workers == 0 || header.workers > 65535 || header.area_bytes % 8 != 0 ||
-      header.area_bytes > bytes || header.counters > kMostHistoryCounters ||
+      header.area_bytes == 0 || header.area_bytes > bytes ||
+      header.counters > kMostHistoryCounters ||
       header.area_bytes < bytes_of_counters(header.counters) ||
       kHistoryHeaderBytes + header.workers * header.area_bytes != bytes) {
     return refuse("its length is not what its header says");
