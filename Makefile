@@ -62,7 +62,8 @@ LDLIBS += -lboost_context
 comma := ,
 LINK_FLAGS := -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
 else ifneq ($(FUZZ),)
-FUZZED ?= -O1 -DLOGJAM_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__
+FUZZED ?= -O1 -DLOGJAM_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__ \
+  -fsanitize-coverage-ignorelist=tests/fuzz/uncounted.txt
 COMPILE += $(FUZZED)
 LINK_FLAGS := $(FUZZED) -fsanitize=fuzzer
 else ifeq ($(SAN),)

@@ -45,7 +45,7 @@ def fuzz(target, most_bytes, given):
     run = subprocess.run(
         [FUZZ, f"-max_len={most_bytes}", f"-max_total_time={given.seconds}", f"-runs={given.runs}",
          f"-seed={given.seed}", "-timeout=10", "-rss_limit_mb=2048", "-close_fd_mask=1",
-         "-print_final_stats=1", f"-artifact_prefix={found}/", grown,
+         "-print_funcs=0", "-print_final_stats=1", f"-artifact_prefix={found}/", grown,
          ROOT / "tests/fuzz/corpus" / target],
         cwd=ROOT, env={**os.environ, "LOGJAM_FUZZ": target}, text=True, errors="replace",
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, check=False)

@@ -18,9 +18,9 @@ namespace logjam::fuzz {
 // Any thread may read. Paths have the form "a/b".
 class ByteFiles final : public platform::Files {
  public:
-  // Adds a file, or replaces it. Called before the files are read.
-  void add(const std::string& path, std::vector<std::byte> bytes) {
-    files_[path] = std::move(bytes);
+  // Adds a file, or replaces it; `zeros` more bytes of 0 end it. Called before the files are read.
+  void add(const std::string& path, std::vector<std::byte> bytes, uint64_t zeros = 0) {
+    files_[path] = {std::move(bytes), zeros};
   }
 
   int open(const std::string& path, int flags, int) override {
@@ -32,10 +32,12 @@ class ByteFiles final : public platform::Files {
   bool still_there(int) override { return true; }
   void close(int) override {}
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override {
-    const std::vector<std::byte>& bytes = content(file);
-    if (offset >= bytes.size()) return 0;
-    const size_t count = std::min<uint64_t>(into.size(), bytes.size() - offset);
-    if (count != 0) std::memcpy(into.data(), bytes.data() + offset, count);
+    const Content& from = content(file);
+    if (offset >= from.size()) return 0;
+    const size_t count = std::min<uint64_t>(into.size(), from.size() - offset);
+    const size_t stored = std::min(count, from.bytes.size() - std::min(offset, from.bytes.size()));
+    if (stored != 0) std::memcpy(into.data(), from.bytes.data() + offset, stored);
+    std::ranges::fill(into.subspan(stored, count - stored), std::byte{0});
     return static_cast<int64_t>(count);
   }
   int size(int file, uint64_t* bytes) override {
@@ -77,17 +79,21 @@ class ByteFiles final : public platform::Files {
   int remove_directory(const std::string&) override { return EROFS; }
 
  private:
-  using Content = std::map<std::string, std::vector<std::byte>>;
+  struct Content {
+    std::vector<std::byte> bytes;
+    uint64_t zeros = 0;
+
+    uint64_t size() const { return bytes.size() + zeros; }
+  };
+  using Contents = std::map<std::string, Content>;
   static constexpr int kFirst = 1 << 20;  // no descriptor of the kernel
 
-  size_t index_of(Content::iterator found) {
+  size_t index_of(Contents::iterator found) {
     return static_cast<size_t>(std::distance(files_.begin(), found));
   }
-  const std::vector<std::byte>& content(int file) {
-    return std::next(files_.begin(), file - kFirst)->second;
-  }
+  const Content& content(int file) { return std::next(files_.begin(), file - kFirst)->second; }
 
-  Content files_;
+  Contents files_;
 };
 
 }  // namespace logjam::fuzz

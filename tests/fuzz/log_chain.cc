@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "engine/recovery/stream_replay.h"
 #include "logging/format/log_files.h"
 #include "logging/format/segmented_file.h"
 #include "logging/scheme_registry.h"
 #include "tests/fuzz/byte_files.h"
+#include "tests/fuzz/replay.h"
 #include "tests/fuzz/target.h"
 
 namespace logjam::fuzz {
@@ -34,9 +34,9 @@ void read_names(Input input) {
   const Segments segments{(1 + parts.byte() % 4) * kLogHeaderBytes};
   ByteFiles disk;
   for (size_t i = 0; i < kMostNames && !parts.rest().empty(); ++i) {
-    std::vector<std::byte> content(parts.byte() * uint64_t{256});
+    const uint64_t bytes = parts.byte() * uint64_t{256};
     const std::string name(parts.line());
-    if (name.find('/') == name.npos) disk.add("d/" + name, std::move(content));
+    if (name.find('/') == name.npos) disk.add("d/" + name, {}, bytes);
   }
   const platform::ReplaceFiles replace(disk);
   std::vector<SegmentFile> all;
@@ -60,23 +60,9 @@ void read_run(const LogFiles& run) {
   check_files(run);
   const SchemeInfo* scheme = find_scheme(run.header.scheme);
   if (scheme == nullptr || run.paths.size() > kMostStreams) return;
-  if (!is_for_streams(scheme->recovery, run.paths.size())) return;
   LogMemoryMeter meter;
-  RecoveryProgress progress(scheme->recovery, run.paths.size());
-  StreamReplays replays;
-  for (uint32_t s = 0; s < run.paths.size(); ++s) {
-    replays.push_back(std::make_unique<StreamReplay>(run, s, scheme->recovery, progress,
-                                                     share_of_stream(1, run.paths.size(), 1), meter,
-                                                     std::vector<DevicePace*>{}));
-    if (!replays.back()->reader().error().empty()) return;
-    progress.report_read(s, replays.back()->reader().tail(), false);
-  }
-  for (auto& stream : replays) stream->read();
-  BodiesToApply ready;
-  for (auto& stream : replays) {
-    while (stream->next(&ready) == StreamReplay::Next::kTaken) continue;
-  }
-  find_damage(progress.take_tails());
+  replay_streams(run, scheme->recovery, share_of_stream(1, run.paths.size(), 1), meter,
+                 [](const BodiesToApply&) {});
 }
 
 // input := the text of a manifest, which ends with a byte of 0, and the bytes of each log file

@@ -1,9 +1,8 @@
 // Records and range images: through the readers of streams, the rule of a scheme, and the applier.
 #include "engine/recovery/applier.h"
 #include "engine/recovery/recover.h"
-#include "engine/recovery/recovery_progress.h"
-#include "engine/recovery/stream_replay.h"
 #include "tests/fuzz/record_input.h"
+#include "tests/fuzz/replay.h"
 #include "tests/fuzz/tables.h"
 
 namespace logjam::fuzz {
@@ -12,30 +11,16 @@ namespace {
 // The memory of a recovery that reads little of a stream at once.
 constexpr uint64_t kLittleBytes = 1;
 
-// Replays the log as recover() does, on one thread: the streams are short, so none waits.
+// Replays the log into the database.
 void replay(const RecordInput& input, const LogFiles& files, Database& database) {
-  const RecoveryRule& rule = input.scheme->recovery;
-  if (!is_for_streams(rule, files.paths.size())) return;
-  const StreamShare share = share_of_stream(kLittleBytes, files.paths.size(), 1);
   LogMemoryMeter meter;
-  RecoveryProgress progress(rule, files.paths.size());
-  StreamReplays replays;
-  for (uint32_t s = 0; s < files.paths.size(); ++s) {
-    replays.push_back(std::make_unique<StreamReplay>(files, s, rule, progress, share, meter,
-                                                     std::vector<DevicePace*>{}));
-    if (!replays.back()->reader().error().empty()) return;
-    progress.report_read(s, replays.back()->reader().tail(), false);
-  }
-  for (auto& stream : replays) stream->read();
   Applier applier(database, &meter);
   Arena arena;
-  BodiesToApply ready;
-  for (auto& stream : replays) {
-    while (stream->next(&ready) == StreamReplay::Next::kTaken) applier.apply(ready, arena);
-    require(stream->next(&ready) == StreamReplay::Next::kDone, "all of a stream is taken");
+  const StreamShare share = share_of_stream(kLittleBytes, files.paths.size(), 1);
+  if (replay_streams(files, input.scheme->recovery, share, meter,
+                     [&](const BodiesToApply& ready) { applier.apply(ready, arena); })) {
+    applier.finish();
   }
-  find_damage(progress.take_tails());
-  applier.finish();
 }
 
 // Reads all bytes of the rows and of what the indexes lead to.

@@ -1,6 +1,8 @@
 // The functions that libFuzzer calls. The environment variable LOGJAM_FUZZ names the target.
 // Without it the program prints the targets and the lengths of their longest inputs, one a line.
 #include <gflags/gflags.h>
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +12,7 @@
 #include "tests/fuzz/replaced/process_ended.h"
 #include "tests/fuzz/target.h"
 
-// NOLINTBEGIN(readability-identifier-naming): libFuzzer's names.
+// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): names of its tools.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -67,4 +69,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
   if (size != 0) std::memcpy(data, input.data(), size);
   return size;
 }
-// NOLINTEND(readability-identifier-naming)
+
+// An input is short, and so is the time from a free to a wrong use. ASAN_OPTIONS asks for more.
+const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
+
+// What a target keeps would be looked through after each input that has added to it.
+int __lsan_is_turned_off() { return target().keeps_memory ? 1 : 0; }
+// NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
