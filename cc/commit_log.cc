@@ -13,21 +13,22 @@ static_assert(Version::kSequenceMask == (uint64_t{1} << kSequenceBits) - 1);
 CommitLog::CommitLog(WorkerContext& context)
     : context_(context),
       log_(*context.log),
-      stamps_(log_.read_stamps()),
-      vectors_(log_.row_vectors()),
+      parts_(log_.parts()),
       traits_(log_.traits()),
       stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
       home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
       max_record_bytes_(log_.max_record_bytes()),
-      vector_(vectors_ == nullptr ? 0 : vectors_->streams()) {
-  LJ_ASSERT(stamps_ == nullptr || traits_.number_drawn == NumberDrawn::kBefore);
+      vector_(parts_.row_vectors == nullptr ? 0 : parts_.row_vectors->streams()) {
+  LJ_ASSERT(!stamps_reads() || traits_.number_drawn == NumberDrawn::kBefore);
+  LJ_ASSERT((parts_.early_numbers != nullptr) ==
+            (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole));
 }
 
 void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {
   if (traits_.number_drawn == NumberDrawn::kBefore) return reserve(deps, writes);
   if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) {
     const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
-    log_.draw_number(context_.id, deps);
+    parts_.early_numbers->draw_number(context_.id, deps);
   }
 }
 
@@ -38,7 +39,7 @@ void CommitLog::after_validation(const Dependencies& deps, std::span<const Write
 void CommitLog::validation_failed() {
   if (traits_.number_drawn == NumberDrawn::kAfterValidation) return;
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) return log_.abandon(context_.id);
+  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) return parts_.early_numbers->abandon(context_.id);
   if (reservation_.hole != nullptr) {
     RecordWriter(reservation_, RecordKind::kVoid, txn_, flags_)
         .seal(log_.run(), reservation_.position);
@@ -49,11 +50,11 @@ void CommitLog::validation_failed() {
 void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   if (stamps_reads()) {
     for (const Write& write : writes) {
-      deps.max_war = std::max(deps.max_war, stamps_->of(write.tuple));
+      deps.max_war = std::max(deps.max_war, parts_.read_stamps->of(write.tuple));
     }
   }
-  if (vectors_ != nullptr) {
-    for (const Write& write : writes) vectors_->gather(write.tuple, vector_);
+  if (parts_.row_vectors != nullptr) {
+    for (const Write& write : writes) parts_.row_vectors->gather(write.tuple, vector_);
     deps.vector = vector_.data();
   }
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
@@ -65,9 +66,9 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   // (A replay of commands takes the number from the log, and checks it itself.)
   LJ_ASSERT_IN_TESTS(traits_.commands ||
                      reservation_.sequence > std::max(deps.max_read, deps.max_overwritten));
-  if (vectors_ != nullptr) {
+  if (parts_.row_vectors != nullptr) {
     for (const Write& write : writes) {
-      if (write.changes()) vectors_->raise(write.tuple, vector_);
+      if (write.changes()) parts_.row_vectors->raise(write.tuple, vector_);
     }
   }
 }
@@ -85,7 +86,7 @@ CommitPoint CommitLog::finish() {
 
 CommitPoint CommitLog::commit_read_only(Dependencies deps) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (vectors_ != nullptr) deps.vector = vector_.data();
+  if (parts_.row_vectors != nullptr) deps.vector = vector_.data();
   return log_.commit_read_only(context_.id, deps);
 }
 

@@ -44,7 +44,7 @@ class CommitLog {
   // Notes that the transaction has read the tuple, and its version is not that of the initial load.
   // Load the version first.
   void note_read(const Tuple& tuple) {
-    if (vectors_ != nullptr) vectors_->gather(&tuple, vector_);
+    if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }
 
   // Draws the transaction's sequence number and reserves space for its record, at the serialization
@@ -64,10 +64,10 @@ class CommitLog {
   bool failure_leaves_a_hole() const { return traits_.number_drawn == NumberDrawn::kBefore; }
   // Returns whether the protocol must call stamp_read() for every tuple that the transaction read,
   // before it validates or unlocks the reads (proof in logging/read_stamps.h).
-  bool stamps_reads() const { return stamps_ != nullptr; }
+  bool stamps_reads() const { return parts_.read_stamps != nullptr; }
   void stamp_read(const Tuple& tuple) {
     LJ_ASSERT_IN_TESTS(reserved_);
-    stamps_->raise(&tuple, reservation_.sequence);
+    parts_.read_stamps->raise(&tuple, reservation_.sequence);
   }
   // Returns whether the rows are installed and unlocked before finish(), and not after it.
   bool fills_after_unlock() const { return traits_.fills_after_unlock; }
@@ -98,9 +98,8 @@ class CommitLog {
   LoggedCommand command(std::span<const Write> writes) const;
 
   WorkerContext& context_;
-  LogScheme& log_;
-  ReadStamps* const stamps_;   // null: the scheme wants no stamps
-  RowVectors* const vectors_;  // null: the scheme has no vectors
+  CommitSide& log_;
+  const CommitParts parts_;
   const LogTraits traits_;
   const uint64_t stream_mask_, home_;  // of sequence numbers; 0 if they name no stream
   const uint64_t max_record_bytes_;

@@ -26,7 +26,7 @@ struct WorkerContext {
   uint32_t id = 0;
   const RunOptions& options = kDefaultRunOptions;
   Database* database = nullptr;
-  LogScheme* log = nullptr;
+  CommitSide* log = nullptr;
   Arena* arena = nullptr;
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;

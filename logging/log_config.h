@@ -15,7 +15,7 @@ class Device;
 enum class NumberDrawn : uint8_t {
   kAfterValidation,    // with the hole, when the transaction is certain to commit
   kBefore,             // with the hole; the record becomes void if the validation fails
-  kBeforeWithoutHole,  // alone (LogScheme::draw_number); a failed validation leaves nothing
+  kBeforeWithoutHole,  // alone (EarlyNumbers::draw_number); a failed validation leaves nothing
 };
 
 // The properties of a scheme that the engine must know. They are static: they follow from its name.

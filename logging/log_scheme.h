@@ -1,4 +1,10 @@
-// The log scheme interface: all that the engine knows of a scheme.
+// The log scheme interface: all that the engine knows of a scheme, as four sides, each for the part
+// of the engine that calls it.
+//
+//   CommitSide      concurrency control, in one place (cc/commit_log.h)
+//   WaitSide        the workers: waiting for what they committed, and their share of the log's work
+//   FlushSide       the Log's threads (logging/log.h)
+//   CheckpointSide  checkpoints (engine/checkpoint)
 //
 // A worker commits a transaction like this:
 //
@@ -18,7 +24,9 @@
 // record is written.
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (logging/scheme_registry.h). No other file names the scheme.
+// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. A function
+// with a parameter `worker` is called by the thread of that worker only. Any thread may call the
+// others, unless an annotation says which thread does.
 #pragma once
 
 #include <cstdint>
@@ -37,68 +45,78 @@ namespace logjam {
 class ReadStamps;
 class RowVectors;
 
-// A function with a parameter `worker` is called by the thread of that worker only. Any thread may
-// call the others, unless their comments say which thread does.
-class LogScheme : public Durability {
+// Numbers that a scheme draws before the validation and without a hole
+// (NumberDrawn::kBeforeWithoutHole): a failed validation leaves nothing in the log.
+class EarlyNumbers {
  public:
-  virtual ~LogScheme() = default;
-  LogScheme(const LogScheme&) = delete;
-  LogScheme& operator=(const LogScheme&) = delete;
+  // Draws the number of all the transaction's reservations, at the serialization point. The
+  // reservations follow, up to the publish() as kCommit, or else abandon().
+  virtual void draw_number(uint32_t worker, const Dependencies& deps) = 0;
+  // Gives up the number of draw_number(), because the validation failed.
+  virtual void abandon(uint32_t worker) = 0;
 
-  // Concurrency control calls these, in one place (cc/commit_log.h).
+ protected:
+  ~EarlyNumbers() = default;
+};
+
+// Parts of a commit that only some schemes have, null in the others. The scheme owns them.
+struct CommitParts {
+  // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.
+  EarlyNumbers* early_numbers = nullptr;
+  // Committing writers stamp there the tuples that they read. A scheme whose numbers grow along
+  // write-after-read has stamps; its numbers are then drawn before validation.
+  ReadStamps* read_stamps = nullptr;
+  // The rows' LSN vectors: transactions gather the vectors of the rows that they read and overwrite
+  // (Dependencies::vector), and raise those of the rows that they change.
+  RowVectors* row_vectors = nullptr;
+};
+
+class CommitSide {
+ public:
+  virtual ~CommitSide() = default;
+  CommitSide(const CommitSide&) = delete;
+  CommitSide& operator=(const CommitSide&) = delete;
 
   const LogTraits& traits() const { return traits_; }
   // Returns the number of the log's run, which seeds the checksums of its records.
   uint64_t run() const { return run_; }
   // Returns the length of the largest record that reserve() takes, in bytes.
   virtual uint64_t max_record_bytes() const = 0;
-
-  // Returns the stream that the worker writes to, always or most often. Any thread may call it.
+  // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
-  // Returns the table in which committing writers stamp the tuples that they read, or null if the
-  // scheme has no stamps. A scheme whose numbers grow along write-after-read has stamps; its
-  // numbers are then drawn before validation. The scheme owns the table.
-  virtual ReadStamps* read_stamps() { return nullptr; }
-  // Returns the table of the rows' LSN vectors, or null if the scheme has none. If it has one,
-  // transactions gather the vectors of the rows that they read and overwrite
-  // (Dependencies::vector), and raise those of the rows that they change. The scheme owns the
-  // table.
-  virtual RowVectors* row_vectors() { return nullptr; }
-
-  // Draws the number of all the transaction's reservations, at the serialization point. The
-  // reservations follow, up to the publish() as kCommit, or else abandon(). A transaction without
-  // draw_number() gets a number with each reservation. Called only if the number is drawn
-  // kBeforeWithoutHole.
-  virtual void draw_number(uint32_t worker, const Dependencies& deps);
-  // Gives up the number of draw_number(), because the validation failed.
-  virtual void abandon(uint32_t worker);
+  // Returns the parts that this scheme has.
+  virtual CommitParts parts() { return {}; }
 
   // Returns a number and a hole of `bytes`, and of a vector if the scheme wants one
   // (LogReservation::vector), for a record. `bytes` is a multiple of 8 and at most
   // max_record_bytes(). Waits while the buffer is full; never fails. Called at the serialization
   // point. A worker holds at most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;
-
   // Hands over the hole, which holds a whole record now; as kVoid, a record of that kind. Returns
   // the commit point of the transaction. With another role than kCommit, the caller does not wait
   // for that point: a scheme may write the watermark that covers it only for a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                               RecordRole role) = 0;
-
   // Returns the commit point of a transaction that wrote nothing.
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) = 0;
 
-  // The worker loop calls these, and is_durable() of Durability.
+ protected:
+  explicit CommitSide(const LogConfig& config) : traits_(config.traits), run_(config.run) {}
 
+ private:
+  const LogTraits traits_;
+  const uint64_t run_;
+};
+
+class WaitSide : public Durability {
+ public:
   // Performs the worker's share of the scheme's work. Called between transactions, and while the
   // worker waits for a lock.
   virtual void poll(uint32_t worker) = 0;
-
   // Blocks the worker until `point` is durable. The default parks it until wake_durable().
   virtual void wait_durable(uint32_t worker, const CommitPoint& point);
-
   // Blocks the worker until `point` is durable, `timeout_ns` has passed, or the worker is woken.
-  // Meanwhile the worker does none of the flushers' work.
+  // Until then the worker does none of the flushers' work.
   void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns) {
     rely_on_flushers(true);
     waiters_.park(worker, point, timeout_ns);
@@ -108,8 +126,20 @@ class LogScheme : public Durability {
   // worker sleeps like this, flushers must not rely on workers.
   virtual void rely_on_flushers(bool /*begins*/) {}
 
-  // The Log's threads call these (logging/log.h).
+ protected:
+  explicit WaitSide(const LogConfig& config)
+      : safety_timeout_ns_(config.safety_timeout_ns), waiters_(config.workers, *this) {}
+  ~WaitSide() = default;
 
+  DurabilityWaiters& waiters() { return waiters_; }
+
+ private:
+  const uint64_t safety_timeout_ns_;
+  DurabilityWaiters waiters_;
+};
+
+class FlushSide {
+ public:
   // Returns how many flusher threads there are. Thread i calls flush(i) again and again.
   virtual uint32_t flushers() const = 0;
   // Returns the name of flusher thread `flusher`, at most 15 bytes.
@@ -119,20 +149,23 @@ class LogScheme : public Durability {
   // Returns the socket to whose cores flusher thread `flusher` keeps, or kNoSocket.
   virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
   // Takes one step of flusher thread `flusher`. May sleep, but returns within 20 ms. With
-  // `stopping`, flushes all that is published, whatever the flush policy says. Called by that
-  // thread; if the Log has no threads, by the thread that drains the log.
+  // `stopping`, flushes all that is published, whatever the flush policy says. If the Log has no
+  // threads, the thread that drains the log calls it.
   virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
-
   // Returns whether all that was published is durable. Called to drain the log, after the workers
   // have stopped.
   virtual bool idle() const = 0;
-
   // Writes the end of the log, in a scheme without flushers. Called when all workers and flushers
   // have ended.
   virtual void close() {}
 
-  // Checkpoints call these while the log runs. Each returned vector has one entry per stream.
+ protected:
+  ~FlushSide() = default;
+};
 
+// Each returned vector has one entry for each stream.
+class CheckpointSide {
+ public:
   // Returns the end of a record up to which every hole is filled; the call may advance that
   // position. A record that was published before the call may lie after it.
   virtual std::vector<uint64_t> published_positions() { return {}; }
@@ -142,21 +175,17 @@ class LogScheme : public Durability {
   // is durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
-  // Reports call this.
+ protected:
+  ~CheckpointSide() = default;
+};
 
+class LogScheme : public CommitSide, public WaitSide, public FlushSide, public CheckpointSide {
+ public:
   // Returns the scheme's figures for the output row.
   virtual Counters counters() const { return {}; }
 
  protected:
-  explicit LogScheme(const LogConfig& config);
-
-  DurabilityWaiters& waiters() { return waiters_; }
-
- private:
-  const LogTraits traits_;
-  const uint64_t run_;
-  const uint64_t safety_timeout_ns_;
-  DurabilityWaiters waiters_;
+  explicit LogScheme(const LogConfig& config) : CommitSide(config), WaitSide(config) {}
 };
 
 }  // namespace logjam

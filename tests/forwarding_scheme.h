@@ -17,10 +17,6 @@ class ForwardingScheme : public LogScheme {
       : LogScheme(LogConfig{.workers = workers, .run = run, .traits = traits}),
         scheme_(find_scheme("none")->make(LogConfig{.workers = workers})) {}
 
-  void draw_number(uint32_t worker, const Dependencies& deps) override {
-    scheme_->draw_number(worker, deps);
-  }
-  void abandon(uint32_t worker) override { scheme_->abandon(worker); }
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     return scheme_->reserve(worker, deps, bytes);
   }

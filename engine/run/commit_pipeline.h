@@ -16,7 +16,7 @@
 
 namespace logjam {
 
-// `Log` is LogScheme, or a class with its functions is_durable() and wait_durable(). `Commit` has
+// `Log` is WaitSide, or a class with its functions is_durable() and wait_durable(). `Commit` has
 // the members `point`, its CommitPoint, and `start`, when its transaction started.
 template <class Log, class Commit>
 class CommitPipeline {

@@ -7,7 +7,7 @@
 
 namespace logjam {
 
-Timeline::Timeline(const RunOptions& options, const LogScheme& scheme, Phase first)
+Timeline::Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first)
     : scheme_(scheme),
       sink_(options.on_sample),
       interval_ns_(options.sample_ms * 1'000'000),

@@ -43,7 +43,7 @@ class Timeline {
   // Make it before the workers, and end it after them. It calls options.on_sample with each sample,
   // on its own thread or on the thread that calls enter() or end(), one call at a time. One thread
   // calls begin(), enter() and end().
-  Timeline(const RunOptions& options, const LogScheme& scheme, Phase first);
+  Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first);
   ~Timeline() { end(); }
 
   WorkerTimeline* of(uint32_t worker) {
@@ -71,7 +71,7 @@ class Timeline {
   void sample() LJ_REQUIRES(mutex_);
   void sample_until_end();
 
-  const LogScheme& scheme_;
+  const CheckpointSide& scheme_;
   const std::function<void(const TimelineSample&)> sink_;
   const uint64_t interval_ns_;
   const uint64_t warmup_ns_;

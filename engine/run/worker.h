@@ -85,7 +85,7 @@ class alignas(platform::kCacheLine) Worker {
   void answer_question() LJ_REQUIRES(platform::worker_role) {
     control_.question.answer_if_asked([this](const Dependencies& deps) {
       platform::worker_role.assume();
-      return scheme_.commit_read_only(context_.id, deps);
+      return context_.log->commit_read_only(context_.id, deps);
     });
   }
   uint64_t wait_for_arrival() LJ_REQUIRES(platform::worker_role);
@@ -107,7 +107,7 @@ class alignas(platform::kCacheLine) Worker {
   void note_oldest();
 
   const RunOptions& options_;
-  LogScheme& scheme_;
+  WaitSide& scheme_;
   RunControl& control_;
   WorkerTimeline* const timeline_;
   const ProtocolInfo& protocol_;
@@ -119,7 +119,7 @@ class alignas(platform::kCacheLine) Worker {
   std::unique_ptr<Client> client_;
   std::unique_ptr<ProtocolTransaction> txn_;
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
-  CommitPipeline<LogScheme, PendingCommit> pipeline_;
+  CommitPipeline<WaitSide, PendingCommit> pipeline_;
   Arrivals arrivals_;
   Phase phase_ = Phase::kWarmup;
   bool measured_ = false;  // the measured phase has begun

@@ -18,14 +18,14 @@
 
 namespace logjam {
 
-class FakeLog final : public ForwardingScheme {
+class FakeLog final : public ForwardingScheme, private EarlyNumbers {
  public:
   struct Options {
     NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
     bool logs = true;
     bool fills_after_unlock = false;
-    bool stamps = false;                     // read_stamps() is not null
-    bool vectors = false;                    // row_vectors() is not null
+    bool stamps = false;                     // the scheme has read stamps
+    bool vectors = false;                    // the scheme has row vectors
     bool keep = true;                        // keep published records in `entries`
     std::function<void()> before_draw = {};  // called before a number is drawn
     std::function<void()> at_publish = {};   // called when a record is published
@@ -62,8 +62,12 @@ class FakeLog final : public ForwardingScheme {
         drawn_(workers),
         open_(workers) {}
 
-  RowVectors* row_vectors() override { return options_.vectors ? &vectors_ : nullptr; }
-  ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
+  CommitParts parts() override {
+    const bool early = options_.number_drawn == NumberDrawn::kBeforeWithoutHole;
+    return {.early_numbers = early ? this : nullptr,
+            .read_stamps = options_.stamps ? &stamps_ : nullptr,
+            .row_vectors = options_.vectors ? &vectors_ : nullptr};
+  }
 
   void draw_number(uint32_t worker, const Dependencies&) override {
     if (options_.before_draw) options_.before_draw();

@@ -67,7 +67,7 @@ TEST_P(RowVectorsTest, ARowHasItsVectorBeforeItsVersion) {
   Vector seen;
   look = [&] {
     seen.assign(2, 0);
-    world.log.row_vectors()->gather(tuple, seen);
+    world.log.parts().row_vectors->gather(tuple, seen);
   };
   Actor writer(world);
   writer.set(*world.ordered, 10, 1);

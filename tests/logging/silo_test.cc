@@ -61,7 +61,7 @@ TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
 // OCC draws the number, validates, and then takes the space.
 TEST_F(SiloTest, ADrawnNumberHoldsUpItsEpochUntilItsRecordIsPublished) {
   const Published before = publish(2);
-  scheme().draw_number(0, {.max_read = before.sequence, .reads = true});
+  scheme().parts().early_numbers->draw_number(0, {.max_read = before.sequence, .reads = true});
   for (int i = 0; i < 3; ++i) {
     end_epoch();
     flush_all();
@@ -81,8 +81,8 @@ TEST_F(SiloTest, AnAbortedTransactionLeavesNoBytesInTheLog) {
       << "or OCC reserves before it validates";
   const Published before = publish(2);
   for (int i = 0; i < 100; ++i) {
-    scheme().draw_number(2, {});
-    scheme().abandon(2);
+    scheme().parts().early_numbers->draw_number(2, {});
+    scheme().parts().early_numbers->abandon(2);
   }
   const Published later = publish(2);
   EXPECT_EQ(later.position, before.position + before.bytes);
@@ -92,7 +92,7 @@ TEST_F(SiloTest, AnAbortedTransactionLeavesNoBytesInTheLog) {
 }
 
 TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
-  scheme().draw_number(0, {});
+  scheme().parts().early_numbers->draw_number(0, {});
   uint64_t number = 0;
   for (const bool commits : {false, false, true}) {
     const LogReservation record = scheme().reserve(0, {.commits = commits}, 64);
@@ -115,7 +115,7 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
 TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
   options_.config.flush_us = uint64_t{1000} * 3600 * 1'000'000;
   open();
-  scheme().draw_number(0, {});
+  scheme().parts().early_numbers->draw_number(0, {});
   for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first one reads the clock
   EXPECT_EQ(epoch_of(publish(0).sequence), 1u);
   for (int i = 0; i < 3; ++i) scheme().flush(1, false);

@@ -30,7 +30,7 @@ class TaurusTest : public ScriptedLog {
     ScriptedLog::open();
   }
 
-  RowVectors& vectors() { return *scheme().row_vectors(); }
+  RowVectors& vectors() { return *scheme().parts().row_vectors; }
   std::vector<uint64_t> gathered(const Rows& rows) {
     std::vector<uint64_t> vector(streams());
     for (const uint64_t one : rows) vectors().gather(row(one), vector);

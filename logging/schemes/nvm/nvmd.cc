@@ -27,7 +27,7 @@ class NvmD final : public PerWorkerScheme {
  public:
   explicit NvmD(const LogConfig& config) : PerWorkerScheme(config), last_(config.workers) {}
 
-  ReadStamps* read_stamps() override { return &stamps_; }
+  CommitParts parts() override { return {.read_stamps = &stamps_}; }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     uint64_t& last = last_[worker];

@@ -53,7 +53,7 @@ DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 namespace logjam {
 namespace {
 
-class Silo final : public WatermarkScheme {
+class Silo final : public WatermarkScheme, private EarlyNumbers {
  public:
   explicit Silo(const LogConfig& config)
       : WatermarkScheme(config, 1),
@@ -65,6 +65,7 @@ class Silo final : public WatermarkScheme {
     }
   }
 
+  CommitParts parts() override { return {.early_numbers = this}; }
   void draw_number(uint32_t worker, const Dependencies& deps) override {
     tids_.draw(worker, deps.max_number());
   }

@@ -69,7 +69,7 @@ class Taurus final : public DependencyScheme {
     }
   }
 
-  RowVectors* row_vectors() override { return &vectors_; }
+  CommitParts parts() override { return {.row_vectors = &vectors_}; }
 
   uint64_t max_record_bytes() const override {
     return MultiStreamScheme::max_record_bytes() - watermark_body_bytes() -
