@@ -24,9 +24,9 @@
 // record is written.
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. A function
-// with a parameter `worker` is called by the thread of that worker only. Any thread may call the
-// others, unless an annotation says which thread does.
+// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. Any thread may
+// call a function, unless an annotation says which thread does: the thread of `worker`
+// (worker_role), or a thread of the log (log_role).
 #pragma once
 
 #include <cstdint>
@@ -51,9 +51,10 @@ class EarlyNumbers {
  public:
   // Draws the number of all the transaction's reservations, at the serialization point. The
   // reservations follow, up to the publish() as kCommit, or else abandon().
-  virtual void draw_number(uint32_t worker, const Dependencies& deps) = 0;
+  virtual void draw_number(uint32_t worker, const Dependencies& deps)
+      LJ_REQUIRES(platform::worker_role) = 0;
   // Gives up the number of draw_number(), because the validation failed.
-  virtual void abandon(uint32_t worker) = 0;
+  virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
 
  protected:
   ~EarlyNumbers() = default;
@@ -91,14 +92,16 @@ class CommitSide {
   // (LogReservation::vector), for a record. `bytes` is a multiple of 8 and at most
   // max_record_bytes(). Waits while the buffer is full; never fails. Called at the serialization
   // point. A worker holds at most one reservation at a time.
-  virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;
+  virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
+      LJ_REQUIRES(platform::worker_role) = 0;
   // Hands over the hole, which holds a whole record now; as kVoid, a record of that kind. Returns
   // the commit point of the transaction. With another role than kCommit, the caller does not wait
   // for that point: a scheme may write the watermark that covers it only for a later commit.
-  virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                              RecordRole role) = 0;
+  virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role)
+      LJ_REQUIRES(platform::worker_role) = 0;
   // Returns the commit point of a transaction that wrote nothing.
-  virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) = 0;
+  virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps)
+      LJ_REQUIRES(platform::worker_role) = 0;
 
  protected:
   explicit CommitSide(const LogConfig& config) : traits_(config.traits), run_(config.run) {}
@@ -112,12 +115,14 @@ class WaitSide : public Durability {
  public:
   // Performs the worker's share of the scheme's work. Called between transactions, and while the
   // worker waits for a lock.
-  virtual void poll(uint32_t worker) = 0;
+  virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
   // Blocks the worker until `point` is durable. The default parks it until wake_durable().
-  virtual void wait_durable(uint32_t worker, const CommitPoint& point);
+  virtual void wait_durable(uint32_t worker, const CommitPoint& point)
+      LJ_REQUIRES(platform::worker_role);
   // Blocks the worker until `point` is durable, `timeout_ns` has passed, or the worker is woken.
   // Until then the worker does none of the flushers' work.
-  void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns) {
+  void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns)
+      LJ_REQUIRES(platform::worker_role) {
     rely_on_flushers(true);
     waiters_.park(worker, point, timeout_ns);
     rely_on_flushers(false);

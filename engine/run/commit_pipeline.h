@@ -13,6 +13,7 @@
 
 #include "logging/log_scheme.h"
 #include "platform/assert.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -42,7 +43,7 @@ class CommitPipeline {
     return std::ranges::max_element(queues_, {}, &std::deque<Commit>::size)->front().point;
   }
   // Waits until next() is durable.
-  void wait() { log_.wait_durable(worker_, next()); }
+  void wait() LJ_REQUIRES(platform::worker_role) { log_.wait_durable(worker_, next()); }
 
   // Calls `acknowledge(commit)` for each commit that has become durable, and removes it. Returns
   // whether there was any.

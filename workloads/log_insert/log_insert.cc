@@ -25,6 +25,7 @@
 #include "platform/memory.h"
 #include "platform/placement.h"
 #include "platform/thread.h"
+#include "platform/thread_annotations.h"
 #include "platform/worker_class.h"
 
 namespace logjam::log_insert {
@@ -105,6 +106,7 @@ class alignas(platform::kCacheLine) Inserter {
         pipeline_(log, id, options.wait ? 0 : options.pipeline_depth) {}
 
   void run() {
+    const platform::ThreadRole::Scope role(platform::worker_role);
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
     if (options_.worker_class != nullptr) options_.worker_class->join();
     platform::name_this_thread("insert-" + std::to_string(id_));
@@ -143,7 +145,7 @@ class alignas(platform::kCacheLine) Inserter {
   }
 
   // Inserts a transaction's records. The transaction is durable when its commit record is.
-  void transaction() {
+  void transaction() LJ_REQUIRES(platform::worker_role) {
     const uint64_t start = platform::ticks();
     for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {
       insert(next_size(), RecordKind::kOperation, false);
@@ -158,7 +160,8 @@ class alignas(platform::kCacheLine) Inserter {
     acknowledge_durable();
   }
 
-  CommitPoint insert(uint32_t bytes, RecordKind kind, bool commits) {
+  CommitPoint insert(uint32_t bytes, RecordKind kind, bool commits)
+      LJ_REQUIRES(platform::worker_role) {
     Dependencies deps{.commits = commits};
     const bool synchronises =
         options_.sync_every != 0 && inserted_ % options_.sync_every == options_.sync_every - 1;
