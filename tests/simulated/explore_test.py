@@ -28,7 +28,7 @@ class Explore(InADirectory):
         status, printed = self.explore("--log=scm", "--rounds=25", "--seed=1")
         self.assertEqual(status, 0, printed)
 
-    # Each of these had a commit that waited for a safety timeout (docs/PROOF.md). With the fault
+    # Each of these had a commit that waited for a safety timeout (results/PLANTED.md). With the fault
     # planted again, the seeds 4, 62, 112 and 116 find the first four; 1,500 did not find the last.
     LOST_WAKE_UPS = (
         (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined", "--log_records=txn"),
