@@ -339,7 +339,7 @@ TEST_P(PostingTest, SeveralEntriesShareAKey) {
 
 TEST_P(PostingTest, OrderedPostingsAreScannedByKeyThenPrimaryKey) {
   if (!index_->ordered()) {
-    EXPECT_DEATH(index_->scan(0, 1, false, [](auto&&...) { return true; }), "cannot be scanned");
+    EXPECT_DEATH(index_->scan(0, 1, false, [](auto&&...) { return true; }), "ordered");
     return;
   }
   std::mt19937_64 random(7);

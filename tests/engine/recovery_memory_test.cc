@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/recovery/recover.h"
+#include "engine/recovery/stream_replay.h"
 #include "engine/storage/database.h"
 #include "tests/engine/hand_written_log.h"
 #include "tests/logging/watchdog.h"
