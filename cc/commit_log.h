@@ -49,7 +49,7 @@ class CommitLog {
 
   // Draws the transaction's sequence number and reserves space for its record, at the serialization
   // point. Logs `writes` and their tuples as they are now. Waits while the log buffer is full. Ends
-  // the process with one sentence if the record exceeds what the buffer can take.
+  // the process with one sentence if the record is too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
   // Does the part of reserve() that the scheme wants before the validation: nothing, the drawing of
   // the number, or all of it (NumberDrawn).

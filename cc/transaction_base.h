@@ -284,6 +284,22 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
+  // Tracks a node, and then calls `visit` for its entries. Sets `*restart` if the node has changed
+  // before. Returns whether the walk goes on.
+  template <class Visit>
+  bool visit_node(NodeVersion version, std::span<Keyed* const> entries, WalkStep* step,
+                  bool* restart, const Visit& visit) {
+    const NodeCheck check = self().track_node(version);
+    *restart = check == NodeCheck::kChanged;
+    if (check == NodeCheck::kAbort) *step = WalkStep::kAbort;
+    if (check != NodeCheck::kUnchanged) return false;
+    for (Keyed* entry : entries) {
+      *step = visit(entry);
+      if (*step != WalkStep::kContinue) return false;
+    }
+    return true;
+  }
+
   // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
   // tracks a node before it visits the node's entries. If the node changes before that, the walk
   // starts again after the last visited entry.
@@ -302,19 +318,13 @@ class TransactionBase : public ProtocolTransaction {
     while (restart) {
       restart = false;
       index.scan(low, high, descending, [&](NodeVersion version, std::span<Keyed* const> entries) {
-        const NodeCheck check = self().track_node(version);
-        restart = check == NodeCheck::kChanged;
-        if (check == NodeCheck::kAbort) step = WalkStep::kAbort;
-        if (check != NodeCheck::kUnchanged) return false;
-        for (Keyed* entry : entries) {
+        return visit_node(version, entries, &step, &restart, [&](Keyed* entry) {
           const Position here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
-          if (any && (descending ? here >= last : here <= last)) continue;
+          if (any && (descending ? here >= last : here <= last)) return WalkStep::kContinue;
           last = here;
           any = true;
-          step = visit(entry);
-          if (step != WalkStep::kContinue) return false;
-        }
-        return true;
+          return visit(entry);
+        });
       });
       if (restart && any) (descending ? high : low) = last.key;
     }
@@ -332,15 +342,7 @@ class TransactionBase : public ProtocolTransaction {
       // All entries of a key are in one bucket. So if the bucket has changed, the walk has visited no
       // entry yet.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
-        const NodeCheck check = self().track_node(version);
-        restart = check == NodeCheck::kChanged;
-        if (check == NodeCheck::kAbort) step = WalkStep::kAbort;
-        if (check != NodeCheck::kUnchanged) return false;
-        for (Keyed* entry : entries) {
-          step = visit(entry);
-          if (step != WalkStep::kContinue) return false;
-        }
-        return true;
+        return visit_node(version, entries, &step, &restart, visit);
       });
     }
     return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;

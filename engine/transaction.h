@@ -1,4 +1,4 @@
-// The transaction API: all that a workload sees of concurrency control and of logging.
+// The transaction API, which hides concurrency control and logging from a workload.
 #pragma once
 
 #include <cstddef>

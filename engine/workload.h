@@ -112,7 +112,7 @@ class Client {
   }
 
   // Announces that the last executed transaction is about to commit. Returns a number by which
-  // acknowledged() names it: its place in a history, or what the client counts; 0 for none.
+  // acknowledged() names it: its place in a history, or a count of the client; 0 for none.
   virtual uint64_t committing() { return 0; }
   // Returns the object to tell when a transaction reaches its serialization point, or null.
   virtual CommitObserver* commit_observer() { return nullptr; }
@@ -199,7 +199,7 @@ struct WorkloadVariant {
 struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
-  std::string_view memory;  // what the loaded tables and indexes take, for each unit of scale
+  std::string_view memory;  // of the loaded tables and indexes, for each unit of scale
   // The gflags that shape the initial load, or that verify() must know. They are stored in the log,
   // because recovery repeats the load.
   std::vector<std::string_view> load_flags;

@@ -15,7 +15,7 @@ class FileLoader {
  public:
   explicit FileLoader(Database& database) : database_(database) {}
 
-  // Returns an empty string, or one sentence that says what is wrong.
+  // Returns an empty string, or one sentence about an error.
   std::string load(const RowFile& file, DevicePace* pace) {
     return read_blocks(file, pace,
                        [&](const BlockHeader& block) { return load_block(file.path, block); });

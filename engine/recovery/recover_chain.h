@@ -1,5 +1,5 @@
-// Recovery of all that a log's directories hold: a checkpoint, or the initial load, and then one
-// run after the other.
+// Recovery from a log's directories: a checkpoint, or the initial load, and then one run after the
+// other.
 //
 // The runs are replayed in their order, each by its own scheme's rule. After each run, all tuples
 // get the sequence number 0, because the numbers of the next run start again.

@@ -47,7 +47,7 @@ double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
-// Adds up what the workers have measured in `result->seconds`.
+// Adds up the workers' measurements.
 void add_up(const Workers& workers, RunResult* result) {
   result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {

@@ -26,7 +26,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
   bool out_of_memory = false;  // the run ended early because hardly any memory was left
-  // The workers' time by what they did, in sampled ticks.
+  // The workers' time in each activity, in sampled ticks.
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
   std::vector<uint64_t> durable_bytes;  // by stream: bytes made durable in the measured phase
   double drain_seconds = 0;
@@ -40,8 +40,8 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
 // the number of parts. `progress`: draws a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
-// Runs `options.threads` workers through warm-up, measurement and drain, and returns what they
-// measured. When it returns, every log reservation is published, and every transaction that
+// Runs `options.threads` workers through warm-up, measurement and drain, and returns their
+// measurements. When it returns, every log reservation is published, and every transaction that
 // committed is acknowledged.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);

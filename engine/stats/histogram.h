@@ -50,7 +50,7 @@ class HistogramSum {
  public:
   HistogramSum() : bins_(Histogram::kBins) {}
   void add(const Histogram& histogram);
-  // Returns what was recorded since `earlier`, which is a sum over the same histograms.
+  // Returns the values recorded since `earlier`, which is a sum over the same histograms.
   HistogramSum since(const HistogramSum& earlier) const;
 
   uint64_t count() const;

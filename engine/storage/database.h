@@ -101,7 +101,7 @@ class Table {
   // indexes do not allow that, since the postings of erased rows point at their tuples.
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
-  // sequence number. Appends what it removes to `retired`. Returns false if a transaction holds the
+  // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds the
   // tuple, or if an index node cannot be removed now; the caller then tries again later.
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more, for new tuples

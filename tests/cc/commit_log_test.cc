@@ -320,10 +320,6 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
   EXPECT_DEATH(oversize(), "raise --log_buffer_mb");
 }
 
-const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
-const auto draws = testing::Values(NumberDrawn::kAfterValidation, NumberDrawn::kBefore,
-                                   NumberDrawn::kBeforeWithoutHole);
-
 // NVM-D: sequence numbers grow along write-after-read dependencies too.
 class ReadStampsTest : public testing::TestWithParam<std::string> {
  protected:
@@ -378,24 +374,13 @@ TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {
 INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_names()),
                          [](const auto& info) { return test_name(info.param); });
 
-std::string name_of_variant(const testing::TestParamInfo<CommitLogTest::ParamType>& info) {
-  const auto& [protocol, granularity, draws] = info.param;
-  const char* const when[] = {"", "_early", "_early_alone"};
-  return test_name(protocol) + (granularity == LogRecords::kOperation ? "_op" : "_txn") +
-         when[static_cast<size_t>(draws)];
-}
-
-INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogTest,
-                         testing::Combine(testing::ValuesIn(protocol_names()), granularities,
-                                          draws),
-                         name_of_variant);
-INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest,
-                         testing::Combine(testing::Values("occ"), granularities, draws),
-                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogTest, log_variants(protocol_names()),
+                         name_of_log_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest, log_variants({"occ"}), name_of_log_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogDeathTest,
                          testing::Values(std::tuple("occ", LogRecords::kTransaction,
                                                     NumberDrawn::kAfterValidation)),
-                         name_of_variant);
+                         name_of_log_variant);
 
 }  // namespace
 }  // namespace logjam

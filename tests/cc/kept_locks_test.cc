@@ -84,8 +84,8 @@ TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   }
 }
 
-// A parked transaction and the next one of its worker hold the same lock. When the parked one
-// releases the lock, the other stays among the holders that a waiter sees.
+// A parked transaction and the next transaction of its worker hold the same lock. After the parked
+// transaction releases the lock, a waiter still sees the worker among the holders.
 TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   World world("2pl-detect", {}, LogRecords::kTransaction, false);
   Table& table = *world.ordered;

@@ -145,8 +145,8 @@ TEST_F(WaitDie, AnInsertWaitsForAYoungerScannerAndAbortsForAnOlder) {
   EXPECT_TRUE(older.commit());
 }
 
-// The middle transaction waits for the youngest reader. Then an older transaction becomes a reader
-// too, so the middle one must abort instead of waiting on.
+// The middle transaction waits for the youngest reader. Then an older transaction also becomes a
+// reader, so the middle transaction must abort.
 TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   Actor oldest(world), middle(world), youngest(world);
   youngest.read(ordered(), 10);
@@ -348,8 +348,8 @@ TEST_F(Detect, ADeadlockWithAReaderIsFound) {
   EXPECT_TRUE(writer.blocked) << "it waits for the reader";
 }
 
-// The next transaction of a worker may wait for one that has waited for the worker's last one, and
-// has not woken yet.
+// T1 waits for a lock of T2's worker, which commits and waits for T1 in its next transaction. T1 has
+// not woken yet, so its edge still points at the worker.
 TEST_F(Detect, ALockThatWasGivenBackClosesNoCycle) {
   Actor t1(world), t2(world);
   t1.add(ordered(), 10, 1);

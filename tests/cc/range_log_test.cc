@@ -1,4 +1,4 @@
-// With --log_records=txn,range or op,range, transactions log what they change of a row that they
+// With --log_records=txn,range or op,range, transactions log the changed bytes of a row that they
 // have read, and the version that they change: with every protocol, and numbers drawn before and
 // after validation.
 #include <gtest/gtest.h>
@@ -102,23 +102,9 @@ TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
   }
 }
 
-std::string name_of_variant(const testing::TestParamInfo<RangeLogTest::ParamType>& info) {
-  const auto& [protocol, granularity, draws] = info.param;
-  const char* const when[] = {"", "_early", "_early_alone"};
-  return test_name(protocol) + (granularity == LogRecords::kOperation ? "_op" : "_txn") +
-         when[static_cast<size_t>(draws)];
-}
-
-const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
-const auto draws = testing::Values(NumberDrawn::kAfterValidation, NumberDrawn::kBefore,
-                                   NumberDrawn::kBeforeWithoutHole);
-INSTANTIATE_TEST_SUITE_P(Protocols, RangeLogTest,
-                         testing::Combine(testing::ValuesIn(protocol_names()), granularities,
-                                          draws),
-                         name_of_variant);
-INSTANTIATE_TEST_SUITE_P(Protocols, OccRangeLogTest,
-                         testing::Combine(testing::Values("occ"), granularities, draws),
-                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, RangeLogTest, log_variants(protocol_names()),
+                         name_of_log_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, OccRangeLogTest, log_variants({"occ"}), name_of_log_variant);
 
 }  // namespace
 }  // namespace logjam

@@ -1,8 +1,8 @@
 // Scripts: several transactions interleaved on one thread.
 //
-// A transaction that waited for a lock would hang its script. While a transaction waits, it calls
-// WorkerContext::acknowledge_durable(). In a script this function throws Blocked unless the test
-// sets another one, and the actor then aborts the transaction.
+// A transaction that waits for a lock would hang its script. While a transaction waits, it calls
+// WorkerContext::acknowledge_durable(). In a script this function throws Blocked, unless the test
+// sets another function, and the actor then aborts the transaction.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -272,6 +272,22 @@ inline auto every_protocol_and_release() {
 inline std::string protocol_and_release(
     const testing::TestParamInfo<std::tuple<std::string, bool>>& info) {
   return test_name(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "_keeps_locks");
+}
+
+// Parameters of a test suite: protocols, both kinds of records, and all times at which a number is
+// drawn; and their names.
+inline auto log_variants(const std::vector<std::string>& protocols) {
+  return testing::Combine(testing::ValuesIn(protocols),
+                          testing::Values(LogRecords::kTransaction, LogRecords::kOperation),
+                          testing::Values(NumberDrawn::kAfterValidation, NumberDrawn::kBefore,
+                                          NumberDrawn::kBeforeWithoutHole));
+}
+inline std::string name_of_log_variant(
+    const testing::TestParamInfo<std::tuple<std::string, LogRecords, NumberDrawn>>& info) {
+  const auto& [protocol, records, drawn] = info.param;
+  const char* const when[] = {"", "_early", "_early_alone"};
+  return test_name(protocol) + (records == LogRecords::kOperation ? "_op" : "_txn") +
+         when[static_cast<size_t>(drawn)];
 }
 
 }  // namespace logjam

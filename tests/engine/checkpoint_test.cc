@@ -1,5 +1,4 @@
-// Checkpoints without transactions: all that was written is read back, damage is refused, and a
-// power cut at any step leaves a checkpoint that counts.
+// Checkpoints without transactions: a load reads back every tuple, and refuses damage.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -207,7 +206,7 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
 TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
   Database database;
   Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
-  // Ascending keys leave half-full leaves behind; the leaves of the others are fuller.
+  // Inserts of ascending keys leave half-full leaves; the leaves of the other keys are fuller.
   constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
   for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
   for (Key i = 1; i < kPrime; ++i) {
@@ -265,7 +264,7 @@ TEST_F(CheckpointTest, TheLastTwoStay) {
   EXPECT_EQ(manifest_->current().checkpoints.size(), 2u);
 }
 
-// A training job's directory has such a name, too.
+// A training job's directory may have such a name.
 TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
   const std::string foreign = checkpoint_directory(directories()[1], 2);
   fs::create_directory(foreign);

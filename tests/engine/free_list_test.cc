@@ -66,9 +66,9 @@ TEST(FreeListTest, ManyBlocksGoToAThreadThatNeedsThem) {
   EXPECT_EQ(list.allocate(frees), nullptr);
 }
 
-// One arena frees all blocks that others have allocated, which is the worst case. The blocks stay
-// about as many as are in use. One thread plays all: how often a thread finds blocks depends on who
-// runs when.
+// One arena frees all blocks that others have allocated, which is the worst case. There are never
+// many more blocks than are in use. One thread plays all arenas, because the schedule of several
+// threads decides how often each finds blocks.
 TEST(FreeListTest, BlocksThatOtherArenasFreeAreUsedAgain) {
   constexpr int kArenas = 3, kRounds = 300;
   constexpr uint64_t kInUse = 200;

@@ -100,8 +100,8 @@ TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
   expect(600, 600, 1, 2);
 }
 
-// The second stream's ranges change what the first stream's make, and so on: all of a stream's
-// ranges wait for the other one if the stream is taken first.
+// The second stream's ranges change the versions that the first stream's ranges make, and so on: if
+// an applier takes a later stream first, all of its ranges wait.
 TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   HandWrittenLog log(3);
   add(log, 1, 0);
@@ -111,7 +111,7 @@ TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   expect(900, 900, 0, 3);
 }
 
-// Nobody can tell before the end of the log that its records survive.
+// Before its end is read, no record of the log is known to survive.
 TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
@@ -120,7 +120,7 @@ TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   expect(600, 600, 0, 2);
 }
 
-// A stream that has lost nearly everything keeps the others from being used.
+// One stream has lost nearly all of its records, so most records of the others do not survive.
 TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
   HandWrittenLog log(3);
   for (uint64_t n = 1; n <= 3; ++n) add(log, n, n % 3);

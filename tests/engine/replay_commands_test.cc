@@ -77,7 +77,7 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
   }
 }
 
-// Nearly every command overwrites what the one before it has read.
+// Nearly every command overwrites a row that the previous command has read.
 TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   const std::vector<std::pair<std::string, Flags>> few_rows = {
       {"ledger", {{"ledger", "keys:4,cells:8,slots:4"}}},

@@ -9,6 +9,7 @@
 
 #include "platform/files.h"
 #include "proof/disk/memory_files.h"
+#include "tests/temporary_directory.h"
 #include "tests/wrapped_files.h"
 
 namespace logjam {
@@ -36,7 +37,7 @@ class RowWriterTest : public testing::Test {
     bytes_ = writer.file().bytes;
     return wrong;
   }
-  // Reads the file "rows". Returns what is wrong with it.
+  // Reads the file "rows". Returns an empty string, or what is wrong with it.
   std::string read() const {
     uint64_t tuples = 0;
     const std::string wrong = read_blocks({.path = "rows", .id = kId, .bytes = bytes_}, nullptr,
@@ -69,7 +70,7 @@ TEST_F(RowWriterTest, WhatItHasWrittenIsDurableAndItsNameIsNot) {
   EXPECT_EQ(whole, 1u);
 }
 
-// A file of rows has sums: what is torn does not pass.
+// The blocks of a file have checksums, which torn blocks do not pass.
 TEST_F(RowWriterTest, AFileThatIsCutBeforeItsSyncFailsItsChecks) {
   ASSERT_EQ(write(), "");
   size_t step = 0;
@@ -112,6 +113,39 @@ TEST_F(RowWriterTest, AFileSystemWithoutDirectWritesIsGoodEnough) {
   const platform::ReplaceFiles replace(indirect);
   EXPECT_EQ(write(), "");
   EXPECT_EQ(read(), "");
+}
+
+struct Sizes {
+  uint64_t rows, tombstones, sequence;
+};
+
+// Writes a table with a row and a tombstone of these numbers. A number of 0 is that of the load, or
+// of a tuple that no transaction has written.
+Sizes sizes_of(uint64_t row, uint64_t tombstone) {
+  const TemporaryDirectory directory;
+  Database database;
+  Arena arena;
+  Table& table = database.create_table({.name = "t", .row_bytes = 8});
+  const uint64_t value = 7;
+  table.restore(1, Version(row, false), reinterpret_cast<const std::byte*>(&value), arena);
+  table.restore(2, Version(tombstone, true), nullptr, arena);
+  RowWriter writer({.path = directory.path_of("rows"), .id = 3});
+  EXPECT_EQ(writer.write(database, TableParts(database, 1)), "");
+  return {writer.file().rows, writer.file().tombstones, writer.sequence()};
+}
+
+TEST(RowWriter, TheLargestNumberIsThatOfARowOrOfATombstone) {
+  EXPECT_EQ(sizes_of(900, 300).sequence, 900u);
+  EXPECT_EQ(sizes_of(300, 900).sequence, 900u);
+  EXPECT_EQ(sizes_of(0, 900).sequence, 900u);
+}
+
+TEST(RowWriter, ATupleThatNoTransactionHasWrittenIsNoTombstone) {
+  const Sizes with = sizes_of(900, 5), without = sizes_of(900, 0);
+  EXPECT_EQ(with.rows, 1u);
+  EXPECT_EQ(with.tombstones, 1u);
+  EXPECT_EQ(without.rows, 1u);
+  EXPECT_EQ(without.tombstones, 0u);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class ReplayLog final : public LogScheme {
     rows_ = 0;
     in_order_ = true;
   }
-  // Returns what is wrong with the transaction that has committed, or an empty string.
+  // Returns an error of the transaction that has committed, or an empty string.
   std::string wrong() const {
     if (!in_order_) return "read or overwrote what has a larger sequence number";
     if (rows_ == expected_rows_) return "";
