@@ -95,8 +95,8 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
 // The before image is the row in place, and the ranges are its differences from the new row. No
 // other transaction writes the row in place now, because this transaction has locked the tuple
 // (under OCC before it validates). This transaction itself writes the row only after the record is
-// staged. So the ranges change the version that the tuple has now. If the private copy was made from
-// another version, the validation fails, and the record becomes void.
+// staged. So the ranges change the version that the tuple has now. If the private copy was made
+// from another version, the validation fails, and the record becomes void.
 //
 // A blind write must not depend on the version that it overwrites, because that version may be lost
 // (kWriteOnly). So it is logged as a row.

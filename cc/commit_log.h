@@ -18,8 +18,8 @@
 namespace logjam {
 
 // The log side of one worker's transactions; the worker owns it. A commit calls begin(), reserve()
-// and finish(). In place of reserve(), a protocol that validates calls before_validation(), and then
-// either after_validation() or validation_failed().
+// and finish(). In place of reserve(), a protocol that validates calls before_validation(), and
+// then either after_validation() or validation_failed().
 //
 // reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
 // record and copies it into the hole (logging/format/staged_record.h).
@@ -35,8 +35,8 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether `sequence` names another stream than the worker's; false if the scheme's numbers
-  // name no streams.
+  // Returns whether `sequence` names another stream than the worker's; false if the scheme's
+  // numbers name no streams.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
   // Notes that a transaction begins.
@@ -51,11 +51,11 @@ class CommitLog {
   // point. Logs `writes` and their tuples as they are now. Waits while the log buffer is full. Ends
   // the process with one sentence if the record is too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
-  // Does the part of reserve() that the scheme wants before the validation: nothing, the drawing of
-  // the number, or all of it (NumberDrawn).
+  // Takes the part of reserve() that the scheme wants before the validation: nothing, the drawing
+  // of the number, or all of it (NumberDrawn).
   void before_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
-  // Does the rest of reserve().
+  // Takes the rest of reserve().
   void after_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
   // Gives up the number, and publishes the reserved space as a void record.

@@ -2,11 +2,11 @@
 //
 // A transaction reads without writing to shared memory. It remembers the version word of every
 // tuple that it reads, and the structure word of every index node on whose keys it depends. Commit
-// locks the write set, validates that the remembered words are unchanged, draws the sequence number,
-// logs, installs the rows, and unlocks each tuple with its new version. If the log scheme allows it
-// (LogTraits::fills_after_unlock), commit writes the record last. If the scheme asks for it
-// (NumberDrawn), commit draws the number before it validates. If the validation then fails, and the
-// number came with space in the log, the record in that space becomes void.
+// locks the write set, validates that the remembered words are unchanged, draws the sequence
+// number, logs, installs the rows, and unlocks each tuple with its new version. If the log scheme
+// allows it (LogTraits::fills_after_unlock), commit writes the record last. If the scheme asks for
+// it (NumberDrawn), commit draws the number before it validates. If the validation then fails, and
+// the number came with space in the log, the record in that space becomes void.
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
 // that transaction then stores the row and, with release, the word without the lock bit. A reader
@@ -101,8 +101,8 @@ class Occ final : public TransactionBase<Occ> {
 
   void init_tuple(Tuple&) {}
 
-  // Locks nothing: while the tuple is absent, another transaction that finds it may also insert into
-  // it. The first transaction to commit wins, and lock_writes() aborts the others.
+  // Locks nothing: while the tuple is absent, another transaction that finds it may also insert
+  // into it. The first transaction to commit wins, and lock_writes() aborts the others.
   void tuple_inserted(Tuple&) {}
 
   bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
@@ -193,9 +193,9 @@ Status Occ::commit() {
   }
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
-  // A transaction that had to wait for a lock has usually read the row before the lock's last holder
-  // changed it, so its validation will fail. Validate before reserving: a void record takes as long
-  // to write as a good one, and other transactions wait for these locks.
+  // A transaction that had to wait for a lock has usually read the row before the lock's last
+  // holder changed it, so its validation will fail. Validate before reserving: a void record takes
+  // as long to write as a good one, and other transactions wait for these locks.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();

@@ -1,6 +1,6 @@
 // How a transaction maintains secondary indexes. An index maps a secondary key to *postings*, each
-// of which names a tuple. Postings never leave an index. So a posting may name a row that was erased
-// or that has another key now, and a reader skips such a posting.
+// of which names a tuple. Postings never leave an index. So a posting may name a row that was
+// erased or that has another key now, and a reader skips such a posting.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,10 @@ class Postings {
   // Inserts a posting for every tracked secondary key that this transaction has changed, so that
   // readers find the changed rows by their new keys. Returns false if the transaction must abort.
   //
-  // Each secondary read calls it, so that the transaction finds its own changes. Each commit() calls
-  // it first: under OCC before the first write lock, as the proof in occ.cc requires. Under 2PL the
-  // transaction has locked the tuples before, so another transaction that finds the new posting
-  // waits for its row. If the transaction aborts, the posting stays and matches no row.
+  // Each secondary read calls it, so that the transaction finds its own changes. Each commit()
+  // calls it first: under OCC before the first write lock, as the proof in occ.cc requires. Under
+  // 2PL the transaction has locked the tuples before, so another transaction that finds the new
+  // posting waits for its row. If the transaction aborts, the posting stays and matches no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
       const Write* own = owner_.writes_.find(tracked.tuple);
@@ -92,8 +92,8 @@ class Postings {
 
  private:
   // A tuple that the transaction may change, and its key in secondary index `which`. If the caller
-  // gets a tuple twice, the tuple has two entries. The second entry at most repeats an insert of the
-  // first, which the index refuses.
+  // gets a tuple twice, the tuple has two entries. The second entry at most repeats an insert of
+  // the first, which the index refuses.
   struct TrackedKey {
     Tuple* tuple;
     uint32_t which;
@@ -101,8 +101,8 @@ class Postings {
     Key key;
   };
 
-  // Returns whether `row` has the posting's key. `row` is the present row of the posting's tuple, or
-  // null if the row was erased.
+  // Returns whether `row` has the posting's key. `row` is the present row of the posting's tuple,
+  // or null if the row was erased.
   static bool matches(const SecondarySchema& schema, const Posting& posting, const std::byte* row) {
     return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
   }

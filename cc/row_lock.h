@@ -16,28 +16,28 @@
 //
 // Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions have
 // the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
-// not larger than the recorded age. The recorded age never exceeds the age of any holder. (It may be
-// smaller, because the holder that recorded it may have released the lock since.) A transaction
-// waits only for holders other than itself. So a waiting transaction is older than every holder that
-// it waits for, all waits go from older to younger transactions, and no cycle exists. A sleeping
-// transaction breaks this rule for a moment if an older transaction takes the lock. Therefore the
-// sleeper decides again after every sleep, and no sleep is longer than kMaxSleepNs. The argument
-// covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
-// the oldest holder.
+// not larger than the recorded age. The recorded age never exceeds the age of any holder. (It may
+// be smaller, because the holder that recorded it may have released the lock since.) A transaction
+// waits only for holders other than itself. So a waiting transaction is older than every holder
+// that it waits for, all waits go from older to younger transactions, and no cycle exists. A
+// sleeping transaction breaks this rule for a moment if an older transaction takes the lock.
+// Therefore the sleeper decides again after every sleep, and no sleep is longer than kMaxSleepNs.
+// The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
+// only if it is the oldest holder.
 //
 // Deadlock under detection. The word names an exclusive holder. The workers announce which locks
 // they hold (waits_for.h).
 //
-// No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock becomes
-// free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the
-// oldest transaction may still die: overlapping readers keep the lock from becoming free, and the
-// recorded age is that of a reader that released the lock long ago. So a writer that has died
-// several times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
-// holders record their own ages, and the oldest transaction waits for them.
+// No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
+// becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. Under
+// wait-die the oldest transaction may still die: overlapping readers keep the lock from becoming
+// free, and the recorded age is that of a reader that released the lock long ago. So a writer that
+// has died several times calls turn_readers_away() before it dies again. Then the lock becomes
+// free, its next holders record their own ages, and the oldest transaction waits for them.
 //
-// turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction waits
-// for the writer: the last holder clears the bit when it releases the lock. A refused reader waits
-// for the holders, under the same condition as any other transaction.
+// turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
+// waits for the writer: the last holder clears the bit when it releases the lock. A refused reader
+// waits for the holders, under the same condition as any other transaction.
 #pragma once
 
 #include <algorithm>
@@ -107,9 +107,9 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. These three
-  // functions return whether the caller now holds the lock so; if not, they set `*seen` to the
-  // conflicting state. They never wait.
+  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. These
+  // three functions return whether the caller now holds the lock so; if not, they set `*seen` to
+  // the conflicting state. They never wait.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -184,9 +184,9 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). Call it before the attempt that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
-  // kMaxSleepNs. No wake-up is lost. If the release comes before sleep() sets bit 62, it changes the
-  // word, and sleep() returns at once. If the release comes after that, it finds the bit and changes
-  // the parker, and wait_on() returns at once.
+  // kMaxSleepNs. No wake-up is lost. If the release comes before sleep() sets bit 62, it changes
+  // the word, and sleep() returns at once. If the release comes after that, it finds the bit and
+  // changes the parker, and wait_on() returns at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();

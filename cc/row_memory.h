@@ -71,9 +71,9 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
     platform::racy_load(to, from, row_bytes);
   }
 }
-// Overwrites a row that another thread may be reading. The caller is the only writer. Does not store
-// lines that do not change: cores that have read such a line keep it, and no core has to write it
-// back to memory.
+// Overwrites a row that another thread may be reading. The caller is the only writer. Does not
+// store lines that do not change: cores that have read such a line keep it, and no core has to
+// write it back to memory.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);

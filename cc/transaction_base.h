@@ -199,12 +199,12 @@ class TransactionBase : public ProtocolTransaction {
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
   // Notes the dependencies of a write, at the serialization point. A blind write depends on the
-  // presence of its row. If transactions insert and erase rows of the table, another transaction may
-  // have inserted the row, so the blind write counts as a read of the row. An insert depends on the
-  // transaction whose number the absent tuple has: under OCC another transaction may have filled and
-  // erased the tuple of an insert that has not committed. An insert may also follow an erase whose
-  // tuple has already left the index. Table::removed_up_to() stands for such erases; they are
-  // durable, so they only count for the order.
+  // presence of its row. If transactions insert and erase rows of the table, another transaction
+  // may have inserted the row, so the blind write counts as a read of the row. An insert depends on
+  // the transaction whose number the absent tuple has: under OCC another transaction may have
+  // filled and erased the tuple of an insert that has not committed. An insert may also follow an
+  // erase whose tuple has already left the index. Table::removed_up_to() stands for such erases;
+  // they are durable, so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -339,8 +339,8 @@ class TransactionBase : public ProtocolTransaction {
     bool restart = true;
     while (restart) {
       restart = false;
-      // All entries of a key are in one bucket. So if the bucket has changed, the walk has visited no
-      // entry yet.
+      // All entries of a key are in one bucket. So if the bucket has changed, the walk has visited
+      // no entry yet.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
         return visit_node(version, entries, &step, &restart, visit);
       });

@@ -11,12 +11,12 @@
 // the first time raises the bound up to which walks look at workers (seq_cst), before it stores its
 // edge. A worker adds a lock to its list after it has got the lock, and before it stores an edge,
 // so a worker that sees the edge sees the list. Consider the transactions that close a cycle
-// together. None of them gives a lock back before one of them aborts. The stores of their edges have
-// one order, and the transaction that stores last sees the edges, and hence the lists, of all the
-// others. So at least one transaction finds the cycle.
+// together. None of them gives a lock back before one of them aborts. The stores of their edges
+// have one order, and the transaction that stores last sees the edges, and hence the lists, of all
+// the others. So at least one transaction finds the cycle.
 //
-// If a worker held the lock exclusively, the edge also names that worker, so that most walks look at
-// few workers. The lock may have another holder since then. Therefore a waiter stores its edge
+// If a worker held the lock exclusively, the edge also names that worker, so that most walks look
+// at few workers. The lock may have another holder since then. Therefore a waiter stores its edge
 // again, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
 // No cycle lasts longer.
 //
@@ -24,8 +24,8 @@
 // parked transactions (--locks=write), because these become durable without its other locks. A
 // worker with more than kMostLocks locks counts as a holder of every lock. For this reason, and
 // because a walk does not see all edges and lists at the same moment, a transaction may abort now
-// and then without a deadlock. A transaction that waits for no other never aborts for these reasons,
-// so some transaction always makes progress.
+// and then without a deadlock. A transaction that waits for no other never aborts for these
+// reasons, so some transaction always makes progress.
 #pragma once
 
 #include <array>

@@ -39,9 +39,9 @@ struct WorkerContext {
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
-  // Acknowledges the worker's transactions that have become durable, and may write the log to do so.
-  // A transaction that waits for a lock calls it: without early lock release, a parked transaction
-  // of the same worker may hold that lock.
+  // Acknowledges the worker's transactions that have become durable, and may write the log to do
+  // so. A transaction that waits for a lock calls it: without early lock release, a parked
+  // transaction of the same worker may hold that lock.
   std::function<void()> acknowledge_durable = nullptr;
 };
 

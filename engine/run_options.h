@@ -49,8 +49,8 @@ struct RunOptions {
   LogRecords log_records = LogRecords::kTransaction;
   bool log_ranges = false;  // log only the changed bytes of a row
   uint64_t seed = 1;
-  // Each worker ends after this many transactions; 0: only time ends the run. A run with this option
-  // has no warm-up, because the workers might end in the warm-up.
+  // Each worker ends after this many transactions; 0: only time ends the run. A run with this
+  // option has no warm-up, because the workers might end in the warm-up.
   uint64_t transactions = 0;
   double rate = 0;              // transactions per second that all workers offer; 0: closed loop
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight

@@ -47,7 +47,8 @@ class CommitObserver {
   virtual void serialized() = 0;
 };
 
-// One attempt of one transaction. One worker owns the object, and reuses it for all its transactions.
+// One attempt of one transaction. One worker owns the object, and reuses it for all its
+// transactions.
 //
 // Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay valid until the
 // transaction ends. A row that may be changed (update, write) is a private copy until commit. After
@@ -57,8 +58,8 @@ class Transaction {
   virtual ~Transaction() = default;
 
   // Starts loading the rows of `keys`, which the transaction will soon access: so the transaction
-  // waits for memory once, and not once for each key. The call reads and locks no row. `bytes` is as
-  // in read_head().
+  // waits for memory once, and not once for each key. The call reads and locks no row. `bytes` is
+  // as in read_head().
   static void prefetch(const Table& table, std::span<const Key> keys, uint32_t bytes) {
     table.prefetch(keys, bytes);
   }

@@ -64,8 +64,8 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // The memory that the inserts of one worker take in a second, at most. A run takes memory for them
-  // from the kernel before it starts.
+  // The memory that the inserts of one worker take in a second, at most. A run takes memory for
+  // them from the kernel before it starts.
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
@@ -86,9 +86,9 @@ class Client {
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
   // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
-  // Tells the client that transaction `number` (from committing()) is acknowledged. The worker calls
-  // it for every transaction that commits, even if it only read or ended with kNotFound, and not for
-  // a transaction that rolled back.
+  // Tells the client that transaction `number` (from committing()) is acknowledged. The worker
+  // calls it for every transaction that commits, even if it only read or ended with kNotFound, and
+  // not for a transaction that rolled back.
   virtual void acknowledged(uint64_t number) { (void)number; }
   // Returns true if the client can record or execute nothing more. The run then ends early, without
   // an error.
@@ -102,9 +102,9 @@ class Client {
   virtual std::span<const std::byte> command() { return {}; }
   // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
   // that type. All that execute() then writes must follow from `input` and from the rows that it
-  // reads. A replay may execute the transaction before a transaction that the run committed earlier,
-  // and abort it. If the earlier transaction inserts a row, that row is still missing, and the
-  // client's call returns kAbort.
+  // reads. A replay may execute the transaction before a transaction that the run committed
+  // earlier, and abort it. If the earlier transaction inserts a row, that row is still missing, and
+  // the client's call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -136,9 +136,9 @@ class Workload {
   // part and an arena of its own. The loaded rows do not depend on `parts`.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
-  // belong to another Workload object of the same flags. Clients made afterwards, in any number, use
-  // no key that was used before, and verify() counts from the present rows. No transaction runs, and
-  // no client exists.
+  // belong to another Workload object of the same flags. Clients made afterwards, in any number,
+  // use no key that was used before, and verify() counts from the present rows. No transaction
+  // runs, and no client exists.
   virtual void resume(Database& database) { (void)database; }
 
   // Returns the facts about the workload.
@@ -165,8 +165,8 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens the history of `workers` workers if the flags ask for a history, or refuses. If an earlier
-  // run left a record, continues its history. The run is not part of the log yet.
+  // Opens the history of `workers` workers if the flags ask for a history, or refuses. If an
+  // earlier run left a record, continues its history. The run is not part of the log yet.
   virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
     (void)origin;

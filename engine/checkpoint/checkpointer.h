@@ -7,15 +7,15 @@
 //   2. RSN, the positions: for each stream a record's end up to which the log has no hole
 //      (LogScheme::published_positions).
 //   3. The walk: the writers copy all tuples, present and absent, with their versions. A writer
-//      waits for a tuple that a transaction has locked (try_copy_committed() in engine/storage/tuple.h).
+//      waits for a tuple that a transaction has locked (try_copy_committed()).
 //   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
 //      until each stream is durable up to its position.
 //   5. RSN, the numbers: for each stream a number up to which it lacks no record
 //      (LogScheme::durable_sequences), and a record's end up to which it is durable. No record up
 //      to that number lies after that end.
 //   6. The manifest says that the checkpoint is complete. Now it counts. The last two checkpoints
-//      stay: in the same step the manifest says that earlier checkpoints are removable, and so is the
-//      log before the RSN of the older checkpoint of the two.
+//      stay: in the same step the manifest says that earlier checkpoints are removable, and also
+//      the log before the RSN of the older checkpoint of the two.
 //   7. The removable files are removed.
 //
 // Why this is enough. A transaction with a record before the RSN had locked all rows that it writes
@@ -25,17 +25,17 @@
 // records after the RSN are replayed, and the larger number wins (R3). All rows that the walk has
 // read are within any later cut, because of step 4: so if a row in the checkpoint brings a
 // transaction into the recovered database, the transaction's record would also bring it there (R2,
-// R4). A row that a transaction has erased is in the checkpoint as an absent tuple, so the replay of
-// an older insert cannot bring the row back; in a table whose erased tuples are reclaimed, the tuples
-// are still present because of step 1. A tuple that was reclaimed before step 1 needs no tombstone:
-// its erase was safe, and so were all earlier writes of the row, which lie before the RSN. (In such a
-// table, a blind write depends on the write before it, because run() notes before the first
-// transaction that transactions may insert and erase rows there.) And a truncated stream without a
-// record after its RSN does not bound the cut, because the numbers of step 5 say up to where it is
-// complete.
+// R4). A row that a transaction has erased is in the checkpoint as an absent tuple, so the replay
+// of an older insert cannot bring the row back; in a table whose erased tuples are reclaimed, the
+// tuples are still present because of step 1. A tuple that was reclaimed before step 1 needs no
+// tombstone: its erase was safe, and so were all earlier writes of the row, which lie before the
+// RSN. (In such a table, a blind write depends on the write before it, because run() notes before
+// the first transaction that transactions may insert and erase rows there.) And a truncated stream
+// without a record after its RSN does not bound the cut, because the numbers of step 5 say up to
+// where it is complete.
 //
-// The last two checkpoints stay. If the later checkpoint turns out to be corrupt, recovery loads the
-// earlier checkpoint, and the log still reaches back to the RSN of that checkpoint.
+// The last two checkpoints stay. If the later checkpoint turns out to be corrupt, recovery loads
+// the earlier checkpoint, and the log still reaches back to the RSN of that checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -81,17 +81,17 @@ struct CheckpointStats {
   double longest_seconds = 0;  // the longest time from step 1 to step 6
 };
 
-// Begins a checkpoint: draws its number and id, puts it into the manifest as not complete, and makes
-// its directories. Sets `wrong` to an empty string, or to one sentence that says what failed.
+// Begins a checkpoint: draws its number and id, puts it into the manifest as not complete, and
+// makes its directories. Sets `wrong` to an empty string, or to one sentence that says what failed.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
-// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and sets its files,
-// sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence that says what
-// failed.
+// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and sets its
+// files, sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence that
+// says what failed.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
-// Does steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
+// Takes steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
 // there. Removes the other checkpoints, and the runs before the run of the older kept checkpoint.
 // Releases that run's log up to the RSN of the older kept checkpoint.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
@@ -100,8 +100,8 @@ void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& lat
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
 // Takes a checkpoint of a recovered database in which no transaction runs. It holds all of the run
-// that options.about names, whose end is in the manifest. Sets `wrong` to an empty string, or to one
-// sentence that says why it could not be taken.
+// that options.about names, whose end is in the manifest. Sets `wrong` to an empty string, or to
+// one sentence that says why it could not be taken.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 

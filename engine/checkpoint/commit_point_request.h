@@ -6,8 +6,8 @@
 // transactions answers with the commit point of a read-only transaction.
 //
 // Protocol. One thread asks. It writes `sequence_` and then sets state_ to kAsked (release). One
-// worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and sets state_
-// to kAnswered (release), which the asker acquires.
+// worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and sets
+// state_ to kAnswered (release), which the asker acquires.
 #pragma once
 
 #include <cstdint>

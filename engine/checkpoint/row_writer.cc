@@ -108,8 +108,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // This is an insert that has not committed, or an erased row of an earlier run. The records of this
-  // run that write the row all lie after the RSN, so a recovery replays them.
+  // This is an insert that has not committed, or an erased row of an earlier run. The records of
+  // this run that write the row all lie after the RSN, so a recovery replays them.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();

@@ -78,8 +78,8 @@ class WaitingRanges {
 // Several threads may apply at the same time, each with an arena of its own.
 class Applier {
  public:
-  // `database` outlives the applier, and only appliers use it. `meter`, if there is one, counts the
-  // memory of ranges that wait; it outlives the applier.
+  // Makes an applier for `database`, which outlives it, and which only appliers use. `meter`, if
+  // there is one, counts the memory of ranges that wait; it outlives the applier.
   explicit Applier(Database& database, LogMemoryMeter* meter = nullptr)
       : database_(database), waiting_(meter) {}
 
@@ -93,8 +93,8 @@ class Applier {
   uint64_t waiting_bytes() const { return waiting_.bytes(); }
 
   // Ends the replay: all is applied. Returns the first failure of any thread, or an empty string: a
-  // record that does not fit the database, or contradicts itself, or changes a version that no record
-  // wrote.
+  // record that does not fit the database, or contradicts itself, or changes a version that no
+  // record wrote.
   std::string finish();
 
  private:

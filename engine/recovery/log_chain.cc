@@ -6,8 +6,8 @@
 namespace logjam {
 namespace {
 
-// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are the runs
-// that count.
+// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are the
+// runs that count.
 RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
                          const std::vector<ManifestRun>& runs) {
   RecoveryStart start;

@@ -23,10 +23,10 @@ namespace {
 //
 // While more than `most_waiting_bytes` of ranges wait, the applier takes from the stream that has
 // reached the smallest number. If the numbers of each stream grow, the versions that this stream's
-// ranges change have been taken before, so no more ranges wait. The reader of a stream with an empty
-// queue waits for no other thread, so the queue will soon have a batch. If the next batch of a stream
-// depends on unread parts of other streams, the applier asks the next stream: so a reader that waits
-// for an applier finds one.
+// ranges change have been taken before, so no more ranges wait. The reader of a stream with an
+// empty queue waits for no other thread, so the queue will soon have a batch. If the next batch of
+// a stream depends on unread parts of other streams, the applier asks the next stream: so a reader
+// that waits for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;

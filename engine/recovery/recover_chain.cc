@@ -20,9 +20,9 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end before the end on which the next run, or a checkpoint, is
-// built; an empty string if none does. Bytes lost before the next run began do not count: that run
-// accepted the loss.
+// Returns in one sentence which streams end before the end on which the next run, or a checkpoint,
+// is built; an empty string if none does. Bytes lost before the next run began do not count: that
+// run accepted the loss.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -77,8 +77,8 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
     return unknown;
   }
   options.before_run(files.header);
-  // The clients that execute commands count their changes, and verify() expects no other change since
-  // the load. If rows come from a checkpoint or from a run of values, the count begins again.
+  // The clients that execute commands count their changes, and verify() expects no other change
+  // since the load. If rows come from a checkpoint or from a run of values, the count begins again.
   if (scheme->traits.commands) {
     if (into->checkpoint || !into->runs.empty()) into->workload->resume(*into->database);
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,

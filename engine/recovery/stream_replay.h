@@ -2,15 +2,15 @@
 //
 // Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
 // batches that it has read lie in a queue under this stream's mutex, until an applier takes the
-// oldest batch (next). An applier takes a batch under the mutex and applies it without the mutex, so
-// several threads may apply batches of one stream at the same time. An applier gets a batch when all
-// of its records survive the cut of the parts of all streams read so far: that cut only grows, so the
-// records survive the final cut. Otherwise the batch waits until more is read, or until all streams
-// have ended and the cut is final; then the applier gets only the records that survive.
+// oldest batch (next). An applier takes a batch under the mutex and applies it without the mutex,
+// so several threads may apply batches of one stream at the same time. An applier gets a batch when
+// all of its records survive the cut of the parts of all streams read so far: that cut only grows,
+// so the records survive the final cut. Otherwise the batch waits until more is read, or until all
+// streams have ended and the cut is final; then the applier gets only the records that survive.
 //
 // A merge takes records in place of batches, on one thread: it looks at the oldest batch whether or
-// not its records survive (oldest), takes its records one by one (take), and drops it. The batch does
-// not change while it is in the queue, so the merge reads it without the mutex.
+// not its records survive (oldest), takes its records one by one (take), and drops it. The batch
+// does not change while it is in the queue, so the merge reads it without the mutex.
 //
 // Memory. The queue is bounded. A reader with a full queue still has to read on if the cut cannot
 // grow without it: then it does not keep the batches that it reads, which only makes the cut grow,
@@ -22,12 +22,13 @@
 //       should read on first.
 //
 // No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
-// stream that is not done has a batch in its queue. If all streams have ended, the cut is final, and
-// an applier or the merge can take the next batch or record. Otherwise let S be the stream that is
-// the fewest bytes ahead, among the streams that have not ended. (2) does not make S wait, so (1)
-// does: the oldest batch of S survives. An applier would take it, so there is no applier, and the
-// threads are a merge and readers. The merge does not wait for a stream with an empty queue, because
-// there is no such stream. So it waits for its next record, and then (1) makes no reader wait.
+// stream that is not done has a batch in its queue. If all streams have ended, the cut is final,
+// and an applier or the merge can take the next batch or record. Otherwise let S be the stream that
+// is the fewest bytes ahead, among the streams that have not ended. (2) does not make S wait, so
+// (1) does: the oldest batch of S survives. An applier would take it, so there is no applier, and
+// the threads are a merge and readers. The merge does not wait for a stream with an empty queue,
+// because there is no such stream. So it waits for its next record, and then (1) makes no reader
+// wait.
 #pragma once
 
 #include <algorithm>
@@ -50,17 +51,17 @@ namespace logjam {
 
 // How a recovery divides the memory that it may use for a log (--replay). Each stream has a share,
 // and each applier a fourth of a share. At the worst a stream holds five windows in addition to the
-// batches that wait for appliers: the last batch that it kept, the batch that it reads, the lists of
-// these two (16 bytes for each record, which has 32 bytes at least), the window in which it looks for
-// records after its end, and the part of a record that it has read already. An applier holds a batch.
-// Another fourth of a share is for ranges that wait for the version that they change (applier.h). If
-// more of them wait, the appliers take from the streams in the order of their numbers, which bounds
-// how many wait. Not counted are records that are longer than a window, because each must be in
-// memory as a whole, and the memory of open transactions and watermarks (transaction_assembler.h,
-// RecoveryRule::forget).
+// batches that wait for appliers: the last batch that it kept, the batch that it reads, the lists
+// of these two (16 bytes for each record, which has 32 bytes at least), the window in which it
+// looks for records after its end, and the part of a record that it has read already. An applier
+// holds a batch. Another fourth of a share is for ranges that wait for the version that they change
+// (applier.h). If more of them wait, the appliers take from the streams in the order of their
+// numbers, which bounds how many wait. Not counted are records that are longer than a window,
+// because each must be in memory as a whole, and the memory of open transactions and watermarks
+// (transaction_assembler.h, RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
-  uint64_t most_held_bytes;  // of batches that wait: a stream with so many bytes keeps no more
+  uint64_t most_held_bytes;  // of batches that wait: a stream that has them keeps no more
   // Of ranges that wait, in all streams: with more bytes, appliers take no stream ahead of others.
   uint64_t most_waiting_bytes;
 };
@@ -103,11 +104,11 @@ class StreamReplay {
   // Returns the largest sequence number that next() has taken.
   uint64_t reached() const { return reached_.load(platform::memory_order_relaxed); }
 
-  // Sets `batch` to the oldest batch, and returns kTaken. The batch lives until drop_oldest(). A merge
-  // calls this function and the next two, on one thread, in place of next().
+  // Sets `batch` to the oldest batch, and returns kTaken. The batch lives until drop_oldest(). A
+  // merge calls this function and the next two, on one thread, in place of next().
   Next oldest(const RecordBatch** batch);
-  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns false
-  // if nobody knows yet whether the record survives.
+  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns
+  // false if nobody knows yet whether the record survives.
   bool take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
             BodiesToApply* ready);
   // Drops the oldest batch, whose records are all taken.

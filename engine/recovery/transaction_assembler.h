@@ -55,9 +55,9 @@ class TransactionAssembler {
   // `cut`; they keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
-  // Takes the next record of the stream, record `i` of `batch`: adds the bodies that it completes to
-  // `ready`, if it survives `cut`. The caller keeps the batch's memory until they are applied, and
-  // calls leave() after the last record of each batch.
+  // Takes the next record of the stream, record `i` of `batch`: adds the bodies that it completes
+  // to `ready`, if it survives `cut`. The caller keeps the batch's memory until they are applied,
+  // and calls leave() after the last record of each batch.
   void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
   // Copies the records of open transactions in `batch`, so that they do not keep all of its memory.
   void leave(const RecordBatch& batch);

@@ -70,9 +70,9 @@ struct BenchmarkControl {
   platform::atomic<uint32_t> ended{0};
 };
 
-// Runs run() of each caller on a thread of its own. Calls `read()` at the begin and at the end of the
-// measured time, on the calling thread, and returns the two results. The measured time ends after
-// `seconds`, or when all threads have ended.
+// Runs run() of each caller on a thread of its own. Calls `read()` at the begin and at the end of
+// the measured time, on the calling thread, and returns the two results. The measured time ends
+// after `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,
                    double warmup_seconds, double seconds, const Read& read) {

@@ -63,9 +63,9 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has nothing in flight now, and has polled while it waited. If it
-    // polled again, it might start a write and have to wait for that write, and hinder the thread
-    // that leads the flush.
+    // Under --commit=sync the worker has nothing in flight now, and has polled while it waited. If
+    // it polled again, it might start a write and have to wait for that write, and hinder the
+    // thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
     context_.acknowledge_durable();
@@ -89,8 +89,8 @@ void Worker::enter_phase(Phase phase) {
 }
 
 // Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
-// even if it is past, because a late start counts as latency in an open loop. Returns 0 if the phase
-// changed.
+// even if it is past, because a late start counts as latency in an open loop. Returns 0 if the
+// phase changed.
 uint64_t Worker::wait_for_arrival() {
   // The kernel usually wakes a sleeper this late. For a shorter wait the worker does not sleep.
   constexpr double kSleepLatenessNs = 80'000;
@@ -242,9 +242,9 @@ void Worker::end_or_queue(PendingCommit& txn) {
   acknowledge_durable();
 }
 
-// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the worker
-// sleeps: without early lock release, a lock is kept until its owner is durable, which takes as long
-// as the device.
+// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
+// worker sleeps: without early lock release, a lock is kept until its owner is durable, which takes
+// as long as the device.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();

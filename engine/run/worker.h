@@ -1,8 +1,8 @@
 // One worker: a thread that draws transactions, executes them, and acknowledges them when the log
 // says that they are durable.
 //
-// Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters and
-// histograms with one writer, which the progress line reads. The main thread writes
+// Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters
+// and histograms with one writer, which the progress line reads. The main thread writes
 // RunControl::phase (release), and each worker reads it with acquire once a transaction and at each
 // acknowledgement. The phase publishes the window's begin and end, and no other data.
 #pragma once
@@ -33,8 +33,8 @@ struct RunControl {
   platform::atomic<Phase> phase;
   MeasuredWindow window;
   // Counts the workers that have acknowledged all their transactions and begin no more, because
-  // their client is exhausted or they have executed RunOptions::transactions. The run ends early when
-  // it counts all workers. `exhausted_ns` is the time when the last of them ended.
+  // their client is exhausted or they have executed RunOptions::transactions. The run ends early
+  // when it counts all workers. `exhausted_ns` is the time when the last of them ended.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
@@ -47,8 +47,8 @@ struct RunControl {
 class alignas(platform::kCacheLine) Worker {
  public:
   // The worker's thread makes it, so that the worker's memory lies near its core, and not on the
-  // cache lines of other workers. Only the worker uses `arena`. `timeline` is null if the run has no
-  // time line.
+  // cache lines of other workers. Only the worker uses `arena`. `timeline` is null if the run has
+  // no time line.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
          WorkerTimeline* timeline) LJ_REQUIRES(platform::worker_role);

@@ -32,15 +32,15 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, others may read.
-// In the sum over the workers they are uint64_t and HistogramSum.
+// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, others may
+// read. In the sum over the workers they are uint64_t and HistogramSum.
 template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog` counts
-  // the arrivals up to the end of the measured phase, with those of the warm-up, that were neither
-  // acknowledged nor rolled back by then.
+  // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog`
+  // counts the arrivals up to the end of the measured phase, with those of the warm-up, that were
+  // neither acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
@@ -49,8 +49,8 @@ struct Measurements {
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count, so that latency and throughput are those of the same
-  // transactions. In an open loop every arrival of the measured phase counts, unless it rolled back.
-  // If it is acknowledged after the phase, it counts with its whole latency. If it is never
+  // transactions. In an open loop every arrival of the measured phase counts, unless it rolled
+  // back. If it is acknowledged after the phase, it counts with its whole latency. If it is never
   // acknowledged, it counts with its wait until the end.
   Latencies commit;
 

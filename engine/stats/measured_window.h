@@ -1,10 +1,10 @@
-// The measured time of a run, from which the part of a wait follows that began in the warm-up or that
-// ends after the measured time.
+// The measured time of a run, from which the part of a wait follows that began in the warm-up or
+// that ends after the measured time.
 //
 // Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
 // next phase with release. A worker that has read that phase with acquire sees them. A worker that
-// has not read it may miss a recent store, and then counts some nanoseconds too few at the begin, or
-// too many at the end.
+// has not read it may miss a recent store, and then counts some nanoseconds too few at the begin,
+// or too many at the end.
 #pragma once
 
 #include <algorithm>

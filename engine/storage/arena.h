@@ -11,9 +11,9 @@
 
 namespace logjam {
 
-// The arena of one thread, which owns it; other threads may call allocated_bytes() and number(). Its
-// pages are huge where the kernel grants them. The pages outlive the arena: the allocated memory
-// belongs to the database, which lives until the process ends.
+// The arena of one thread, which owns it; other threads may call allocated_bytes() and number().
+// Its pages are huge where the kernel grants them. The pages outlive the arena: the allocated
+// memory belongs to the database, which lives until the process ends.
 class Arena {
  public:
   // Puts the pages on `node` (platform::place).
@@ -27,8 +27,8 @@ class Arena {
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
   // process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which no other thread knows, if it is still the latest allocation. Otherwise does
-  // nothing, and returns false.
+  // Frees `latest`, which no other thread knows, if it is still the latest allocation. Otherwise
+  // does nothing, and returns false.
   bool free(void* latest, size_t bytes);
   // Returns the bytes allocated so far. The number has one writer, and publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }

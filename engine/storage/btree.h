@@ -6,8 +6,8 @@
 // the right. A node never moves to another level.
 //
 // Readers write nothing. They walk down the inner nodes without validation: if separators shift
-// during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say whether it is
-// the right leaf. At the leaf, readers follow the protocol of index.h: structure word, contents,
+// during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say whether it
+// is the right leaf. At the leaf, readers follow the protocol of index.h: structure word, contents,
 // structure word again. A hit needs no validation, because the entry contains its own key. If
 // another thread is removing the entry, its tuple is locked (reclaimer.h).
 //
@@ -140,7 +140,8 @@ class Tree final : public Index {
   }
 
   // Reads a line of each leaf: the inner nodes do not count the entries below them, and leaves that
-  // were filled in ascending order are half full. Inserts during the call may make the ranges uneven.
+  // were filled in ascending order are half full. Inserts during the call may make the ranges
+  // uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -238,9 +239,9 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the highest rank of each node, from left to right, on the highest level that has several
-  // nodes for each of `parts`, or on the lowest inner level. While no thread inserts, no leaf has
-  // ranks on both sides of a returned rank.
+  // Returns the highest rank of each node, from left to right, on the highest level that has
+  // several nodes for each of `parts`, or on the lowest inner level. While no thread inserts, no
+  // leaf has ranks on both sides of a returned rank.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;
@@ -317,8 +318,8 @@ class Tree final : public Index {
   // --- splitting ---
 
   // Divides the entries of a full leaf, and the entry to be inserted, between the leaf and a new
-  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (a load,
-  // or the end of a key range such as the orders of a district), the left part stays full.
+  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (a
+  // load, or the end of a key range such as the orders of a district), the left part stays full.
   LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena)
       LJ_REQUIRES(leaf) {
     LJ_ASSERT(leaf.size() == kLeafCapacity);
@@ -402,8 +403,8 @@ class Tree final : public Index {
     }
   }
 
-  // Divides a full inner node as the other split() divides a leaf. The middle separator moves up and
-  // becomes the fence between the two nodes.
+  // Divides a full inner node as the other split() divides a leaf. The middle separator moves up
+  // and becomes the fence between the two nodes.
   InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena)
       LJ_REQUIRES(node.latch) {
     LJ_ASSERT(node.size() == kInnerCapacity);

@@ -100,9 +100,9 @@ class SortedRanks {
   std::array<typename Order::Cell, kCapacity> cells_{};
 };
 
-// Holds the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below the `low`
-// of the new right neighbour. The range grows when an empty neighbour is removed. A removed leaf has
-// the highest rank as its `low`, so it covers nothing.
+// Holds the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below the
+// `low` of the new right neighbour. The range grows when an empty neighbour is removed. A removed
+// leaf has the highest rank as its `low`, so it covers nothing.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Leaf : IndexNode {
   using Rank = typename Order::Rank;
@@ -143,8 +143,8 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, for readers that have already
-  // found their position there.
+  // Removes an entry. The cell after the last entry keeps its pointer, for readers that have
+  // already found their position there.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);

@@ -112,8 +112,8 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
 }
 
 // Latches the leaf's ancestors up to `*top`, the lowest ancestor with another child; those below it
-// go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the leaf or its right
-// neighbour is not posted yet.
+// go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the leaf or its
+// right neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
                                                                  std::vector<InnerNode*>& chain,

@@ -35,8 +35,8 @@ struct Column {
 // not. Null is an empty field.
 void append_csv_field(const Column& column, Key key, const std::byte* row, std::string* line);
 
-// A list of columns. Call its functions in the order of the columns, and leave out members that only
-// fill the row.
+// A list of columns. Call its functions in the order of the columns, and leave out members that
+// only fill the row.
 class Columns {
  public:
   Columns& key(std::string name, uint64_t (*of_key)(Key)) {

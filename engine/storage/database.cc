@@ -92,9 +92,9 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // Either the row is present again; or a later transaction has erased it again, and the reclaimer
-    // of that transaction will call this function; or the reclaimer of another worker is removing
-    // the tuple.
+    // Either the row is present again; or a later transaction has erased it again, and the
+    // reclaimer of that transaction will call this function; or the reclaimer of another worker is
+    // removing the tuple.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);

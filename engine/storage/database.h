@@ -21,8 +21,8 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// The schema of a secondary index. The index computes its key from the row. Unless `moves`, an update
-// must not change the key.
+// The schema of a secondary index. The index computes its key from the row. Unless `moves`, an
+// update must not change the key.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
@@ -44,8 +44,8 @@ struct TableSchema {
 // primary index, and a posting in each of the `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
-// Other threads may use a Table during each call, unless the function says otherwise. Arenas belong to
-// the calling thread.
+// Other threads may use a Table during each call, unless the function says otherwise. Arenas belong
+// to the calling thread.
 class Table {
  public:
   Table(uint16_t id, TableSchema schema);
@@ -61,8 +61,8 @@ class Table {
     return *secondaries_[which];
   }
 
-  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap. Call
-  // it in a transaction.
+  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap.
+  // Call it in a transaction.
   void prefetch(std::span<const Key> keys, uint32_t bytes) const {
     LJ_ASSERT_IN_TESTS(bytes <= row_bytes());
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
@@ -101,11 +101,11 @@ class Table {
   // indexes do not allow that, since the postings of erased rows point at their tuples.
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
-  // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds the
-  // tuple, or if an index node cannot be removed now; the caller then tries again later.
+  // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds
+  // the tuple, or if an index node cannot be removed now; the caller then tries again later.
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
-  // Reuses memory that remove_absent() retired, and that no thread can reach any more, for new tuples
-  // and nodes.
+  // Reuses memory that remove_absent() retired, and that no thread can reach any more, for new
+  // tuples and nodes.
   void recycle(const Retired& retired, const Arena& arena);
   // Returns the largest sequence number of any removed tuple. An insert that finds no tuple depends
   // on it.

@@ -1,10 +1,10 @@
 // Free memory blocks of one size.
 //
-// Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its own.
-// Threads that share a part wait for each other at its latch: with 32 parts and 256 cores, the few
-// blocks that rolled back transactions freed caused 73 % of all waits for cache lines (NewOrder and
-// Payment, simulated). If a thread frees much and allocates little, threads that need blocks take
-// those of its part, many at once.
+// Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its
+// own. Threads that share a part wait for each other at its latch: with 32 parts and 256 cores, the
+// few blocks that rolled back transactions freed caused 73 % of all waits for cache lines (NewOrder
+// and Payment, simulated). If a thread frees much and allocates little, threads that need blocks
+// take those of its part, many at once.
 #pragma once
 
 #include <algorithm>

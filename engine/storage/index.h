@@ -11,9 +11,9 @@
 //
 // Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
 // (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
-// the word, loads the node's fields, each with acquire, and loads the word again, for which it needs
-// no fence (unchanged_since()). If the word has changed or was latched, the reader starts again
-// (optimistic lock coupling).
+// the word, loads the node's fields, each with acquire, and loads the word again, for which it
+// needs no fence (unchanged_since()). If the word has changed or was latched, the reader starts
+// again (optimistic lock coupling).
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct LJ_CAPABILITY("latch") IndexNode {
   static constexpr uint64_t kLatched = 1;
 };
 
-// Waits for the node's latch and takes it. Returns the structure word from before, without the latch
-// bit. The order is seq_cst, because an insert's gate then loads the node's lock (proof in
+// Waits for the node's latch and takes it. Returns the structure word from before, without the
+// latch bit. The order is seq_cst, because an insert's gate then loads the node's lock (proof in
 // cc/two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
@@ -91,9 +91,9 @@ inline uint64_t begin_reading(const IndexNode& node) {
   }
 }
 
-// Returns whether the node has not changed since begin_reading() returned `seen`. Load every field in
-// between with acquire: that orders this load after those without a fence, costs nothing on x86, and
-// is an ordering that ThreadSanitizer models.
+// Returns whether the node has not changed since begin_reading() returned `seen`. Load every field
+// in between with acquire: that orders this load after those without a fence, costs nothing on x86,
+// and is an ordering that ThreadSanitizer models.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -120,9 +120,9 @@ struct InsertResult {
 
 // The insert calls its gate under the node's latch, before it inserts a new key: 2PL checks that no
 // other transaction has scanned the node. If the gate returns false, the insert is refused. If the
-// insert splits the node, it calls the gate again, for the new node, before another thread can reach
-// that node: 2PL locks the new node as it has locked the old node. The insert ignores the result of
-// the second call.
+// insert splits the node, it calls the gate again, for the new node, before another thread can
+// reach that node: 2PL locks the new node as it has locked the old node. The insert ignores the
+// result of the second call.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -132,9 +132,9 @@ struct Posting : Keyed {
 };
 
 // The leaf in which a transaction last found or inserted an entry of an ordered index. Neighbouring
-// keys are mostly in one leaf, so the index looks there first, and descends only if the leaf does not
-// cover the key. The leaf may have been split or removed since. Its memory is not used again before
-// the transaction ends (reclaimer.h), so a finger is valid within one transaction.
+// keys are mostly in one leaf, so the index looks there first, and descends only if the leaf does
+// not cover the key. The leaf may have been split or removed since. Its memory is not used again
+// before the transaction ends (reclaimer.h), so a finger is valid within one transaction.
 struct Finger {
   const Index* index = nullptr;
   IndexNode* leaf = nullptr;
@@ -157,9 +157,9 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null. If it returns null and `missed_in` is not
-  // null, sets `*missed_in` to the node that would have the entry. `finger` may be null; a hash index
-  // ignores it.
+  // Returns the entry of `key` in a unique index, or null. If it returns null and `missed_in` is
+  // not null, sets `*missed_in` to the node that would have the entry. `finger` may be null; a hash
+  // index ignores it.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
@@ -174,8 +174,8 @@ class Index {
   }
 
   // A visitor is called for node after node. It gets a consistent copy of the node's entries in the
-  // range (maybe none), and the node's version at that time. It returns false to end the scan. Nodes,
-  // and the entries of a node, come in key order, descending if asked.
+  // range (maybe none), and the node's version at that time. It returns false to end the scan.
+  // Nodes, and the entries of a node, come in key order, descending if asked.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
   // Visits all entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
@@ -191,8 +191,8 @@ class Index {
     LJ_ASSERT(removes());
     return true;
   }
-  // Reuses the memory of a removed node, which no thread can reach any more, for new nodes: first for
-  // those of the thread with this arena.
+  // Reuses the memory of a removed node, which no thread can reach any more, for new nodes: first
+  // for those of the thread with this arena.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
@@ -203,13 +203,14 @@ class Index {
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
-  // key of each range except the first range, in ascending order. Other threads may insert, and none
-  // may remove. A hash index has no ranges, and returns none.
+  // key of each range except the first range, in ascending order. Other threads may insert, and
+  // none may remove. A hash index has no ranges, and returns none.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading the memory that find() will touch for all `keys`, and then the first `entry_bytes`
-  // bytes of the entries, so that the misses of all keys overlap. Call it in a transaction.
+  // Starts loading the memory that find() will touch for all `keys`, and then the first
+  // `entry_bytes` bytes of the entries, so that the misses of all keys overlap. Call it in a
+  // transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 

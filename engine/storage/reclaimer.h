@@ -12,9 +12,9 @@
 // the key leaves the index, and a transaction that inserts the key again draws a larger number.
 // Recovery reads the log from its start and keeps its own absent tuples.
 //
-// After the removal, only transactions that began before it can reach the tuple, and the empty index
-// nodes that were removed with it. Their memory is not used again until each worker has been between
-// two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
+// After the removal, only transactions that began before it can reach the tuple, and the empty
+// index nodes that were removed with it. Their memory is not used again until each worker has been
+// between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
 // (--locks=write) may be older. But it touches only locks that it holds, and a locked tuple is not
 // reclaimed.
 //
@@ -22,11 +22,11 @@
 // that was ever present.
 //
 // Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
-// the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores the
-// value as its own (release). Suppose that the values of all workers are larger than a batch's value.
-// Then each worker began its transaction after the removals, because it acquired the increment, which
-// released them. And each worker's earlier accesses are finished, because the worker's store released
-// them, and the reclaimer acquires that store.
+// the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores
+// the value as its own (release). Suppose that the values of all workers are larger than a batch's
+// value. Then each worker began its transaction after the removals, because it acquired the
+// increment, which released them. And each worker's earlier accesses are finished, because the
+// worker's store released them, and the reclaimer acquires that store.
 //
 // A checkpoint pauses removals. The flag is stored before an epoch ends. So a worker that has seen
 // the next epoch also sees the flag, before it removes another tuple.
@@ -110,8 +110,8 @@ class Reclaimer {
     LJ_ASSERT_IN_TESTS(erasure.table->reclaims());
     erased_.push_back(erasure);
   }
-  // Notes that the transaction has committed and becomes durable in `queue`. Returns how many rows it
-  // has erased. The worker passes that number to note_durable() when the transaction is durable.
+  // Notes that the transaction has committed and becomes durable in `queue`. Returns how many rows
+  // it has erased. The worker passes that number to note_durable() when the transaction is durable.
   uint32_t note_committed(uint32_t queue) LJ_REQUIRES(platform::worker_role) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());

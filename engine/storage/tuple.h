@@ -58,9 +58,9 @@ struct Keyed {
 // A row's header. The row follows it, 8-byte aligned and padded to 8 bytes.
 //
 // Protocol. The transaction that holds the lock bit (OCC) or the exclusive row lock (2PL) stores
-// `version`, with release and after the row's bytes. Readers load `version` with acquire before they
-// copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h), which
-// OCC does not use; during the replay of a log it points to the ranges that wait at the tuple
+// `version`, with release and after the row's bytes. Readers load `version` with acquire before
+// they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
+// which OCC does not use; during the replay of a log it points to the ranges that wait at the tuple
 // (engine/recovery/applier.h). `key` never changes. A tuple that was removed from its index stays
 // locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
@@ -77,8 +77,8 @@ static_assert(sizeof(Tuple) == 24);
 
 // Reads a row while transactions of any protocol run, without a transaction and without a lock:
 // copies the row of `tuple` to `to`, which has room for `row_bytes` padded to 8, unless the row is
-// absent. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during the
-// copy: the caller tries again. A tuple that was removed from its index counts as absent, with
+// absent. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during
+// the copy: the caller tries again. A tuple that was removed from its index counts as absent, with
 // sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has

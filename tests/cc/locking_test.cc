@@ -348,8 +348,8 @@ TEST_F(Detect, ADeadlockWithAReaderIsFound) {
   EXPECT_TRUE(writer.blocked) << "it waits for the reader";
 }
 
-// T1 waits for a lock of T2's worker, which commits and waits for T1 in its next transaction. T1 has
-// not woken yet, so its edge still points at the worker.
+// T1 waits for a lock of T2's worker, which commits and waits for T1 in its next transaction. T1
+// has not woken yet, so its edge still points at the worker.
 TEST_F(Detect, ALockThatWasGivenBackClosesNoCycle) {
   Actor t1(world), t2(world);
   t1.add(ordered(), 10, 1);

@@ -190,8 +190,8 @@ TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
 }
 
-// A transaction that has found a tuple does not wait for it after the reclaimer has removed it: such
-// a tuple is never unlocked.
+// A transaction that has found a tuple does not wait for it after the reclaimer has removed it:
+// such a tuple is never unlocked.
 TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);

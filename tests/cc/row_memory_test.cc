@@ -11,8 +11,8 @@
 namespace logjam {
 namespace {
 
-// A row at any offset in a line, of any length, of which any bytes change. The neighbouring bytes stay
-// the same.
+// A row at any offset in a line, of any length, of which any bytes change. The neighbouring bytes
+// stay the same.
 TEST(StoreRow, StoresAllBytesThatChange) {
   constexpr size_t kBytes = 512;
   std::mt19937_64 random(1);

@@ -1,9 +1,9 @@
 // The versions of recovered tuples before another run continues with them.
-#include "engine/recovery/recover_chain.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "engine/recovery/recover_chain.h"
 
 namespace logjam {
 namespace {

@@ -9,19 +9,19 @@
 // seldom conflict. A thread that finds no command of its workers takes the oldest command of all.
 //
 // Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
-// the slot is, and whether the slot waits for that command, has it, or is emptied. The reader thread
-// fills a slot that waits, and stores the word with release. One of the threads that load that word
-// (acquire) takes the command, by a compare-and-swap of the word. Only this thread uses the slot,
-// until it releases the slot for a later command (release). A record lies in the memory of its batch.
-// The reader thread keeps that memory until it has filled each slot of the batch again, or to the
-// end.
+// the slot is, and whether the slot waits for that command, has it, or is emptied. The reader
+// thread fills a slot that waits, and stores the word with release. One of the threads that load
+// that word (acquire) takes the command, by a compare-and-swap of the word. Only this thread uses
+// the slot, until it releases the slot for a later command (release). A record lies in the memory
+// of its batch. The reader thread keeps that memory until it has filled each slot of the batch
+// again, or to the end.
 //
 // Some thread takes the command that has the turn to commit. A thread takes its own commands in the
-// order of the log, and a command of another thread only if none of its own is open. So a thread that
-// has taken a command has skipped no older command of its own. Let C be the command that has the
-// turn, and suppose that no thread has taken C. The thread to which C is assigned has taken no later
-// command, because it would have skipped C, and all earlier commands have committed. So that thread
-// has no command, and takes C next.
+// order of the log, and a command of another thread only if none of its own is open. So a thread
+// that has taken a command has skipped no older command of its own. Let C be the command that has
+// the turn, and suppose that no thread has taken C. The thread to which C is assigned has taken no
+// later command, because it would have skipped C, and all earlier commands have committed. So that
+// thread has no command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,8 @@ class CommandFeed {
   // Gives the command back: the thread that took it no longer needs its record.
   void release(const Command& command);
 
-  // Returns how many records read() has read; bytes() is their size. Join the thread of read() first.
+  // Returns how many records read() has read; bytes() is their size. Join the thread of read()
+  // first.
   uint64_t records() const { return records_; }
   uint64_t bytes() const { return bytes_; }
 

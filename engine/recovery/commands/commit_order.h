@@ -4,9 +4,10 @@
 // turn passes to the next command when a command is certain to commit: the rows that it writes are
 // locked, and the rows that it has read are validated. Its rows are then installed while the next
 // command begins its commit, which waits for the locks that it needs, as commits under OCC do. The
-// result is that of a serial execution in the order of the log. A command validates after all earlier
-// commands have locked the rows that they write, so it has read the rows as these commands leave
-// them. And it locks and installs nothing before its turn, so no earlier command has read its rows.
+// result is that of a serial execution in the order of the log. A command validates after all
+// earlier commands have locked the rows that they write, so it has read the rows as these commands
+// leave them. And it locks and installs nothing before its turn, so no earlier command has read its
+// rows.
 //
 // At its turn a command reads the final state. Even so, its validation may fail, because other
 // threads change index nodes: a thread that executes a later command may insert absent tuples, and
@@ -65,7 +66,8 @@ class CommitOrder {
   // Returns whether replay has ended with an error.
   bool stopped() const { return stopped_.load(platform::memory_order_acquire); }
 
-  // Waits, on thread `thread`, for the turn of command `index`. Returns false if replay has stopped.
+  // Waits, on thread `thread`, for the turn of command `index`. Returns false if replay has
+  // stopped.
   bool wait_for_turn(uint32_t thread, uint64_t index) const {
     LJ_ASSERT(!active_[thread]->load(platform::memory_order_relaxed));
     for (ReplayWait wait; committed() != index; wait.once()) {

@@ -25,9 +25,9 @@ namespace logjam {
 namespace {
 
 // Gives each transaction the sequence number of its record, and writes nothing. Compares the
-// command that the transaction would log with the record. If they agree, passes the turn to the next
-// command: concurrency control calls the log when the transaction is certain to commit, before it
-// installs the rows. The replaying thread owns it.
+// command that the transaction would log with the record. If they agree, passes the turn to the
+// next command: concurrency control calls the log when the transaction is certain to commit, before
+// it installs the rows. The replaying thread owns it.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
@@ -259,8 +259,8 @@ std::string Replayer::take(const Command& command) {
   return "";
 }
 
-// Executes the command before it has the turn, and commits it at its turn. Returns false if that was
-// not possible: then execute the command at its turn. Its failures so far are no errors.
+// Executes the command before it has the turn, and commits it at its turn. Returns false if that
+// was not possible: then execute the command at its turn. Its failures so far are no errors.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
