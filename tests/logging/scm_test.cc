@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "logging/schemes/nvm/open_holes.h"
-#include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
@@ -37,51 +36,6 @@ TEST(OpenHoles, AnUnfilledHoleStaysWhenItsWorkerReservesAgain) {
   log.filled(1);
   EXPECT_EQ(log.look(), 0u);
 }
-
-// Threads that call look() race with workers. A flag for each record says whether it is filled.
-// With one worker there is no older hole that would stop a wrong look.
-class OpenHolesLooks : public testing::TestWithParam<uint32_t> {};
-
-TEST_P(OpenHolesLooks, NoLookPassesAHole) {
-  const uint32_t threads = GetParam();
-  constexpr uint32_t kLookers = 2;
-  constexpr uint64_t kEach = 50'000, kBytes = 8;
-  constexpr uint32_t kIdle = 2000;  // idle workers make a look take longer
-  OpenHoles log(threads + kIdle);
-  std::vector<std::atomic<bool>> filled(threads * kEach);
-  std::atomic<uint64_t> passed{0};
-  std::atomic<uint32_t> looking{0};
-  std::atomic<bool> done{false};
-  std::vector<std::thread> workers, lookers;
-  for (uint32_t i = 0; i < kLookers; ++i) {
-    lookers.emplace_back([&] {
-      uint64_t seen = 0;
-      for (++looking; !done.load();) {
-        for (const uint64_t end = log.look(); seen < end; seen += kBytes) {
-          if (!filled[seen / kBytes].load(std::memory_order_relaxed)) ++passed;
-        }
-      }
-    });
-  }
-  for (platform::SpinWait wait; looking.load() < kLookers;) wait.once();
-  for (uint32_t worker = 0; worker < threads; ++worker) {
-    workers.emplace_back([&, worker] {
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const uint64_t begin = log.reserve(worker, kBytes).number;
-        if (i % 64 == worker) std::this_thread::yield();
-        filled[begin / kBytes].store(true, std::memory_order_relaxed);
-        log.filled(worker);
-      }
-    });
-  }
-  for (std::thread& thread : workers) thread.join();
-  done.store(true);
-  for (std::thread& thread : lookers) thread.join();
-  EXPECT_EQ(passed.load(), 0u) << "a look passed an unfilled hole";
-  EXPECT_EQ(log.look(), threads * kEach * kBytes);
-}
-
-INSTANTIATE_TEST_SUITE_P(Workers, OpenHolesLooks, testing::Values(1, 2, 6));
 
 // A device in memory that remembers which bytes were persisted.
 class RememberingDevice final : public Device, public PersistentMemory {
