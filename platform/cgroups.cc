@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -53,6 +55,7 @@ std::vector<std::string> OwnGroup::outwards() const {
 // Reads the lines of /proc/self/cgroup, ID:CONTROLLERS:PATH; the line of version 2 is 0::PATH.
 std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version,
                                              const std::string& controller) {
+  LJ_ASSERT(version == 1 || version == 2);
   std::istringstream in(kernel.read("/proc/self/cgroup"));
   for (std::string id, controllers, path;
        std::getline(in, id, ':') && std::getline(in, controllers, ':') && std::getline(in, path);) {

@@ -23,8 +23,8 @@ struct OwnGroup {
 // Returns the group for `controller`, such as "cpu", or nothing if no hierarchy is visible.
 std::optional<OwnGroup> own_group(const KernelFiles& kernel, const std::string& controller);
 
-// Returns the path of the process's group in the hierarchy of `version` (1 or 2), as the kernel
-// gives it, or nothing if `controller` is in no hierarchy of that version.
+// Returns the path of the process's group in the hierarchy of `version`, as the kernel gives
+// it, or nothing if `controller` is in no hierarchy of that version.
 std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version,
                                              const std::string& controller);
 

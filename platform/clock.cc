@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -41,6 +43,7 @@ double ns_per_tick() {
 }
 
 double median_ns_per_tick(std::span<const ClockInterval> intervals) {
+  LJ_ASSERT(!intervals.empty());
   std::vector<double> ratios;
   for (const ClockInterval& interval : intervals) {
     ratios.push_back(static_cast<double>(interval.ns) / static_cast<double>(interval.ticks));

@@ -1,4 +1,5 @@
-// Copies of memory that nobody else changes meanwhile. For others: platform/racy_copy.h.
+// Copies of memory that no other thread changes during the copy. platform/racy_copy.h has those of
+// memory that another thread may change.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,7 @@
 
 namespace logjam::platform {
 
-// Copies `bytes` bytes into a log buffer. While it runs, only the calling thread may write the
-// source.
+// Copies `bytes` bytes into a log buffer.
 inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 // Copies a row. Most rows are short, so it copies without a call: two copies of a fixed size, one

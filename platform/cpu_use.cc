@@ -6,6 +6,7 @@
 #include <ctime>
 #include <sstream>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/kernel_files.h"
 #include "platform/thread.h"
@@ -46,6 +47,7 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores) {
 }
 
 bool others_are_idle(uint32_t workers) {
+  LJ_ASSERT(workers > 0);
   constexpr double kAllowedShare = 0.1;
   constexpr uint64_t kSliceNs = 20'000'000;
   constexpr int kSlices = 10;

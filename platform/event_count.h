@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/park.h"
 #include "platform/spin.h"
@@ -64,7 +65,7 @@ class EventCount {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    // Prepares for a look at the condition, and returns the argument for sleep(). Called before
+    // Prepares for a look at the condition, and returns the argument for sleep(). Call it before
     // each look.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
@@ -74,6 +75,7 @@ class EventCount {
     // Sleeps until a notify() or for `timeout_ns`; may return early. Returns at once if a notify()
     // came after prepare() returned `seen`.
     void sleep(uint32_t seen, uint64_t timeout_ns = kForever) {
+      LJ_ASSERT_IN_TESTS((seen & 1) != 0);
       wait_on(count_.event_, seen, timeout_ns);
     }
 

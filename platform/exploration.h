@@ -12,8 +12,8 @@
 
 namespace logjam::platform {
 
-// The end of a thread's turn. A thread is named by its number, in the order of their starts, and
-// its moments by the steps of its own: both mean the same if other turns change.
+// The end of a thread's turn. A turn names a thread by its number, in the order of their starts,
+// and a moment by the thread's own steps. Both stay the same when other turns change.
 struct Turn {
   uint32_t thread = 0;
   uint64_t steps = 0;   // of its own that have begun
@@ -52,16 +52,16 @@ struct Schedule {
   bool drops_fences = false;  // full fences order nothing
   bool late_disk = false;     // some calls of the file system last
   // The schedule ends if two accesses race in the order that the program asks for, though x86
-  // forgives it. Needs `late_stores` to be false.
+  // forgives it. No store of such a schedule is late.
   bool watches_races = false;
-  // Atomic operations that count as relaxed for that: their code's addresses.
+  // The code addresses of atomic operations that count as relaxed in the watch for races.
   std::vector<uint64_t> weakened;
-  // A wait with a longer timeout has none while a thread named "worker..." waits: if that one then
-  // sleeps for ever, only a timeout could have saved it, and its wake-up was lost.
+  // A wait with a longer timeout does not end by it while a thread named "worker..." waits. If that
+  // worker then sleeps for ever, its wake-up was lost, and only a timeout could have saved it.
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
   uint32_t most_crashes = 0;
-  bool from_start = true;           // else from begin_steps() on
+  bool from_start = true;           // else steps begin with begin_steps()
   uint64_t most_steps = 4'000'000;  // a longer schedule does not end
   bool records = false;             // Explored::turns
   // If `recorded`, threads change places as `turns` say, and otherwise only where they wait, and
@@ -74,8 +74,7 @@ struct Schedule {
   // more. `in_a_file_call`: the caller of the last call of the file system does not know yet that
   // it has returned. Returns the exit status; 0: nothing is wrong.
   std::function<int(uint32_t crash, bool in_a_file_call)> judge;
-  // The schedule has ended: by itself, or because something is wrong. Then threads are left in the
-  // middle of their work, so the function ends the process.
+  // Ends the process: the schedule has ended, by itself or because something is wrong.
   std::function<void(const Explored&)> ended;
 };
 
@@ -83,11 +82,11 @@ struct Schedule {
 bool explores();
 
 // Runs `body` on the calling thread, and the threads that it starts, under the schedule, and calls
-// ended(). Called once in a process, by the main thread.
+// ended(). The main thread calls it.
 void explore(const Schedule& schedule, const std::function<void()>& body);
 
-// Begins the steps of a schedule that does not begin with its body. Until then threads change
-// places only where they wait, and there are no crashes. Nothing without such a schedule.
+// Begins the steps of a schedule whose `from_start` is false. Until then threads change places only
+// where they wait, and there are no crashes. Does nothing without such a schedule.
 void begin_steps();
 
 // Counts the basic blocks that are executed from now on, also by processes that are forked later;
@@ -96,15 +95,15 @@ void begin_steps();
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Lets the schedule crash here now and then, because a crash would show much.
+// Lets the schedule crash here in one of a few calls: a crash here would show much.
 void maybe_crash();
 
 // Declares that nobody touches these bytes any more: an access ends the schedule. Returns whether
 // there is a schedule; then the caller does not use them again. Otherwise it does nothing.
 bool forbid(const void* at, size_t bytes);
 
-// Calls `with` for each mapped file of a disk in memory: with the open file, and its memory. Lines
-// that the program has not written back may have reached the file at a crash, or not.
+// Calls `with` with the open file and the memory of each mapped file of a disk in memory. After a
+// crash the file may have lines that the program has not written back, or may lack them.
 void for_each_mapping(const std::function<void(int file, const std::byte* memory)>& with);
 
 // Notes that the call of the file system that the caller is about to make loads these bytes, or

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "platform/assert.h"
 #include "platform/text.h"
 
 namespace logjam::platform {
 void fatal(const std::string& sentence, int exit_code) {
+  LJ_ASSERT(!sentence.empty() && exit_code != 0);
   std::fflush(stdout);
   google::FlushLogFiles(google::INFO);  // when glog was told to write files, its lines wait there
   std::fprintf(stderr, "logjam: %s\n", without_control_characters(sentence).c_str());

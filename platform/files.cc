@@ -12,9 +12,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
+
+#include "platform/assert.h"
+#include "platform/mutex.h"
 
 namespace logjam::platform {
 namespace {
@@ -36,20 +37,20 @@ std::string without_slashes_at_end(std::string_view path) {
   return std::string(path.substr(0, path.find_last_not_of('/') + 1));
 }
 
-// The held directories. `mutex_` guards them: opening a file is rare, and no call waits in it.
+// The held directories. Opening a file is rare, and no call waits in it.
 class HeldDirectories {
  public:
   void add(const std::string& path, int file) {
-    const std::unique_lock guard(mutex_);
+    const lock_guard<mutex> guard(mutex_);
     held_.push_back({without_slashes_at_end(path), file});
   }
   void remove(int file) {
-    const std::unique_lock guard(mutex_);
+    const lock_guard<mutex> guard(mutex_);
     std::erase_if(held_, [file](const Held& one) { return one.file == file; });
   }
   // Returns the name with which the directory is held.
   std::string name_of(int file) {
-    const std::shared_lock guard(mutex_);
+    const lock_guard<mutex> guard(mutex_);
     const auto found = std::ranges::find(held_, file, &Held::file);
     return found == held_.end() ? "" : found->path + "/";
   }
@@ -58,7 +59,7 @@ class HeldDirectories {
   // whether a directory has its own name.
   int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
     *copy = -1;
-    const std::shared_lock guard(mutex_);
+    const lock_guard<mutex> guard(mutex_);
     const Held* best = nullptr;
     for (const Held& one : held_) {
       const bool inside = path.starts_with(one.path) &&
@@ -76,8 +77,8 @@ class HeldDirectories {
     std::string path;
     int file;
   };
-  std::shared_mutex mutex_;
-  std::vector<Held> held_;
+  mutex mutex_;
+  std::vector<Held> held_ LJ_GUARDED_BY(mutex_);
 };
 
 // Where a path leads: to `name` in the open directory `directory`, for the calls of the kernel that
@@ -175,6 +176,7 @@ class SystemFiles final : public Files {
 
   // Calls close() once: one that a signal interrupts has closed the file on Linux.
   void close(int file) override {
+    LJ_ASSERT(file >= 0);
     held_.remove(file);
     ::close(file);
   }
@@ -344,8 +346,11 @@ std::string parent_of(const std::string& path) {
 
 Files& files() { return *files_in_place(); }
 
-ReplaceFiles::ReplaceFiles(Files& by) : before_(files()) { files_in_place() = &by; }
-ReplaceFiles::~ReplaceFiles() { files_in_place() = &before_; }
+ReplaceFiles::ReplaceFiles(Files& by) : before_(files()), by_(by) { files_in_place() = &by; }
+ReplaceFiles::~ReplaceFiles() {
+  LJ_ASSERT(&files() == &by_);
+  files_in_place() = &before_;
+}
 
 HeldDirectory::HeldDirectory(std::string path)
     : path_(std::move(path)), file_(files().hold(path_)) {}
@@ -382,6 +387,8 @@ int read_file(const std::string& path, std::string* text, uint64_t most_bytes) {
 
 int names_in(const std::string& directory, std::vector<std::string>* names) {
   const int error = files().list(directory, names);
+  LJ_ASSERT(error == 0 || names->empty());
+  LJ_ASSERT(std::ranges::is_sorted(*names));
   return error == ENOENT || error == ENOTDIR ? 0 : error;
 }
 
@@ -391,6 +398,7 @@ int64_t read_all(int file, uint64_t offset, std::span<std::byte> into) {
     const int64_t bytes = files().read(file, offset + done, into.subspan(done));
     if (bytes < 0) return bytes;
     if (bytes == 0) break;
+    LJ_ASSERT(static_cast<uint64_t>(bytes) <= into.size() - done);
     done += static_cast<uint64_t>(bytes);
   }
   return static_cast<int64_t>(done);
@@ -401,6 +409,7 @@ int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool 
     const int64_t written = files().write(file, offset, bytes, synced);
     if (written < 0) return static_cast<int>(-written);
     if (written == 0) return EIO;  // otherwise the loop would not end
+    LJ_ASSERT(static_cast<uint64_t>(written) <= bytes.size());
     offset += static_cast<uint64_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -418,6 +427,7 @@ int sync_directory(const std::string& path) {
 int sync_parent(const std::string& path) { return sync_directory(parent_of(path)); }
 
 int create_file(const std::string& path, int flags) {
+  LJ_ASSERT((flags & O_ACCMODE) != O_RDONLY);
   const int error = files().remove(path);
   if (error != 0 && error != ENOENT) return -error;
   return files().open(path, flags | O_CREAT | O_EXCL);

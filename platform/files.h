@@ -69,8 +69,8 @@ class Files {
   virtual int sync(int file) = 0;
   // Makes the file's bytes durable, and its length if they need it.
   virtual int sync_data(int file) = 0;
-  // Gives the file disk space for its first `bytes` bytes, also where it has holes. It is that long
-  // then, if it was shorter.
+  // Gives the file disk space for its first `bytes` bytes, also where it has holes. A
+  // shorter file grows to that length.
   virtual int allocate(int file, uint64_t bytes) = 0;
   // Gives the disk space of a range back. The range then reads as zeros; the file's length stays.
   // EOPNOTSUPP if the file system cannot.
@@ -85,13 +85,13 @@ class Files {
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
 
   // Sets `status` to what lies at `path`, or at the end of the symbolic links there; a link in a
-  // held directory is kOther. It is no error if nothing does (then it is kNone), but it is if that
-  // cannot be found out: EACCES, EIO, ...
+  // held directory is kOther. If nothing lies there, sets kNone and returns 0. Returns EACCES, EIO,
+  // ... if that cannot be found out.
   virtual int status(const std::string& path, FileStatus* status) = 0;
   // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
   // come in the middle, `names` is empty.
   virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
-  // Gives what is at `from` the name `to`, and removes what had it, in one step.
+  // Gives what is at `from` the name `to`, and removes what had that name, in one step.
   virtual int rename(const std::string& from, const std::string& to) = 0;
   // Removes a file, or a symbolic link itself. EISDIR if it is a directory.
   virtual int remove(const std::string& path) = 0;
@@ -104,7 +104,7 @@ class Files {
 Files& files();
 
 // Puts another file system in place of files() while it lives; for tests. One thread makes and
-// destroys it while no other uses files(). The object that it puts in place outlives it. They nest.
+// destroys it while no other uses files(). The object that it puts in place outlives it.
 class ReplaceFiles {
  public:
   explicit ReplaceFiles(Files& by);
@@ -113,7 +113,7 @@ class ReplaceFiles {
   ReplaceFiles& operator=(const ReplaceFiles&) = delete;
 
  private:
-  Files& before_;
+  Files &before_, &by_;
 };
 
 // A held directory (Files::hold). One thread makes and destroys it; any may call its functions.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/nearest_name.h"
 
 namespace logjam::platform {
@@ -49,6 +50,7 @@ std::string range_of(const ListKey& key) {
 
 std::string check_list(std::string_view flag, std::string_view text,
                        std::span<const ListKey> keys) {
+  LJ_ASSERT(std::ranges::all_of(keys, [](const ListKey& key) { return key.least <= key.most; }));
   const std::string given = "--" + std::string(flag) + "=" + std::string(text);
   std::set<std::string> seen;
   for (const auto& [name, number] : split(text)) {

@@ -21,6 +21,7 @@
 #include <string>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/kernel_files.h"
 
 namespace logjam::platform {
@@ -50,7 +51,7 @@ class IdleGroup {
   // Moves the calling thread into the group. Returns whether the kernel has done so.
   bool join() const;
 
-  int version() const { return version_; }  // of the cgroups: 1 or 2
+  int version() const { return version_; }  // of the cgroups
   const std::string& directory() const { return directory_; }
 
  private:
@@ -58,7 +59,10 @@ class IdleGroup {
       : kernel_(std::move(kernel)),
         version_(version),
         directory_(std::move(directory)),
-        lock_(lock) {}
+        lock_(lock) {
+    LJ_ASSERT(version_ == 1 || version_ == 2);
+    LJ_ASSERT(lock_ >= 0);
+  }
 
   const KernelFiles kernel_;
   const int version_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/limits.h"
@@ -25,6 +26,11 @@ constexpr size_t kHugePage = size_t{2} << 20;
 constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // of address space, for a mapped file
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+bool is_page(const void* address) {
+  constexpr uintptr_t kPage = 4096;
+  return reinterpret_cast<uintptr_t>(address) % kPage == 0;
+}
 
 // Linux 6.1, and younger than Debian 12's headers.
 constexpr int kMadvCollapse = 25;
@@ -47,7 +53,10 @@ void* map_huge(size_t bytes) {
   return raw + head;
 }
 
-void unmap_huge(void* address, size_t bytes) { munmap(address, round_up(bytes, kHugePage)); }
+void unmap_huge(void* address, size_t bytes) {
+  LJ_ASSERT(reinterpret_cast<uintptr_t>(address) % kHugePage == 0);
+  munmap(address, round_up(bytes, kHugePage));
+}
 
 void* map_pages(size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -71,6 +80,7 @@ uint64_t resident_bytes() {
 }
 
 MirroredMemory::MirroredMemory(size_t bytes, int where) {
+  LJ_ASSERT(bytes > 0);
   size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(size_)) != 0) {
@@ -114,12 +124,14 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
 }
 
 void place_on_node(void* address, size_t bytes, int node) {
+  LJ_ASSERT(node >= 0 && is_page(address));
   const Topology& machine = this_machine();
   if (machine.nodes() == 1 || node >= machine.nodes()) return;
   place_on_numbered(address, bytes, {machine.node_number(node)});
 }
 
 void interleave(void* address, size_t bytes) {
+  LJ_ASSERT(is_page(address));
   const Topology& machine = this_machine();
   if (machine.nodes() == 1) return;
   std::vector<int> numbers;

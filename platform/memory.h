@@ -12,8 +12,7 @@ inline constexpr int kFirstTouch = -1;  // each page where the thread runs that 
 inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which workers run
 
 // Asks the kernel to put the pages of [address, address + bytes) on node `node`, also those that
-// exist already. `address` is the start of a page. Does nothing on a machine of one node, and where
-// the kernel refuses.
+// exist already. Does nothing on a machine of one node, and where the kernel refuses.
 void place_on_node(void* address, size_t bytes, int node);
 // Spreads the pages over the nodes on which workers run, page after page in turn; otherwise as
 // place_on_node().

@@ -1,5 +1,4 @@
-// Names that somebody may have meant who wrote one that does not exist. Any thread may call these
-// functions.
+// Names that are similar to a name that does not exist. Any thread may call these functions.
 #pragma once
 
 #include <string>
@@ -8,9 +7,9 @@
 
 namespace logjam::platform {
 
-// Returns the one of `names` that is most similar to `given`, whose letters may be small or large:
-// one that differs in few letters, or the only one that begins as `given` does until either ends.
-// Returns an empty text if no name is similar.
+// Returns the name that is most similar to `given`, without regard to capitals: a name that differs
+// in few letters, or the only name that begins as `given` does until either ends. Returns an empty
+// text if no name is similar.
 std::string_view nearest_name(std::string_view given, const std::vector<std::string_view>& names);
 
 // Returns the end of a sentence that says that `given` is none of `names`: "; did you mean NAME?",

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam::platform {
@@ -26,6 +27,7 @@ bool has_no_reader(int file) {
 }  // namespace
 
 void reserve_stdout() {
+  LJ_ASSERT(user_stdout == STDOUT_FILENO);
   user_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   if (user_stdout < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     fatal(std::string("cannot write stdout: ") + strerror(errno));

@@ -1,9 +1,9 @@
-// A text file that a command writes for its user. It may be any file: a terminal, a pipe, /dev/null
-// or /dev/stdout, too. A failed write ends the process with one sentence (R7).
+// A text file that a command writes for its user. It may also be a terminal, a pipe, /dev/null
+// or /dev/stdout. A failed write ends the process with one sentence (R7).
 //
 // A file that is the stdout of the process is written through stdout: a second open file would have
-// an offset of its own, and its text and what is printed would overwrite each other. A reader of
-// stdout that is gone misses what is written, and nothing else changes.
+// an offset of its own, and its text and what is printed would overwrite each other. If the
+// reader of stdout has ended, the text is lost, and nothing else changes.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace logjam::platform {
 
 // Keeps stdout for the output files with the name "-": all else that the process prints from now on
-// goes to stderr. Called once, before anything is printed.
+// goes to stderr. Call it before anything is printed.
 void reserve_stdout();
 
 // Returns whether the open file is the stdout of the process.
@@ -25,7 +25,7 @@ int open_output(const std::string& path, int flags = 0);
 // Writes all of the text. Returns 0 or errno; 0 also if the reader of stdout is gone.
 [[nodiscard]] int write_text(int file, std::string_view text);
 
-// Returns why what was printed is not where stdout goes, or an empty string.
+// Returns why the printed text has not reached stdout, or an empty string.
 std::string lost_stdout();
 
 // A file that is written once, from its beginning to its end. One thread uses an object.

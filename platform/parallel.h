@@ -9,8 +9,8 @@
 // ordered among themselves. libtbb is not instrumented for ThreadSanitizer, which therefore sees
 // none of its orders. parallel.cc tells ThreadSanitizer of these two edges, and of no others.
 //
-// Any thread may call any function of this file, also from inside a part. The caller works on parts
-// itself. Bodies must not throw: an exception that leaves one ends the process.
+// Any thread may call any function of this file, also from inside a part. The caller works on
+// parts, too. Bodies must not throw: an exception that leaves one ends the process.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,8 @@
 
 #include <climits>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
@@ -28,6 +30,8 @@ void Parker::park(uint64_t timeout_ns) {
   uint32_t seen = kEmpty;
   if (state_.compare_exchange_strong(seen, kParked, memory_order_acq_rel)) {
     wait_on(state_, kParked, timeout_ns);
+  } else {
+    LJ_ASSERT(seen == kNotified);  // else two threads park
   }
   state_.exchange(kEmpty, memory_order_acq_rel);
 }

@@ -14,7 +14,7 @@ inline constexpr uint64_t kForever = ~uint64_t{0};
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
 // Wakes one of the threads that sleep on `word`. Any thread may call it.
 void wake_one(const atomic<uint32_t>& word);
-// Wakes all of them. Any thread may call it.
+// Wakes all threads that sleep on `word`. Any thread may call it.
 void wake_all(const atomic<uint32_t>& word);
 
 // The place where one thread, its owner, sleeps.

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/text.h"
 
 namespace logjam::platform {
@@ -58,7 +59,9 @@ Placement::Placement(const Topology& topology, PlacementPolicy policy, uint32_t 
     : topology_(topology),
       policy_(policy),
       workers_(workers != 0 ? workers : static_cast<uint32_t>(topology.contexts().size())),
-      order_(in_order_of(policy, topology.contexts())) {}
+      order_(in_order_of(policy, topology.contexts())) {
+  LJ_ASSERT(order_.size() == topology.contexts().size());
+}
 
 bool Placement::begin_at(int number) {
   const auto found = std::ranges::find(order_, number, &HardwareContext::number);
@@ -75,6 +78,7 @@ bool Placement::end_at(int number) {
 }
 
 void Placement::rotate(size_t first) {
+  LJ_ASSERT(first <= order_.size());
   std::rotate(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(first), order_.end());
   if (policy_ != PlacementPolicy::kSmt) order_ = cores_first(order_);
 }
@@ -115,6 +119,7 @@ std::string Placement::text() const {
 }
 
 std::string ranges_of(const std::vector<int>& numbers) {
+  LJ_ASSERT(std::ranges::adjacent_find(numbers, std::ranges::greater_equal()) == numbers.end());
   constexpr size_t kLeast = 3;  // members of a range with a step
   std::string text;
   for (size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
@@ -141,8 +146,14 @@ std::vector<int> allowed_cores() {
 }
 
 int socket_count() { return placement().topology().sockets(); }
-int socket_of_core(int index) { return placement().of(static_cast<uint32_t>(index)).socket; }
-int node_of_core(int index) { return placement().of(static_cast<uint32_t>(index)).node; }
+int socket_of_core(int index) {
+  LJ_ASSERT(index >= 0);
+  return placement().of(static_cast<uint32_t>(index)).socket;
+}
+int node_of_core(int index) {
+  LJ_ASSERT(index >= 0);
+  return placement().of(static_cast<uint32_t>(index)).node;
+}
 bool count_cores_from(int core) { return chosen_placement().begin_at(core); }
 bool count_cores_up_to(int core) { return chosen_placement().end_at(core); }
 

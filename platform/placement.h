@@ -64,7 +64,7 @@ class Placement {
   std::vector<HardwareContext> order_;
 };
 
-// Writes ascending numbers as ranges, with their step if that is not 1: "0-3,8,10-14:2".
+// Returns ascending numbers as ranges, with their step if that is not 1: "0-3,8,10-14:2".
 std::string ranges_of(const std::vector<int>& numbers);
 
 // Returns the placement of this process: before use_placement() the compact one on this machine.
@@ -85,7 +85,7 @@ int socket_of_core(int index);
 int node_of_core(int index);
 // Makes the core that the kernel knows as `core` number 0 (begin_at).
 bool count_cores_from(int core);
-// Makes it the last number (end_at).
+// Makes the core that the kernel knows as `core` the last number (end_at).
 bool count_cores_up_to(int core);
 
 }  // namespace logjam::platform

@@ -16,16 +16,22 @@
 #include <cstdint>
 #include <cstring>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 #if defined(__SANITIZE_THREAD__)
-// Copies `bytes` bytes. Both sides are 8-byte aligned and padded to a multiple of 8 bytes.
+inline bool is_word(const void* at) { return reinterpret_cast<uintptr_t>(at) % 8 == 0; }
+
+// Copies `bytes` bytes. Both sides are padded to a multiple of 8 bytes.
 inline void racy_load(void* to, const void* from, size_t bytes) {
+  LJ_ASSERT_IN_TESTS(is_word(to) && is_word(from));
   auto* out = static_cast<uint64_t*>(to);
   auto* in = static_cast<const uint64_t*>(from);
   for (size_t i = 0; i < (bytes + 7) / 8; ++i) out[i] = __atomic_load_n(in + i, __ATOMIC_RELAXED);
 }
 inline void racy_store(void* to, const void* from, size_t bytes) {
+  LJ_ASSERT_IN_TESTS(is_word(to) && is_word(from));
   auto* out = static_cast<uint64_t*>(to);
   auto* in = static_cast<const uint64_t*>(from);
   for (size_t i = 0; i < (bytes + 7) / 8; ++i) __atomic_store_n(out + i, in[i], __ATOMIC_RELAXED);

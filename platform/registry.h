@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 // `Info` has a member `name`. If it also has a member `file`, that becomes the file which holds the
@@ -20,6 +22,7 @@ class Registry {
   struct Registration {
     // Registers `info`, from the caller's `file`. (Clang 14 has no std::source_location.)
     explicit Registration(Info info, [[maybe_unused]] const char* file = __builtin_FILE()) {
+      LJ_ASSERT(find(info.name) == nullptr);
       if constexpr (requires { info.file; }) info.file = file;
       entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
                        std::move(info));

@@ -1,7 +1,7 @@
 // The run delay of threads: for how long they could have run, but the kernel gave their cores to
 // other threads. The kernel counts it for each thread (/proc/*/schedstat, second number).
 //
-// Protocol. `files_` is guarded by `mutex_`. The kernel writes what the files say.
+// The kernel writes the files, and any thread reads them.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class RunDelay {
 
  private:
   mutable mutex mutex_;
-  std::vector<int> files_;
+  std::vector<int> files_ LJ_GUARDED_BY(mutex_);
 };
 
 }  // namespace logjam::platform

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/cpu.h"
@@ -35,10 +36,10 @@ class SpinWait {
   uint32_t rounds_ = 0;
 };
 
-// Waits with ever longer gaps between two looks at what is waited for. Each look of each waiter takes
-// the cache line away from the thread that is waited for, and that thread needs the line to end the
-// wait. With many waiters the looks alone keep the line busy (Anderson, TPDS 1990). One thread uses
-// an object for one wait.
+// Waits with ever longer gaps between two looks at what is waited for. Each look of each waiter
+// takes the cache line away from the thread that is waited for, and that thread needs the line to
+// end the wait. With many waiters the looks alone keep the line busy (Anderson, TPDS 1990). One
+// thread uses an object for one wait.
 class BackOff {
  public:
   // Waits before the next look.
@@ -69,7 +70,10 @@ class LJ_CAPABILITY("latch") SpinLock {
   bool try_lock() LJ_TRY_ACQUIRE(true) {
     return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);
   }
-  void unlock() LJ_RELEASE() { held_.store(false, memory_order_release); }
+  void unlock() LJ_RELEASE() {
+    LJ_ASSERT_IN_TESTS(held_.load(memory_order_relaxed));
+    held_.store(false, memory_order_release);
+  }
 
  private:
   atomic<bool> held_{false};

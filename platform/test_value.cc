@@ -2,8 +2,10 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/flag_list.h"
 
 DEFINE_string(test, "", "for tests: values that make rare moments frequent");
@@ -19,6 +21,7 @@ std::vector<ListKey>& keys() {
 }  // namespace
 
 TestValue::TestValue(std::string_view name) : name_(name) {
+  LJ_ASSERT(std::ranges::find(keys(), name, &ListKey::name) == keys().end());
   constexpr double kMost = 1e15;  // a double holds each whole number up to it
   keys().push_back({name, 0, kMost});
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 // Appends `part` to `list`, after `separator` unless `list` is empty.
@@ -41,6 +43,7 @@ inline std::string without_control_characters(std::string_view text) {
 // Returns `value` with `decimals` digits after the point.
 inline std::string with_decimals(double value, int decimals) {
   char text[400];  // a double has at most 309 digits before the point
+  LJ_ASSERT(0 <= decimals && decimals < 80);
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/topology.h"
 
@@ -68,7 +69,10 @@ std::vector<int> allowed_numbers() {
   return numbers;
 }
 
-int number_of(int index) { return placement().of(static_cast<uint32_t>(index)).number; }
+int number_of(int index) {
+  LJ_ASSERT(index >= 0);
+  return placement().of(static_cast<uint32_t>(index)).number;
+}
 
 }  // namespace
 
@@ -99,6 +103,7 @@ void pin_to_socket(int socket) {
 }
 
 bool set_scheduling_class(SchedulingClass wanted) {
+  LJ_ASSERT(wanted != SchedulingClass::kOther);
   const int policy = wanted == SchedulingClass::kIdle    ? SCHED_IDLE
                      : wanted == SchedulingClass::kBatch ? SCHED_BATCH
                                                          : SCHED_OTHER;

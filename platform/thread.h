@@ -22,7 +22,7 @@ void pin_to_socket(int socket);
 
 // The scheduling class of a thread. Any other thread preempts a thread of the idle class.
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time
-// Puts the calling thread into the class (not kOther). Returns whether the kernel permits it.
+// Puts the calling thread into the class. Returns whether the kernel permits it.
 bool set_scheduling_class(SchedulingClass wanted);
 // Returns the scheduling class of the calling thread.
 SchedulingClass scheduling_class();

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -112,6 +114,7 @@ std::optional<Topology> Topology::described(const std::string& description,
 }
 
 Topology Topology::of_host(std::span<const int> allowed) {
+  LJ_ASSERT(!allowed.empty());
   if (const Machine machine = load(""); machine != nullptr) {
     Topology found = TopologyReader(machine).read(allowed);
     if (found.contexts_.size() == allowed.size()) return found;

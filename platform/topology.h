@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 // Cores, sockets and nodes are counted from 0. Those without a usable context are not counted.
@@ -32,7 +34,7 @@ class Topology {
   // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed` (at least one) of the machine that this process runs on. If
+  // Returns the contexts `allowed` of the machine that this process runs on. If
   // hwloc does not find all of them, the result has them as cores of one socket.
   static Topology of_host(std::span<const int> allowed);
 
@@ -42,7 +44,10 @@ class Topology {
   int nodes() const { return static_cast<int>(node_numbers_.size()); }
   int cores() const { return cores_; }
   // Returns the number by which the kernel knows a node.
-  int node_number(int node) const { return node_numbers_[static_cast<size_t>(node)]; }
+  int node_number(int node) const {
+    LJ_ASSERT(0 <= node && node < nodes());
+    return node_numbers_[static_cast<size_t>(node)];
+  }
 
  private:
   friend class TopologyReader;

@@ -9,9 +9,9 @@
 // manager's or a container's, neither has any effect: that group would have to be idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
-// join() on itself once, and no other thread does; join() reads members that no thread writes
-// meanwhile, and run_delay_ has a mutex. The main thread calls end() when the workers' threads have
-// ended.
+// join() on itself once, and no other thread does; join() reads members that no thread writes while
+// workers run, and run_delay_ has a mutex. The main thread calls end() when the workers' threads
+// have ended.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <span>
 
+#include "platform/assert.h"
 #include "platform/cache_lines.h"
 #include "platform/clock.h"
 #include "platform/park.h"
@@ -65,6 +66,8 @@ void Parker::park(uint64_t timeout_ns) {
   modified(state_);
   if (parked) {
     wait_on(state_, kParked, timeout_ns);
+  } else {
+    LJ_ASSERT(seen == kNotified);  // else two threads park
   }
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
   state_.exchange(kEmpty, memory_order_acq_rel);

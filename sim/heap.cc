@@ -4,8 +4,8 @@
 // Each place of the program that allocates (a context and return addresses) has its own slabs, at
 // an address that follows from these. So a run's other allocations move nothing: neither those of
 // an old log that it replaces, nor a text that is as long as a path. Such a text has the same slab
-// with every length, because its size does not decide where it lies; two places whose addresses
-// follow to the same slab would otherwise have it in turn. A piece that one fiber frees goes to the
+// with every length: the slab does not follow from its size. Otherwise two places whose hashes give
+// one slab would exchange it. A piece that one fiber frees goes to the
 // next call from the same place for the same size, as in a malloc with a cache for each thread. A
 // piece larger than a slab is a mapping, whose address does depend on the earlier mappings. A piece
 // costs the profile's allocation_ns, and no access: real heaps keep their lists in the core's
@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "sim/explore/explored_heap.h"
 #include "sim/explore/explorer.h"
@@ -202,6 +203,7 @@ void release(void* piece) {
   if (explored_heap_started()) return free_explored_piece(piece);
   if (running != nullptr) scheduler().spend(machine().allocation);
   Pieces& kind = pieces_of(piece);
+  LJ_ASSERT(kind.bytes != 0);
   auto* freed = static_cast<Free*>(piece);
   freed->next = kind.free;
   kind.free = freed;
@@ -210,6 +212,7 @@ void release(void* piece) {
 }  // namespace
 
 void start_heap(uint64_t seed) {
+  LJ_ASSERT(places.entries == nullptr);
   heap_seed = seed;
   const auto map = [](auto** table, size_t count) {
     *table = static_cast<std::remove_pointer_t<decltype(table)>>(map_at(0, count * sizeof **table));

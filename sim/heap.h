@@ -6,8 +6,8 @@
 namespace logjam::sim {
 
 // Makes operator new take memory of the region from now on. `seed` decides where its slabs lie, as
-// another link of the program would. The main thread calls it once, after reserve_region() and
-// before the program's own main().
+// another link of the program would. Call it after reserve_region() and before the program's own
+// main().
 void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();

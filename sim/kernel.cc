@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "platform/assert.h"
 #include "sim/machine/scheduler.h"
 #include "sim/region.h"
 
@@ -55,6 +56,7 @@ Kernel::Kernel() {
 }
 
 Fiber* Kernel::make_fiber(std::function<void()> body) {
+  LJ_ASSERT(body != nullptr);
   fibers_.push_back(std::make_unique<Fiber>());
   Fiber* fiber = fibers_.back().get();
   fiber->id = static_cast<uint32_t>(fibers_.size() - 1);
@@ -64,6 +66,7 @@ Fiber* Kernel::make_fiber(std::function<void()> body) {
                                             previous_->context_ = std::move(caller);
                                             enter(fiber);
                                             Fiber* after = after_end();
+                                            LJ_ASSERT(fiber->ended && !after->ended);
                                             previous_ = fiber;
                                             current_ = after;
                                             return std::move(after->context_);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "sim/machine/machine.h"
 
 namespace logjam::sim {
@@ -110,6 +111,7 @@ class Kernel {
   void switch_to(Fiber* fiber) {
     Fiber* self = current_;
     if (fiber == self) return;
+    LJ_ASSERT(!fiber->ended);
     previous_ = self;
     current_ = fiber;
     boost::context::fiber from = std::move(fiber->context_).resume();
@@ -126,8 +128,8 @@ class Kernel {
 // Returns the kernel of the program's threads: the scheduler, unless another one was put in its
 // place.
 Kernel& kernel();
-// Puts a kernel in place of the one that there is; null: the scheduler again. The kernel lives for
-// as long as it is there.
+// Puts a kernel in place of the current one; null puts the scheduler back. The kernel outlives
+// its time there.
 void put_kernel(Kernel* kernel);
 
 }  // namespace logjam::sim

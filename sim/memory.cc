@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/placement.h"
 #include "sim/explore/mapped_files.h"
@@ -37,6 +38,7 @@ void* map_huge(size_t bytes) {
 }
 void* map_prefaulted(size_t, size_t, int, uint64_t) { return nullptr; }
 void unmap_huge(void* address, size_t bytes) {
+  LJ_ASSERT(reinterpret_cast<uintptr_t>(address) % kHugePage == 0);
   sim::give_back(address, round_up(bytes, kHugePage));
 }
 void* map_pages(size_t bytes) { return sim::take(bytes, sim::kPageBytes, sim::socket_here()); }
@@ -60,6 +62,7 @@ void interleave(void* address, size_t bytes) {
 }
 
 MirroredMemory::MirroredMemory(size_t bytes, int where) {
+  LJ_ASSERT(bytes > 0);
   size_ = round_up(bytes, sim::kPageBytes);
   mapped_ = 2 * size_;
   whole_ = sim::take(mapped_, kHugePage, sim::socket_here());

@@ -2,8 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <bit>
 #include <string>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam::sim {
@@ -33,6 +35,7 @@ void* map_at(uint64_t address, uint64_t bytes) {
 }
 
 void reserve_region() {
+  LJ_ASSERT(alias_of_page == nullptr);
   map_at(kRegion, kRegionBytes);
   alias_of_page = static_cast<int32_t*>(map_at(0, kPages * sizeof(int32_t)));
   home_of_page = static_cast<uint8_t*>(map_at(0, kPages));
@@ -41,6 +44,8 @@ void reserve_region() {
 bool in_region(const void* address) { return offset_of(address) < kRegionBytes; }
 
 void* take(size_t bytes, size_t alignment, uint32_t socket) {
+  LJ_ASSERT(alias_of_page != nullptr);
+  LJ_ASSERT(std::has_single_bit(alignment) && alignment >= kPageBytes);
   bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   next_byte = (next_byte + alignment - 1) / alignment * alignment;
   if (next_byte + bytes > kRegionBytes - kHeapBytes) {
@@ -54,6 +59,8 @@ void* take(size_t bytes, size_t alignment, uint32_t socket) {
 }
 
 void give_back(void* address, size_t bytes) {
+  LJ_ASSERT(in_region(address) && offset_of(address) % kPageBytes == 0);
+  LJ_ASSERT(bytes <= taken_bytes());
   given_back += bytes;
   madvise(address, bytes, MADV_DONTNEED);
 }
@@ -61,6 +68,8 @@ void give_back(void* address, size_t bytes) {
 uint64_t taken_bytes() { return next_byte - given_back; }
 
 void alias(const void* first, const void* second, size_t bytes) {
+  LJ_ASSERT(in_region(first) && in_region(second) && bytes % kPageBytes == 0);
+  LJ_ASSERT(offset_of(first) % kPageBytes == 0 && offset_of(second) % kPageBytes == 0);
   const uint64_t distance = offset_of(second) - offset_of(first);
   for (uint64_t page = offset_of(second) / kPageBytes;
        page < (offset_of(second) + bytes) / kPageBytes; ++page) {
@@ -73,12 +82,15 @@ uint32_t home_of(uint32_t line) {
 }
 
 void set_home(const void* address, size_t bytes, uint32_t socket) {
+  LJ_ASSERT(in_region(address) && offset_of(address) % kPageBytes == 0);
   for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
     home_of_page[at / kPageBytes] = static_cast<uint8_t>(socket);
   }
 }
 
 void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets) {
+  LJ_ASSERT(in_region(address) && offset_of(address) % kPageBytes == 0);
+  LJ_ASSERT(!sockets.empty());
   for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
     home_of_page[at / kPageBytes] = static_cast<uint8_t>(sockets[at / kPageBytes % sockets.size()]);
   }

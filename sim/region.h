@@ -44,7 +44,7 @@ inline const void* address_of(uint32_t line) {
   return reinterpret_cast<const void*>(at);
 }
 
-// Maps the region. Called once, before any take().
+// Maps the region.
 void reserve_region();
 
 // Returns zeroed memory of the host at `address`, or anywhere if that is 0. Pages that are never
@@ -53,9 +53,9 @@ void* map_at(uint64_t address, uint64_t bytes);
 bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 
-// Returns `bytes` of zeroed memory at home on socket `socket`, aligned to `alignment`, a power of
-// two of at least a page. Its addresses are never used again, so later calls return the same
-// addresses whether or not memory was given back before.
+// Returns `bytes` of zeroed memory at home on socket `socket`, aligned to `alignment`. Its
+// addresses are never used again, so later calls return the same addresses whether or not memory
+// was given back before.
 void* take(size_t bytes, size_t alignment, uint32_t socket);
 // Gives the pages back to the host. Their addresses stay taken.
 void give_back(void* address, size_t bytes);

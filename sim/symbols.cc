@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "platform/assert.h"
+
 namespace logjam::sim {
 namespace {
 
@@ -53,6 +55,7 @@ bool is_servant(const std::string& function) {
 }  // namespace
 
 void Symbols::resolve() {
+  resolved_ = true;
   char name[] = "/tmp/logjam-addresses-XXXXXX";
   const int fd = mkstemp(name);
   if (fd < 0) return;
@@ -94,9 +97,16 @@ void Symbols::resolve() {
   }
 }
 
+// Returns the place of an address that was wanted; null: it is not known.
+const Symbols::Place* Symbols::found(uint32_t return_address) const {
+  LJ_ASSERT(resolved_);
+  const auto at = places_.find(return_address);
+  return at == places_.end() ? nullptr : &at->second;
+}
+
 std::string Symbols::function(uint32_t return_address) const {
-  const auto found = places_.find(return_address);
-  return found == places_.end() ? "??" : found->second.function;
+  const Place* place = found(return_address);
+  return place == nullptr ? "??" : place->function;
 }
 
 bool Symbols::serves_others(uint32_t return_address) const {
@@ -104,14 +114,13 @@ bool Symbols::serves_others(uint32_t return_address) const {
 }
 
 std::string Symbols::place(uint32_t return_address) const {
-  const auto found = places_.find(return_address);
-  if (found == places_.end()) return "??";
-  return found->second.function + "  " + found->second.line;
+  const Place* place = found(return_address);
+  return place == nullptr ? "??" : place->function + "  " + place->line;
 }
 
 std::string Symbols::line(uint32_t return_address) const {
-  const auto found = places_.find(return_address);
-  return found == places_.end() ? "??" : found->second.line;
+  const Place* place = found(return_address);
+  return place == nullptr ? "??" : place->line;
 }
 
 std::string Symbols::variable(uintptr_t address) const {

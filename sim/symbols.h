@@ -6,13 +6,17 @@
 #include <map>
 #include <string>
 
+#include "platform/assert.h"
+
 namespace logjam::sim {
 
 class Symbols {
  public:
-  // Announces an address that a later question will name. Call it for all addresses, then
-  // resolve(), then ask.
-  void want(uint32_t return_address) { places_[return_address]; }
+  // Announces an address that a question after resolve() will name.
+  void want(uint32_t return_address) {
+    LJ_ASSERT(!resolved_);
+    places_[return_address];
+  }
   void resolve();
 
   // Returns the function that makes the call before this address; or, if that only serves others
@@ -32,6 +36,9 @@ class Symbols {
   struct Place {
     std::string function = "??", line;
   };
+  const Place* found(uint32_t return_address) const;
+
+  bool resolved_ = false;
   std::map<uint32_t, Place> places_;
   std::map<uintptr_t, std::string> variables_;
 };

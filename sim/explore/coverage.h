@@ -25,7 +25,7 @@ inline void cover(const void* site) {
 }
 
 // Counts from now on, also in processes that are forked later; in the file `path`, or in memory if
-// that is empty. Ends the process with one sentence if it cannot.
+// `path` is empty. Ends the process with one sentence if the file or the memory cannot be used.
 void begin_coverage(const std::string& path);
 // Returns how many blocks were executed.
 uint64_t blocks_covered();

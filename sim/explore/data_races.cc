@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/assert.h"
 #include "sim/region.h"
 
 namespace logjam::sim {
@@ -46,16 +47,19 @@ DataRaces::Thread& DataRaces::state(uint32_t thread) {
 }
 
 void DataRaces::started(uint32_t parent, uint32_t child) {
+  LJ_ASSERT(parent != child);
   state(child).clock.raise(state(parent).clock);
   state(parent).clock.tick(parent);
 }
 
 void DataRaces::joined(uint32_t waiter, uint32_t ended) {
+  LJ_ASSERT(waiter != ended);
   state(waiter).clock.raise(state(ended).clock);
 }
 
 std::optional<DataRaces::Race> DataRaces::access(uint32_t thread, Site site, const void* at,
                                                  size_t bytes, Kind kind) {
+  LJ_ASSERT(bytes > 0);
   const Thread& self = state(thread);
   if (self.ignored) return std::nullopt;
   Epoch now = {{thread, kind, site}, self.clock.of(thread), 0};

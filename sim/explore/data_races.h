@@ -34,7 +34,7 @@ class DataRaces {
     kStore,
     kAtomicLoad,
     kAtomicStore,
-    kChecked  // a load that later stores need not come after: its reader would notice them
+    kChecked  // a load whose reader notices later stores, so nothing need order them after it
   };
   // One side of a race.
   struct Access {

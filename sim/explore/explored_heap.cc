@@ -1,8 +1,10 @@
 #include "sim/explore/explored_heap.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "sim/explore/explorer.h"
 #include "sim/region.h"
@@ -25,6 +27,7 @@ char* next = nullptr;  // null: not started
 }  // namespace
 
 void start_explored_heap() {
+  LJ_ASSERT(next == nullptr);
   watch_freed_memory();
   next = static_cast<char*>(heap_begin());
 }
@@ -32,7 +35,9 @@ void start_explored_heap() {
 bool explored_heap_started() { return next != nullptr; }
 
 void* explored_piece(size_t bytes, size_t alignment) {
+  LJ_ASSERT(explored_heap_started());
   alignment = std::max(alignment, kLeastAlignment);
+  LJ_ASSERT(std::has_single_bit(alignment));
   char* piece = next + sizeof(Header);
   piece += -reinterpret_cast<uintptr_t>(piece) % alignment;
   next = piece + bytes;
@@ -57,6 +62,7 @@ void watch_freed_memory() {
 }
 
 void note_freed(const void* at, size_t bytes) {
+  LJ_ASSERT(freed_bits != nullptr && in_region(at));
   constexpr uint64_t kWord = 8, kBits = 8;
   const uint64_t begin = reinterpret_cast<uintptr_t>(at) - kRegion;
   // A last part of a word stays: its other bytes may be in use.

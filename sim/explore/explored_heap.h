@@ -15,13 +15,13 @@
 
 namespace logjam::sim {
 
-// Makes explored_piece() give memory from now on. Call it once, in the main thread, after
-// reserve_region() and before the program's own main().
+// Makes explored_piece() give memory from now on. Call it after reserve_region() and before the
+// program's own main().
 void start_explored_heap();
 bool explored_heap_started();
 
-// Returns `bytes` bytes, aligned to `alignment`, a power of two. Ends the process with one sentence
-// if the heap is used up.
+// Returns `bytes` bytes, aligned to `alignment`. Ends the process with one sentence if the heap is
+// used up.
 void* explored_piece(size_t bytes, size_t alignment);
 // Goes on at the next address of a coarse grid, so that a schedule finds the same addresses
 // although the program has allocated more or less before it: for the command line, say.
@@ -31,9 +31,9 @@ void free_explored_piece(void* piece);
 
 extern uint8_t* freed_bits;  // null: nobody watches
 
-// Watches accesses to freed memory from now on. Call it once, after reserve_region().
+// Watches accesses to freed memory from now on.
 void watch_freed_memory();
-// Notes that nobody may touch the bytes any more. They are in the region.
+// Notes that nobody may touch the bytes any more.
 void note_freed(const void* at, size_t bytes);
 
 // Returns whether the byte at this address was freed.

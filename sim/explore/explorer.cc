@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "sim/explore/explored_heap.h"
 #include "sim/region.h"
@@ -23,6 +24,7 @@ Explorer::Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> or
                                : make_order(schedule.order, random_);
   }
   if (order_ == nullptr) platform::refuse("\"" + schedule.order + "\" is not an order of steps");
+  LJ_ASSERT(!schedule.watches_races || !schedule.late_stores);
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = current_;
   result_.order = order_->name();
@@ -32,6 +34,7 @@ Explorer::Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> or
 Explorer::~Explorer() { end(); }
 
 void Explorer::begin() {
+  LJ_ASSERT(begun_ == nullptr);
   const Unexplored free;
   begun_ = this;
   data_races = races_.get();
@@ -130,6 +133,7 @@ bool Explorer::is_on_a_stack(const void* at) const {
 }
 
 void Explorer::watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind) {
+  LJ_ASSERT(races_ != nullptr);
   if (line_of(at) == kNoLine || is_on_a_stack(at)) return;
   const Unexplored free;
   const auto race = races_->access(current_->id, site, at, bytes, kind);
@@ -138,6 +142,7 @@ void Explorer::watch(const void* site, const void* at, size_t bytes, DataRaces::
 
 void Explorer::done(const void* site, const void* at, size_t bytes, Operation operation,
                     int order) {
+  LJ_ASSERT(races_ != nullptr);
   if (exploring != nullptr)
     watch(site, at, bytes,
           operation == Operation::kLoad ? DataRaces::Kind::kAtomicLoad
@@ -158,7 +163,8 @@ void Explorer::file_call(bool returned) {
   if (returned) ++returned_calls_;
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
-  // Whose call has returned meanwhile relies on its steps, and so on the earlier ones.
+  // If another thread's call returned while this one was late, that thread relies on its own steps,
+  // and so on all earlier ones.
   constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number is the last one
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);

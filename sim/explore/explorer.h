@@ -16,16 +16,16 @@
 // timer; sometimes, as the seed draws, it does so earlier.
 //
 // Waiting. A fiber that pauses or yields waits until a store of another fiber has landed since its
-// last round began, because what it waits for must come from one. So a spin takes few steps in any
+// last round began, because only such a store can end its wait. So a spin takes few steps in any
 // order.
 //
 // Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
 // there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
 //
-// A disk may be late: then some calls of the file system last for a time, before or after what they
-// do, while other fibers go on.
+// If the disk is late, some calls of the file system take time before or after their work, and
+// other fibers go on during that time.
 //
-// These errors end the schedule with a sentence: all fibers wait and no timer runs, or none but the
+// These errors end the schedule with a sentence: all fibers wait and no timer runs, or only the
 // main thread's; the schedule does not end; a fiber touches memory that was freed; two accesses
 // race (data_races.h), if the schedule watches for that.
 //
@@ -70,21 +70,22 @@ class Explorer final : public Kernel {
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
-  // Notes the orders of an atomic operation or a fence (__ATOMIC_*) as it is done, also the main
-  // thread's. Needs the watch for data races.
+  // Notes the orders (__ATOMIC_*) that an atomic operation or a fence asks for, when it is done;
+  // the main thread's operations, too.
   enum class Operation : uint8_t { kLoad, kStore, kModify };
   void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
-  // Ends the schedule if the access races with an earlier one. Needs the watch.
+  // Ends the schedule if the access races with an earlier one.
   void watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind);
   void fence_done(int order) { data_races->fenced(current_->id, order); }
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash here, if there were not too many; maybe_crash() does so one time in `times`.
+  // Judges a crash here, unless the schedule has had Schedule::most_crashes of them. maybe_crash()
+  // does so in one of `times` calls.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
-  // Judges a crash at the end of the program, however many there were.
+  // Judges a crash at the end of the program, even after Schedule::most_crashes.
   void crash_at_end();
-  // Makes all stores land, because memory is about to be freed, and none may land in it.
+  // Makes all stores land: memory is about to be freed, and a late store would land in it.
   void before_free();
 
   Fiber* spawn(std::function<void()> body) override;
@@ -110,15 +111,15 @@ class Explorer final : public Kernel {
     Fiber* fiber = nullptr;
     State state = State::kReady;
     Picoseconds timer = 0;  // when its wait ends; 0: never
-    bool patient = false;   // the timer runs only if it must: Schedule::longest_timeout_ns
-    uint64_t asked = 0;     // the order of its wait among those on the address
+    bool patient = false;   // the timer runs only if no other can: Schedule::longest_timeout_ns
+    uint64_t asked = 0;     // its place among the waits of all threads
     uint64_t landed = 0;    // stores of its own that others see
     uint64_t round = 0;     // stores of others that had landed when its round of a spin began
-    uint64_t seen = 0;      // kSpinning: the same of the round that has ended
-    uint64_t steps = 0;     // of its own, in the turns that are over
-    uint64_t calls = 0;     // of the file system, begins and ends
+    uint64_t seen = 0;      // kSpinning: `round` of the round that has ended
+    uint64_t steps = 0;     // its steps in the turns that are over
+    uint64_t calls = 0;     // begins and ends of its calls of the file system
     uint64_t stopped = 0;   // the schedule's step at which it waited, or lost its turn
-    // Of its last steps the code's addresses, a ring, and how many there were.
+    // A ring of the code's addresses at its last steps, and how many steps there were.
     std::array<const void*, 4> sites{};
     size_t sites_noted = 0;
     StoreBuffer stores;
@@ -132,7 +133,7 @@ class Explorer final : public Kernel {
   bool is_on_stack(const void* at) const;
   void step(const void* site, const void* at);
   void store(const void* site, void* at, size_t bytes);
-  // Makes a step that touches memory, which must not have been freed.
+  // Makes a step that touches memory. Ends the schedule if the memory was freed.
   void touch(const void* site, const void* at);
   bool is_on_a_stack(const void* at) const;
   void be_late();
@@ -180,12 +181,13 @@ class Explorer final : public Kernel {
   Picoseconds jumped_ = 0;
   uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = kNever, next_event_ = kNever;
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
-  uint64_t returned_calls_ = 0;                   // of the file system, also if the caller is late
-  uint64_t timers_ = 0, timer_steps_ = 0;         // that ended without a step, and after which
-  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // of spins without effect
+  uint64_t returned_calls_ =
+      0;  // of the file system, also those whose caller waits for a late disk
+  uint64_t timers_ = 0, timer_steps_ = 0;         // timers that ended in a row, after that step
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins in a row, after that store
   static Explorer* begun_;
-  platform::Turn turn_;  // that ends
-  // The turns that followed the record, after which another fiber went on; and where they ended.
+  platform::Turn turn_;  // the one that ends
+  // The turns that followed the record and after which another fiber went on; and where they ended.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;
@@ -194,8 +196,8 @@ class Explorer final : public Kernel {
 // The explorer, while the program's accesses are steps; else null.
 extern Explorer* exploring;
 
-// Whether the explorer itself runs: then new memory is the host's, so that the program's addresses
-// do not depend on how much the explorer keeps.
+// True while the explorer itself runs. New memory is then the host's, so that the program's
+// addresses do not depend on how much the explorer keeps.
 extern bool explorer_runs;
 
 // While this object lives, the explorer runs, and accesses are no steps.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "sim/explore/data_races.h"
 #include "sim/explore/explorer.h"
@@ -68,7 +69,8 @@ std::string Explorer::threads_in_words() const {
   return words;
 }
 
-// Returns who waits longest without a timer, if others go on for ever: its wake-up may be lost.
+// Returns, in words, the thread that has waited longest without a timer: if the others go on for
+// ever, its wake-up may be lost.
 std::string Explorer::longest_wait_in_words() const {
   const Thread* longest = nullptr;
   for (const auto& thread : threads_) {
@@ -120,6 +122,7 @@ void Explorer::fail(const std::string& what) {
   result_.what = what + threads_in_words();
   result_.turns_in_words = turns_in_words();
   schedule_.ended(result_);
+  LJ_ASSERT(!"ended() ends the process: threads are in the middle of their work");
 }
 
 void Explorer::maybe_crash(uint64_t times, bool in_a_file_call) {
@@ -153,14 +156,15 @@ void Explorer::crash_at_end() {
 
 void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
   result_.crash = {current_->id, own_steps(), in_a_file_call, before_step, result_.crashes};
-  // A recorded crash first leaves what it left in the schedule that found it.
+  // A recorded crash counts on from the number that it had in the schedule that found it.
   if (schedule_.crash) result_.crash.number += schedule_.crash->number;
+  LJ_ASSERT(schedule_.judge != nullptr);
   const uint32_t number = result_.crash.number;
   ++result_.crashes;
   const pid_t child = fork();
   if (child < 0) platform::fatal("the explorer cannot fork a process that crashes");
   if (child == 0) {
-    // Of the other fibers nothing goes on. What judges has a kernel of its own.
+    // No other fiber goes on here. The judge has a kernel of its own.
     platform::Schedule plain;
     plain.order = "turns";
     begun_ = nullptr;
@@ -177,6 +181,7 @@ void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
   if (result_.judged == 0) return;
   result_.turns_in_words = turns_in_words();
   schedule_.ended(result_);
+  LJ_ASSERT(!"ended() ends the process: threads are in the middle of their work");
 }
 
 }  // namespace logjam::sim

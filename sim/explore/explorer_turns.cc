@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/assert.h"
 #include "sim/explore/explorer.h"
 
 namespace logjam::sim {
@@ -9,10 +10,11 @@ namespace {
 
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
-constexpr Picoseconds kSpinTime = 1'000'000;  // of a round if all who could go on only spin
-// How often those that spin go on before a timer ends, and how often again if there is none.
+constexpr Picoseconds kSpinTime = 1'000'000;  // of a round in which all ready threads only spin
+// Rounds that spinning threads get before the next timer ends; and how many such series, without a
+// timer, count as a hang.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
-// How many timers end, one after the other, without any step of a thread.
+// Timers that end in a row, without a step of a thread, before that counts as a hang.
 constexpr uint64_t kMostTimers = 1'000;
 
 }  // namespace
@@ -40,6 +42,7 @@ void Explorer::give_turn(bool waits) {
   Thread& from = self();
   end_turn(from, waits);
   const uint64_t visible = order_->visible(from.stores.size());
+  LJ_ASSERT(visible <= from.stores.size());
   turn_.late = static_cast<uint32_t>(from.stores.size() - visible);
   if (visible != 0) landed(from);
   from.stores.commit(visible);
@@ -63,7 +66,7 @@ void Explorer::note_turn(const Thread& next) {
   turn_stacks_.push_back(stack_of(*threads_[turn_.thread]->fiber, kMostFrames));
 }
 
-// Returns the fiber that goes on. The late stores of all fibers are taken back.
+// Returns the fiber that goes on. Call it when the late stores of all fibers are taken back.
 Fiber* Explorer::next() {
   for (;;) {
     if (collect_enabled()) {
@@ -72,6 +75,7 @@ Fiber* Explorer::next() {
         continue;
       }
       const size_t chosen = order_->choose(enabled_, current_->id, result_.steps);
+      LJ_ASSERT(chosen < enabled_.size());
       Thread& thread = *threads_[enabled_[chosen]];
       thread.state = State::kReady;
       note_turn(thread);
@@ -87,8 +91,8 @@ Fiber* Explorer::next() {
       timer_steps_ = result_.steps;
       if (timers_ < kMostTimers) continue;
     }
-    // Threads of the log may sleep until their timeout before they see that they are to stop, or
-    // that the main thread's look at them has left them something to write.
+    // A thread of the log may sleep until its timeout before it sees that it must stop, or that the
+    // main thread has left it something to write.
     if (!worker_waits() && fire_timer(true)) continue;
     if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");
@@ -102,8 +106,8 @@ bool Explorer::spins() const {
                              [](const auto& thread) { return thread->state == State::kSpinning; });
 }
 
-// Lets those that spin go on, although no store has landed, unless that was without effect too
-// often. Returns whether it did.
+// Lets the spinning fibers go on although no store has landed, unless the last kMostQuietRounds
+// rounds had no effect. Returns whether it did.
 bool Explorer::spin_on() {
   if (stores_ != quiet_stores_) quiet_rounds_ = idle_rounds_ = 0;
   quiet_stores_ = stores_;
@@ -126,7 +130,8 @@ bool Explorer::collect_enabled() {
   return !enabled_.empty();
 }
 
-// Ends the wait that ends first. Returns whether there was one.
+// Ends the wait with the earliest timer, among those that are patient or not. Returns whether there
+// was one.
 bool Explorer::fire_timer(bool patient) {
   Thread* first = nullptr;
   for (const auto& thread : threads_) {
@@ -159,8 +164,8 @@ bool Explorer::drain_stores() {
   return any;
 }
 
-// Lets some of the calls last. Which ones they are does not depend on the order of the steps, so a
-// recorded schedule has the same.
+// Makes some calls of the file system take time. The seed and the thread's count of calls choose
+// them, and not the order of the steps, so a recorded schedule has the same late calls.
 void Explorer::be_late() {
   constexpr uint64_t kOneIn = 8, kMostSteps = 4096;
   const Unexplored free;
@@ -172,6 +177,7 @@ void Explorer::be_late() {
 }
 
 void Explorer::block(State state, Picoseconds timeout, bool patient) {
+  LJ_ASSERT(state == State::kWaiting || state == State::kSpinning);
   Thread& thread = self();
   thread.state = state;
   thread.patient = patient;
@@ -230,6 +236,7 @@ void Explorer::sleep(Picoseconds time) {
 }
 
 void Explorer::join(Fiber* fiber) {
+  LJ_ASSERT(fiber != current_);
   const Unexplored free;
   commit_all();
   if (!fiber->ended) {

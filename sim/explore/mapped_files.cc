@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "sim/explore/data_races.h"
@@ -44,6 +45,7 @@ int begin_mapping(int file, std::byte* base, uint64_t most_bytes) {
   if (const int error = platform::files().size(file, &bytes); error != 0) return error;
   const int64_t done = platform::read_all(file, 0, {base, bytes});
   if (done < 0) return static_cast<int>(-done);
+  LJ_ASSERT(bytes <= most_bytes && mapping_of(base) == nullptr);
   const Unexplored free;
   mappings().push_back({file, base, most_bytes});
   return 0;
@@ -58,6 +60,7 @@ void write_back_lines(const void* address, size_t bytes) {
   const Mapping* mapping = mapping_of(address);
   if (mapping == nullptr || bytes == 0) return;
   const auto at = static_cast<uint64_t>(static_cast<const std::byte*>(address) - mapping->base);
+  LJ_ASSERT(at + bytes <= mapping->most_bytes);
   const uint64_t begin = at / kLineBytes * kLineBytes,
                  end = (at + bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   // Other threads may be storing to other bytes of the lines, which is no data race.

@@ -20,7 +20,7 @@ int begin_mapping(int file, std::byte* base, uint64_t most_bytes);
 // Ends the mapping at `base`, if it is one. Returns whether it was.
 bool end_mapping(const std::byte* base);
 
-// Writes the lines of a range to their file. Nothing if they lie in no mapping. May switch.
+// Writes the lines of a range to their file, if they lie in a mapping. May switch.
 void write_back_lines(const void* address, size_t bytes);
 // Forgets all mappings, because another disk takes the place of theirs.
 void forget_mappings();

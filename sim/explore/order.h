@@ -34,27 +34,28 @@ class Order {
   // Returns the order in words: "pct, 3 changes".
   virtual std::string name() const = 0;
 
-  // Returns the step up to which the fiber, which goes on at `step`, does so. Then, or when it
-  // waits before, choose() is asked again.
+  // Returns the step at which the turn that the fiber begins at `step` ends. There, or where the
+  // fiber waits earlier, the explorer asks choose() again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
   // Notes that the fiber's turn is over at `step`, because it waits or at its end; `others` says
-  // whether another fiber is ready or spins. The next three functions are asked then.
+  // whether another fiber is ready or spins. The explorer then asks the next three functions.
   virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
   // Returns how many of the fiber's `stores`, the oldest ones, others see from now on.
   virtual uint64_t visible(uint64_t stores) = 0;
-  // Returns whether the next timer ends now, although others can go on. Asked until it says no.
+  // Returns whether the next timer ends now, although others can go on. The explorer
+  // asks until the answer is no.
   virtual bool ends_a_timer() = 0;
   // Returns whether the turn that is over ended as an earlier schedule's did.
   virtual bool follows_record() const { return false; }
-  // Returns which of the fibers goes on at `step`: an index. They can all go on, and `enabled` has
-  // at least one. `current` is the fiber that ran.
+  // Returns the index of the fiber that goes on at `step`. All fibers of `enabled` can go on.
+  // `current` is the fiber that ran.
   virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
   // Notes that the fiber waits actively for something, so that others should run first.
   virtual void gives_way(uint32_t) {}
 };
 
-// Returns an order that `random` draws, of those that `kind` names; empty: of all. Null if there is
-// none of that name. `random` outlives it.
+// Returns the order of the name `kind`, or one that `random` draws if the name is empty; null if no
+// order has that name. `random` outlives the order.
 std::unique_ptr<Order> make_order(const std::string& kind, platform::SplitMix64& random);
 std::unique_ptr<Order> make_recorded_order(const std::vector<platform::Turn>& turns);
 

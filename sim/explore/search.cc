@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "platform/assert.h"
+
 namespace logjam::sim {
 
 class Search::SearchedOrder final : public Order {
@@ -29,12 +31,15 @@ class Search::SearchedOrder final : public Order {
       --chosen;
       --left_;
     }
+    LJ_ASSERT(chosen <= stores);
     return stores - chosen;
   }
   bool ends_a_timer() override { return false; }
   size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t) override {
+    LJ_ASSERT(!enabled.empty());
     if (waits_) return search_.decide(enabled.size());
     const auto own = static_cast<size_t>(std::ranges::find(enabled, current) - enabled.begin());
+    LJ_ASSERT(own < enabled.size());
     if (stays_ || enabled.size() == 1) return own;
     const size_t chosen = search_.decide(enabled.size() - 1);
     return chosen >= own ? chosen + 1 : chosen;
@@ -53,6 +58,7 @@ std::unique_ptr<Order> Search::order() {
 
 bool Search::next() {
   ++schedules_;
+  LJ_ASSERT(made_ <= decisions_.size());
   decisions_.resize(made_);
   while (!decisions_.empty() && decisions_.back().chosen + 1 == decisions_.back().options) {
     decisions_.pop_back();
@@ -63,7 +69,10 @@ bool Search::next() {
 }
 
 uint64_t Search::decide(uint64_t options) {
+  LJ_ASSERT(options >= 1);
   if (made_ == decisions_.size()) decisions_.push_back({0, options});
+  // The program has made the same steps as before up to here.
+  LJ_ASSERT(decisions_[made_].options == options);
   return decisions_[made_++].chosen;
 }
 

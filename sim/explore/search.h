@@ -3,7 +3,7 @@
 // on, and any number of the stores may be late then. (Bounded preemptions: Musuvathi and Qadeer,
 // "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", PLDI 2007)
 //
-// The program makes the same steps whenever it meets the same decisions. One host thread.
+// One host thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Search {
   // Searches schedules in which at most `preemptions` turns end although the fiber could go on.
   explicit Search(uint32_t preemptions) : preemptions_(preemptions) {}
 
-  // Returns the order of the schedule that comes next. The search outlives it.
+  // Returns the order of the next schedule. The search outlives it.
   std::unique_ptr<Order> order();
   // Goes on to the next schedule, after one has ended. Returns false if there is none.
   bool next();
@@ -32,7 +32,7 @@ class Search {
   struct Decision {
     uint64_t chosen, options;
   };
-  // Returns a number below `options`, which is at least 1.
+  // Returns a number below `options`.
   uint64_t decide(uint64_t options);
 
   const uint32_t preemptions_;

@@ -4,9 +4,12 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/assert.h"
+
 namespace logjam::sim {
 
 bool StoreBuffer::note(void* at, size_t bytes) {
+  LJ_ASSERT(bytes <= kLargest);
   for (size_t done = 0; done < bytes;) {
     auto* from = static_cast<char*>(at) + done;
     const size_t piece = std::min<size_t>(bytes - done, sizeof(uint64_t));
@@ -40,6 +43,7 @@ void StoreBuffer::put_back() {
 }
 
 void StoreBuffer::drain_one() {
+  LJ_ASSERT(size() > 0);
   swap(stores_[first_]);
   ++first_;
   tidy();

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
+
 namespace logjam::sim {
 
 class StoreBuffer {
@@ -24,12 +26,16 @@ class StoreBuffer {
 
   StoreBuffer() { stores_.reserve(2 * kKept); }
 
-  // Records that the fiber is about to store `bytes` bytes at `at`, at most kLargest. If there are
-  // too many stores, the oldest become visible. Returns whether any did.
+  // Records that the fiber is about to store `bytes` bytes at `at`. If there are more than kMost
+  // stores, the oldest become visible. Returns whether any did.
   bool note(void* at, size_t bytes);
   static constexpr size_t kLargest = 128;
   // Makes the oldest `count` stores visible. The fiber is running.
-  void commit(size_t count) { first_ += count < size() ? count : size(), tidy(); }
+  void commit(size_t count) {
+    LJ_ASSERT(count <= size());
+    first_ += count;
+    tidy();
+  }
   void commit_all() { stores_.clear(), first_ = 0; }
   // Takes the stores that are not visible back, because another fiber's turn comes.
   void take_back();

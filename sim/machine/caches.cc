@@ -6,6 +6,7 @@
 #include <bit>
 #include <string>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam::sim {
@@ -283,6 +284,7 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
 // Makes the owner's copy read-only: it must ask before its next store. The written line is now in
 // its complex's shared cache and in memory; memory's bandwidth is not charged for that.
 void Caches::take_from_owner(uint32_t number, Line& line) {
+  LJ_ASSERT(line.owner_plus_1 != 0);
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);
   owner.l2.make_read_only(number);
@@ -318,6 +320,7 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
 }
 
 void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
+  LJ_ASSERT(line.owner_plus_1 == 0 || line.owner_plus_1 == core.number + 1);
   line.sharers[core.number / 64] |= bit_of(core.number);
   if (writable) line.owner_plus_1 = static_cast<uint16_t>(core.number + 1);
   const uint32_t from_l1 = core.l1.insert(number, writable);
@@ -334,6 +337,7 @@ void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
 // Takes note that the line has left the core's caches.
 void Caches::drop(Core& core, uint32_t number) {
   Line& line = lines_[number];
+  LJ_ASSERT((line.sharers[core.number / 64] & bit_of(core.number)) != 0);
   line.sharers[core.number / 64] &= ~bit_of(core.number);
   if (line.owner_plus_1 != core.number + 1) return;
   line.owner_plus_1 = 0;

@@ -105,10 +105,10 @@ class Caches {
   // the line's arrival are served in the order of asking, or the nearest first if the profile says
   // so.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now);
-  // Prefetches, on the host, the state that fetch() will touch. Called when the core begins to
+  // Prefetches, on the host, the state that fetch() will touch. Call it when the core begins to
   // wait. Has no effect on the simulation.
   void expect(const Core& core, uint32_t line) const;
-  // Prefetches the rest of it. Called when the other cores have had their turn.
+  // Prefetches the rest of that state. Call it when the other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
   // How a line comes to a core.
   struct Fetched {
@@ -117,8 +117,8 @@ class Caches {
     Picoseconds latency = 0;  // of the source alone
     Picoseconds cost = 0;     // the same, and the waits for a line under way and for busy memory
   };
-  // Fetches the line, starting at `heard.at`; `heard.passed` of the latency has already been waited
-  // for.
+  // Fetches the line, starting at `heard.at`. The core has already waited for `heard.passed` of the
+  // latency.
   Fetched fetch(Core& core, uint32_t line, bool write, const Heard& heard);
   // Does an atomic operation in the shared cache of the core's complex, as a machine with
   // `far_atomic_cycles` does: one after the other, and no core keeps the line. Returns when the
@@ -133,9 +133,9 @@ class Caches {
 
   // Puts a line into a shared cache of its home's socket, at no time and as the most recent one, as
   // if somebody had loaded data there before virtual time begins. The complexes of the socket take
-  // the lines in turn. A line that was put there a moment ago is passed over: a filter spares it a
-  // look into the tags, which the host does not have at hand. The lines of a set have one place in
-  // the filter, so the line in it is the most recent one of its set.
+  // the lines in turn. A filter passes over a line that was put there a moment ago, because a look
+  // into the tags misses the host's caches. The lines of a set have one place in the filter, so the
+  // line in it is the most recent one of its set.
   void warm(uint32_t line) {
     uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
     if (latest == line) return;

@@ -21,8 +21,8 @@ struct Request {
 // request: the owner uses the line until then. The request of a store or a prefetch is not
 // followed, because the core does not wait for it, and its clock would have to go back.
 //
-// Another fiber of the context may run meanwhile and take time. The request is then that much
-// later, so that the context's clock does not go back over that fiber's time.
+// Another fiber of the context may run during that time. The request is then later by that fiber's
+// time, so that the context's clock does not go back.
 Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   const Picoseconds asked = cpu.now;
   if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
@@ -34,8 +34,8 @@ Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   return {cpu.now - way, heard};
 }
 
-// Lets the core work on while a store is under way that is done at `done`, unless its store buffer
-// is full.
+// Retires a store that completes at `done`. The core continues, or waits if its store buffer is
+// full.
 void retire_store(Cpu& cpu, Picoseconds done) {
   cpu.stores_done_at = done;
   cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
@@ -92,14 +92,14 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     caches.expect(core, line);
     scheduler().visible();
     caches.expect_fetch(core, line);
-    // Meanwhile another fiber of the core may have fetched the line.
+    // Another fiber of the core may have fetched the line since.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &latency);
   }
   near ? charge_second_cache(cpu, kind, latency) : charge_miss(site, cpu, line, kind);
 }
 
-// Charges the core for an atomic operation that the shared cache does. Others go first until the
-// operation begins.
+// Charges the core for an atomic operation that the shared cache does. Other contexts go first
+// until the operation begins.
 void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
   if (cpu.prefetches_end > cpu.now) cpu.await_prefetch(line);
   const Picoseconds asked = cpu.now;

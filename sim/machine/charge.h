@@ -1,6 +1,6 @@
 // Charges the running fiber for its accesses to memory (hooks.cc, library_calls.cc) and its
-// instructions; or makes them steps of the explorer. There is never a running fiber that is charged
-// while the explorer is there.
+// instructions; or makes them steps of the explorer. No fiber is charged while the explorer is in
+// place.
 //
 // Only the one host thread calls these functions. Most accesses end in the fast paths here, because
 // the core's first cache has the line.
@@ -14,11 +14,11 @@
 
 namespace logjam::sim {
 
-// The number of accesses that were charged so far.
+// The number of charged accesses.
 extern uint64_t accesses;
 
-// Charges an access that takes_no_time() does not describe. May switch fibers. There is a running
-// fiber.
+// Charges the running fiber for an access that takes_no_time() does not describe. May switch
+// fibers.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
 // Puts the lines of an access of the observer into shared caches.
@@ -38,7 +38,7 @@ inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Acc
 }
 
 // Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
-// The rest is a call, so that the callers of most accesses save no registers.
+// The slow path is a call, so that the callers of most accesses save no registers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   const Cpu* cpu = running;
   if (cpu == nullptr) {

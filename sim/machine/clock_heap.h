@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "platform/assert.h"
 #include "sim/machine/machine.h"
 
 namespace logjam::sim {
@@ -36,6 +37,7 @@ class ClockHeap {
   Entry first() const { return entry_of(keys_.front()); }
 
   void push(const Entry& entry) {
+    LJ_ASSERT(keys_.size() < keys_.capacity());
     const Key key = key_of(entry);
     size_t at = keys_.size();
     keys_.push_back(key);
@@ -55,6 +57,7 @@ class ClockHeap {
 
   // Takes the first entry out and returns its context.
   Cpu* pop() {
+    LJ_ASSERT(!empty());
     Cpu* cpu = first().cpu;
     const Key last = keys_.back();
     keys_.pop_back();
@@ -64,6 +67,7 @@ class ClockHeap {
 
   // Takes the first entry out, puts `entry` in, and returns the first one's context.
   Cpu* replace_first(const Entry& entry) {
+    LJ_ASSERT(!empty());
     Cpu* cpu = first().cpu;
     put_from_top(key_of(entry));
     return cpu;
@@ -71,11 +75,13 @@ class ClockHeap {
 
  private:
   // An entry as one number, so that one comparison orders two: the clock, the context's number, and
-  // the address of its Cpu, which has 48 bits.
+  // the address of its Cpu.
   __extension__ using Key = unsigned __int128;
   static constexpr int kAddressBits = 48;
 
   static Key key_of(const Entry& entry) {
+    LJ_ASSERT(reinterpret_cast<uintptr_t>(entry.cpu) >> kAddressBits == 0);
+    LJ_ASSERT(entry.number >> (64 - kAddressBits) == 0);
     return Key{entry.now} << 64 | entry.number << kAddressBits |
            reinterpret_cast<uintptr_t>(entry.cpu);
   }

@@ -37,9 +37,9 @@ inline void note_allocation(const void* piece, size_t bytes) {
 void begin_reported_time();
 void end_reported_time();
 
-// Reads --report. Called before the program allocates memory, as far as possible.
+// Reads --report. Call it before the program allocates memory, as far as possible.
 void begin_lines_report(int argc, char** argv);
-// Prints the report, if --report asks for one. Called when the program has ended.
+// Prints the report, if --report asks for one. Call it when the program has ended.
 void print_lines_report();
 
 }  // namespace logjam::sim

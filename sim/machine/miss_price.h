@@ -1,4 +1,4 @@
-// How long a core works less because a line is not in its own caches.
+// The price of a miss: for how long a core works less because a line is not in its own caches.
 //
 // A load that follows no other miss takes the whole latency: the line is mostly found through a
 // pointer, and the next steps depend on it. Stores overlap, also a lone one, because its line is
@@ -20,7 +20,8 @@ namespace logjam::sim {
 
 // Returns how much longer the core's own work takes, or its store buffer's, for a line that
 // `fetched` describes. The core asks at `asked`; a store asks when the stores before it are done.
-// `stream` is the row of lines to which the miss belongs (Caches::stream_of); it is moved on.
+// `stream` is the row of lines to which the miss belongs (Caches::stream_of); the function moves it
+// on.
 Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
                           Picoseconds asked, Core::Stream& stream);
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam::sim {
@@ -149,6 +150,7 @@ void Scheduler::fire_timers() {
     if (!fiber->waiting || fiber->waits != timer.wait) continue;
     if (fiber->waits_on != nullptr) {
       const auto found = waiters_.find(fiber->waits_on);
+      LJ_ASSERT(found != waiters_.end());
       found->second.erase(std::ranges::find(found->second, fiber));
       if (found->second.empty()) waiters_.erase(found);
     }
@@ -166,6 +168,7 @@ void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
 // Runs the next fiber of the context's queue. The running fiber goes to the end of the queue, or,
 // if it is preempted, stays the first one after the fiber that preempts it.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
+  LJ_ASSERT(!cpu.ready.empty());
   Fiber* before = cpu.fiber;
   cpu.fiber = cpu.ready.front();
   cpu.ready.pop_front();
@@ -178,6 +181,7 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
 // Takes the current fiber from its context, and lets the next fiber of the queue run there.
 void Scheduler::leave_cpu() {
   Cpu& cpu = *current_->cpu;
+  LJ_ASSERT(cpu.fiber == current_);
   ++given_;
   if (cpu.ready.empty()) {
     cpu.fiber = nullptr;
@@ -220,10 +224,13 @@ Cpu* Scheduler::place(const Fiber& fiber) {
     }
   }
   if (idle != nullptr) return idle;
-  return fiber.cpu != nullptr && allowed(*fiber.cpu) ? fiber.cpu : shortest;
+  Cpu* const busy = fiber.cpu != nullptr && allowed(*fiber.cpu) ? fiber.cpu : shortest;
+  LJ_ASSERT(busy != nullptr);
+  return busy;
 }
 
 void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
+  LJ_ASSERT(!fiber->ended);
   fiber->waiting = false;
   ++fiber->waits;
   if (fiber->cpu == nullptr || fiber->cpu->core != nullptr) fiber->cpu = place(*fiber);
@@ -354,6 +361,7 @@ void Scheduler::sleep(Picoseconds time) {
 
 void Scheduler::join(Fiber* fiber) {
   const Uncharged free;
+  LJ_ASSERT(fiber != current_);
   if (fiber->ended) return;
   fiber->joiners.push_back(current_);
   current_->waits_on = nullptr;
@@ -371,6 +379,7 @@ void Scheduler::wait(const void* address, Picoseconds timeout) {
     timers_.push(
         {now() + timeout + machine_.timer_late, timers_made_++, current_, current_->waits});
   }
+  LJ_ASSERT(address != nullptr);
   waiters_[address].push_back(current_);
   current_->waits_on = address;
   take_for_kernel(*current_->cpu, machine_.futex_wait - machine_.futex_look);

@@ -60,8 +60,8 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
-  // How much of its time it takes issue slots, in the last window: not while it waits for a line,
-  // or pauses.
+  // The share of the last window in which it took issue slots. It takes none while it waits for a
+  // line or pauses.
   double issues = 0;
   Picoseconds window_begin = 0, stalled = 0;
   Picoseconds checked = 0;  // the clock when check() saw it last
@@ -111,7 +111,7 @@ class Scheduler final : public Kernel {
 
   // The functions from here to pin_to_socket() may switch.
 
-  // Lets every context with an earlier clock run first. Called when `horizon` is reached.
+  // Lets every context with an earlier clock run first. Call it when the clock is past `horizon`.
   void visible();
   void spend(Picoseconds time) override;
   // Records that the context has waited for `time` without taking issue slots, which its siblings
@@ -125,7 +125,7 @@ class Scheduler final : public Kernel {
   void join(Fiber* fiber) override;
   // Lets the kernel read the word once more, in the order of the clocks.
   void before_wait() override;
-  // Works for the rest of the profile's futex_wait_ns before the fiber has left the context.
+  // Spends the rest of the profile's futex_wait_ns before the fiber leaves the context.
   void wait(const void* address, Picoseconds timeout) override;
   // Spends the kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system
   // call that does nothing (a mutex's unlock() calls although the only waiter may be the unlocking
@@ -225,8 +225,7 @@ class Uncharged {
   const bool charged_;
 };
 
-// The same where a charged fiber runs, and where it can at most let others run: it is on the same
-// context afterwards.
+// Does the same for a charged fiber that may let others run, but stays on its context.
 class UnchargedHere {
  public:
   UnchargedHere() : cpu_(running) { running = nullptr; }

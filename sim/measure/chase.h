@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/memory.h"
 #include "sim/measure/timing.h"
@@ -24,9 +25,10 @@ struct alignas(kCacheLine) RingLine {
 
 class Ring {
  public:
-  // Makes a ring of `lines` lines, one in each `stride` bytes, a multiple of a line. The calling
-  // thread touches the memory first.
+  // Makes a ring of `lines` lines, one in each `stride` bytes. The calling thread touches the memory
+  // first.
   Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
+    LJ_ASSERT(lines >= kStarts && stride >= kCacheLine && stride % kCacheLine == 0);
     memory_ = static_cast<std::byte*>(map_huge(bytes_));
     std::vector<uint32_t> order(lines);
     std::iota(order.begin(), order.end(), 0);
