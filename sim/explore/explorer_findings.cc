@@ -1,4 +1,4 @@
-// What the explorer finds: an error, which it puts into words; and a crash, which a process that is
+// The explorer's findings: an error, which it puts into words; and a crash, which a process that is
 // forked at a step judges.
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "sim/explore/explorer.h"
 #include "sim/explore/explored_heap.h"
+#include "sim/explore/explorer.h"
 #include "tests/sim/explored_program.h"
 
 namespace logjam::sim {
