@@ -104,9 +104,9 @@ ROOMS := $(filter-out engine/storage/arena.cc,$(ROOMS)) tests/fuzz/replaced/aren
 endif
 # What of the simulation is tested alone, without the instrumented program.
 TESTED_SIMULATION := sim/kernel.cc sim/region.cc sim/symbols.cc \
-  $(addprefix sim/machine/,caches.cc charge.cc machine.cc miss_price.cc profile.cc scheduler.cc) \
+  $(addprefix sim/machine/,caches.cc charge.cc machine.cc profile.cc scheduler.cc) \
   $(addprefix sim/explore/,data_races.cc explored_heap.cc explorer.cc explorer_findings.cc \
-    explorer_turns.cc order.cc search.cc store_buffer.cc)
+    explorer_turns.cc order.cc search.cc)
 
 # Sources are compiled joined: scripts/batches.py. JOIN= compiles each alone. So are those that each
 # transaction runs through: g++ inlines less in a large unit, which costs a transaction up to 6 %.

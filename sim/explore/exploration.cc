@@ -46,7 +46,7 @@ void maybe_crash() {
 
 bool forbid(const void* at, size_t bytes) {
   if (sim::freed_bits == nullptr) return false;
-  if (sim::exploring != nullptr) sim::exploring->before_free();
+  if (sim::exploring != nullptr) sim::exploring->commit_all();
   sim::note_freed(at, bytes);
   return true;
 }

@@ -52,7 +52,7 @@ void begin_schedule_in_heap() {
 }
 
 void free_explored_piece(void* piece) {
-  if (exploring != nullptr) exploring->before_free();
+  if (exploring != nullptr) exploring->commit_all();
   note_freed(piece, static_cast<Header*>(piece)[-1].bytes);
 }
 

@@ -170,8 +170,6 @@ void Explorer::file_call(bool returned) {
   step(nullptr, nullptr);
 }
 
-void Explorer::before_free() { commit_all(); }
-
 void Explorer::commit_all() {
   Thread& thread = self();
   if (thread.stores.size() == 0) return;

@@ -85,8 +85,8 @@ class Explorer final : public Kernel {
   void crash(bool in_a_file_call, bool before_step);
   // Judges a crash at the end of the program, even after Schedule::most_crashes.
   void crash_at_end();
-  // Makes all stores land: memory is about to be freed, and a late store would land in it.
-  void before_free();
+  // Makes all stores of the running fiber land. A late store must not land in memory that is freed.
+  void commit_all();
 
   Fiber* spawn(std::function<void()> body) override;
   Picoseconds now() const override;
@@ -138,7 +138,6 @@ class Explorer final : public Kernel {
   bool is_on_a_stack(const void* at) const;
   void be_late();
   void event();
-  void commit_all();
   // Counts a store that others see from now on.
   void landed(Thread& thread) { ++stores_, ++thread.landed; }
   void block(State state, Picoseconds timeout, bool patient = false);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/machine/lines_report.h"
-#include "sim/machine/miss_price.h"
 
 namespace logjam::sim {
 
@@ -39,6 +38,58 @@ Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
 void retire_store(Cpu& cpu, Picoseconds done) {
   cpu.stores_done_at = done;
   cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
+}
+
+// The price of a miss: for how long a core works less because a line is not in its own caches.
+//
+// A load that follows no other miss takes the whole latency: the line is mostly found through a
+// pointer, and the next steps depend on it. Stores overlap, also a lone store, because the core
+// asks for its line before its turn comes (docs/VALIDATION.md). Misses of lines in a row overlap
+// (`overlap` of the profile). From the third line of a row on, the hardware fetches lines from
+// memory and from the shared cache ahead of the core. It fetches no line ahead that another core
+// owns, or that only another socket has: such lines overlap, and nothing more.
+//
+// A core never has a line before it arrives. So waits for a line that is still under way, and for
+// memory that is busy with other lines, count in full, or move the prefetcher back.
+
+bool is_prefetched(const Machine& machine, const Core::Stream& stream,
+                   const Caches::Fetched& fetched) {
+  return stream.lines >= machine.profile.lines_noticed &&
+         (fetched.source == Source::kMemory || fetched.source == Source::kSharedCache);
+}
+
+// Returns the time between two lines of a stream.
+Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetched& fetched) {
+  const Picoseconds overlapped = machine.overlapped(fetched.latency);
+  if (fetched.source == Source::kSharedCache) return std::min(machine.l3_stream, overlapped);
+  const auto& streams = kind == Access::kStore ? machine.stream_store : machine.stream;
+  return std::min(streams[fetched.far], overlapped);
+}
+
+// Returns how much longer the core's own work takes, or its store buffer's, for a line that
+// `fetched` describes. The core asks at `asked`; a store asks when the stores before it are done.
+// `stream` is the row of lines to which the miss belongs (Caches::stream_of); the function moves it
+// on.
+Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
+                          Picoseconds asked, Core::Stream& stream) {
+  const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
+  if (is_prefetched(machine, stream, fetched)) {
+    // The hardware fetches one line of the stream after the other, up to `lines_ahead` before the
+    // core asks. So a core that asks rarely finds its lines already fetched, and one that copies
+    // much waits for each.
+    const Picoseconds price = stream_price(machine, kind, fetched);
+    const auto lead =
+        static_cast<Picoseconds>(machine.profile.lines_ahead * static_cast<double>(price));
+    const Picoseconds earliest = asked - std::min(asked, lead);
+    stream.ready = std::max(std::max(stream.ready, earliest) + price, earliest + under_way);
+    return stream.ready - std::min(stream.ready, asked);
+  }
+  const bool alone = kind != Access::kStore && stream.lines == 0;
+  const Picoseconds wait = alone || kind == Access::kAtomic
+                               ? fetched.cost
+                               : under_way + machine.overlapped(fetched.latency);
+  stream.ready = asked + wait;
+  return wait;
 }
 
 // Charges the core for a line that its own caches do not have.
