@@ -56,7 +56,7 @@ class HeldDirectories {
   }
   // Sets `rest` to what follows in `path` after the longest name of a held directory, and `copy` to
   // a descriptor of that directory, or -1 if no directory is held that has `path`. `itself`:
-  // whether a directory has its own name.
+  // a directory's own name leads to the directory.
   int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
     *copy = -1;
     const lock_guard<mutex> guard(mutex_);
@@ -123,7 +123,7 @@ class Place {
   }
 
  private:
-  // Makes `name_` the directory.
+  // Goes into the directory `name_`.
   void enter() {
     const int next = openat(directory_, name(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     error_ = next < 0 ? errno : 0;
@@ -448,8 +448,7 @@ int replace_file(const std::string& path, std::string_view text) {
   return sync_parent(path);
 }
 
-// Asks for no status, which would follow a link: to remove a directory as if it were a file fails,
-// and says that it is one.
+// Asks for no status, which would follow a link: remove() of a directory fails with EISDIR.
 int remove_tree(const std::string& path) {
   int error = files().remove(path);
   if (error == ENOENT) return 0;

@@ -95,7 +95,7 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
         MAP_FAILED) {
       fatal(std::string("cannot map a log buffer: ") + strerror(errno));
     }
-    // Placed before they exist: the first half's pages are the second half's.
+    // Places the pages before they exist: those of the second half are those of the first half.
     place(data_ + half, size_, where);
     madvise(data_ + half, size_, MADV_POPULATE_WRITE);
     // A ring of ordinary pages costs a miss in the TLB, and a walk, for every other record. The

@@ -103,7 +103,7 @@ void parallel_for_parts(uint32_t parts, uint32_t threads,
 
 void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_of,
                                 FunctionRef<void(uint32_t)> body) noexcept {
-  // Asked before any thread is bound to a node.
+  // Asks before any thread is bound to a node.
   std::map<int, NodeParts> by_node;
   for (uint32_t part = 0; part < parts; ++part) {
     NodeParts& group = by_node[node_of(part)];

@@ -31,8 +31,8 @@ void done_compare(const void* site, const volatile Type* at, bool equal, int ord
         : done(site, at, Explorer::Operation::kLoad, failed);
 }
 
-// Makes an atomic load that waits for its turn or is not free. Not inlined, so that one that is
-// free saves no registers. Nobody watches for data races while a fiber is charged.
+// Makes an atomic load that waits for its turn or is not free. It is not inlined, so that a free
+// load saves no registers. Nobody watches for data races while a fiber is charged.
 template <class Type>
 [[gnu::noinline]] Type load(const void* site, const volatile Type* at, int order) {
   logjam::sim::before_atomic_load(site, const_cast<const Type*>(at));

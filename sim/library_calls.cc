@@ -1,7 +1,7 @@
 // Library functions that touch memory of the program. The linker sends their calls to the functions
 // here (-Wl,--wrap), which charge the ranges and then call the real function. Other fibers may run
 // while the ranges are charged, but not during the copy, so a copy is never torn. Under the
-// explorer it is: each piece is a step.
+// explorer a copy may be torn: each piece is a step.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

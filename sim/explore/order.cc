@@ -10,7 +10,8 @@ namespace {
 
 using platform::SplitMix64;
 
-// A fiber that goes on for very long waits for another one without saying so.
+// The longest turn, in steps: a fiber that goes on for longer waits for another fiber and does not
+// say so.
 constexpr uint64_t kLongest = 20'000;
 
 // The part that all drawn orders share.
@@ -168,8 +169,8 @@ class RecordedOrder final : public Order {
 
  private:
   struct Fiber {
-    uint64_t steps = 0;                // its own, in the turns that are over
-    std::deque<platform::Turn> turns;  // the next ones to end as recorded
+    uint64_t steps = 0;                // its steps in the turns that are over
+    std::deque<platform::Turn> turns;  // the next turns that end as recorded
   };
   Fiber& fiber(uint32_t id) {
     if (fibers_.size() <= id) fibers_.resize(id + 1);

@@ -93,9 +93,9 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// Counts from the line's arrival, if the owner still waits for the line itself. In the order of
-// asking, the requests are at the owner when the line arrives. It then uses the line for as long as
-// a request takes from its own complex, and serves them one after the other.
+// Counts from the line's arrival if the owner still waits for the line: requests that are served in
+// the order of asking are at the owner by then. The owner uses the line for as long as a request
+// from its own complex takes, and then serves the requests one after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -131,7 +131,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   Line& line = lines_[number];
   if (queued_for_line) --line.waiting;
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
-  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched it meanwhile
+  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched it since
   const bool owned = line.owner_plus_1 != 0 && !owns;
   Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
   const Picoseconds queued = fetched.cost - fetched.latency;
@@ -146,9 +146,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     invalidate_others(core, number, line);
   }
   const Picoseconds latency = fetched.latency + queued;
-  // For a part of its transfer from core to core a line serves no other core. The line also reaches
-  // the cores in the order in which they asked, even if an earlier core is further away. A clean
-  // line can be read by many cores at once.
+  // During a part of its transfer from core to core a line serves no other core. The line also
+  // reaches the cores in the order in which they asked, even if an earlier core is further away.
+  // Many cores can read a clean line at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -214,7 +214,7 @@ void Caches::check(uint32_t number, const Line& line) const {
   }
 }
 
-// Fetches a line that is not in the core's caches from the nearest place that has it.
+// Fetches a line that is not in the core's caches from the nearest place that has the line.
 Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
   if (line.owner_plus_1 != 0) {
     const uint32_t far = machine_.distance(core.complex, cores_[line.owner_plus_1 - 1U].complex);

@@ -37,7 +37,7 @@ bool reporting_lines = false, reporting_memory = false;
 
 namespace {
 
-// Who answered accesses, when the reported time begins and when it ends.
+// The counts of who answered accesses, at the begin and at the end of the reported time.
 struct Answered {
   uint64_t accesses = 0;
   AccessCounts counts;

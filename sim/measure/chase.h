@@ -25,8 +25,8 @@ struct alignas(kCacheLine) RingLine {
 
 class Ring {
  public:
-  // Makes a ring of `lines` lines, one in each `stride` bytes. The calling thread touches the memory
-  // first.
+  // Makes a ring of `lines` lines, one in each `stride` bytes. The calling thread touches the
+  // memory first.
   Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
     LJ_ASSERT(lines >= kStarts && stride >= kCacheLine && stride % kCacheLine == 0);
     memory_ = static_cast<std::byte*>(map_huge(bytes_));

@@ -9,7 +9,7 @@
 namespace logjam {
 namespace {
 
-// The last TIDs still fit beside the two flags of a version word.
+// The last TIDs still fit into a version word with its two flags.
 TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EpochTids tids(1, EpochTids::kLastEpoch - 2);
