@@ -9,12 +9,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "engine/protocol.h"
 #include "engine/workload.h"
 #include "logging/scheme_registry.h"
+#include "workloads/command.h"
 
 namespace logjam {
 
@@ -71,52 +73,120 @@ struct Outcome {
   std::atomic<uint64_t> aborts{0};
 };
 
+// A worker whose transactions a test executes one by one, without the engine's run loop. Its log is the
+// scheme `none`, unless workers share a log.
+class OneWorker {
+ public:
+  explicit OneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),
+                     LogScheme* log = nullptr, uint32_t id = 0,
+                     platform::atomic<uint64_t>* ages = nullptr)
+      : own_log_(log == nullptr ? find_scheme("none")->make({.workers = 1}) : nullptr) {
+    context.id = id;
+    context.database = &database;
+    context.log = log == nullptr ? own_log_.get() : log;
+    context.arena = &arena_;
+    context.breakdown = &breakdown_;
+    context.ages = ages == nullptr ? &own_ages_ : ages;
+    context.acknowledge_durable = [] {};
+    txn = protocol.make(context);
+  }
+
+  // Executes the client's transaction, and commits it unless it rolls back. Returns what the
+  // client returned.
+  Status execute(Client& client) {
+    txn->begin(false);
+    const Status status = client.execute(*txn);
+    if (status == Status::kRollback) {
+      txn->abort();
+      return status;
+    }
+    EXPECT_NE(status, Status::kAbort) << "a worker alone";
+    const uint64_t number = client.committing();
+    EXPECT_EQ(txn->commit(), Status::kOk);
+    client.acknowledged(number);
+    return status;
+  }
+
+  // Executes the client's transaction and undoes it. Returns what the client returned.
+  Status rehearse(Client& client) {
+    txn->begin(false);
+    const Status status = client.execute(*txn);
+    EXPECT_NE(status, Status::kAbort) << "a worker alone";
+    txn->abort();
+    return status;
+  }
+
+  // Gives the client a transaction of `type` with these fields as its command, and executes it.
+  template <class... Fields>
+  Status execute(Client& client, uint32_t type, Fields... fields) {
+    std::vector<std::byte> command;
+    CommandFields encode(&command);
+    encode(fields...);
+    EXPECT_TRUE(client.take(type, command));
+    return execute(client);
+  }
+
+  WorkerContext context;
+  std::unique_ptr<ProtocolTransaction> txn;
+
+ private:
+  std::unique_ptr<LogScheme> own_log_;
+  platform::atomic<uint64_t> own_ages_{0};
+  Arena arena_;
+  Breakdown breakdown_;
+};
+
+// A loaded workload with one client.
+struct OneClient {
+  explicit OneClient(std::string_view name, uint32_t number = 0)
+      : workload(make_workload(name)),
+        database(load(*workload, 1)),
+        worker(*database),
+        client(workload->make_client(*database, number, number + 1, 1)) {}
+
+  const std::unique_ptr<Workload> workload;
+  const std::unique_ptr<Database> database;
+  OneWorker worker;
+  std::unique_ptr<Client> client;
+};
+
 // Runs `transactions` on each of `workers` threads without a log, and adds to `outcome`. With
-// `repeat`, every transaction is first executed and aborted, as if its commit had been refused, and
-// then executed again and committed.
+// `repeat`, a worker first executes and aborts each transaction, as if its commit had been refused,
+// and then executes it again and commits it.
 inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
                 uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
                 bool repeat = false) {
   const std::unique_ptr<LogScheme> log = find_scheme("none")->make({.workers = workers});
   platform::atomic<uint64_t> ages{0};
   std::vector<std::thread> threads;
-  for (uint32_t worker = 0; worker < workers; ++worker) {
-    threads.emplace_back([&, worker] {
-      Arena arena;
-      Breakdown breakdown;
-      WorkerContext context;
-      context.id = worker;
-      context.database = &database;
-      context.log = log.get();
-      context.arena = &arena;
-      context.breakdown = &breakdown;
-      context.ages = &ages;
-      context.acknowledge_durable = [] {};
-      const auto txn = protocol.make(context);
-      const auto client = workload.make_client(database, worker, workers, seed);
+  for (uint32_t number = 0; number < workers; ++number) {
+    threads.emplace_back([&, number] {
+      const OneWorker worker(database, protocol, log.get(), number, &ages);
+      ProtocolTransaction& txn = *worker.txn;
+      const auto client = workload.make_client(database, number, workers, seed);
       for (uint64_t i = 0; i < transactions; ++i) {
         client->next();
         bool rehearse = repeat;
         for (bool retry = false;; retry = true) {
-          txn->begin(retry);
-          const Status status = client->execute(*txn);
+          txn.begin(retry);
+          const Status status = client->execute(txn);
           if (status == Status::kRollback) {
-            txn->abort();
+            txn.abort();
             ++outcome.rollbacks;
             break;
           }
           if (std::exchange(rehearse, false)) {
-            txn->abort();
+            txn.abort();
             continue;
           }
-          const uint64_t number = status == Status::kAbort ? 0 : client->committing();
-          if (status != Status::kAbort && txn->commit() == Status::kOk) {
+          const uint64_t named = status == Status::kAbort ? 0 : client->committing();
+          if (status != Status::kAbort && txn.commit() == Status::kOk) {
             ++outcome.commits;
             if (status == Status::kNotFound) ++outcome.misses;
-            client->acknowledged(number);
+            client->acknowledged(named);
             break;
           }
-          txn->abort();
+          txn.abort();
           ++outcome.aborts;
           std::this_thread::yield();
         }
@@ -129,21 +199,10 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
 // Runs `body` in one transaction without a log, and expects the transaction to commit.
 inline void in_transaction(Database& database, const ProtocolInfo& protocol,
                            const std::function<void(Transaction&)>& body) {
-  const std::unique_ptr<LogScheme> log = find_scheme("none")->make({.workers = 1});
-  platform::atomic<uint64_t> ages{0};
-  Arena arena;
-  Breakdown breakdown;
-  WorkerContext context;
-  context.database = &database;
-  context.log = log.get();
-  context.arena = &arena;
-  context.breakdown = &breakdown;
-  context.ages = &ages;
-  context.acknowledge_durable = [] {};
-  const auto txn = protocol.make(context);
-  txn->begin(false);
-  body(*txn);
-  EXPECT_EQ(txn->commit(), Status::kOk);
+  const OneWorker worker(database, protocol);
+  worker.txn->begin(false);
+  body(*worker.txn);
+  EXPECT_EQ(worker.txn->commit(), Status::kOk);
 }
 
 inline void expect_consistent(Workload& workload, Database& database) {
@@ -172,6 +231,25 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
 // begins with `by` to fail.
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
+
+// Does the same for each error of a list: the name of a check, and how to plant the error in the
+// workload's tables, or in its first table.
+template <class Rows>
+using PlantedErrors = std::vector<std::pair<std::string, std::function<void(Rows&)>>>;
+template <class Rows>
+void expect_each_caught(std::string_view workload, uint64_t transactions,
+                        const PlantedErrors<Rows>& planted) {
+  for (const auto& [by, plant] : planted) {
+    expect_caught(workload, transactions, by, [&plant = plant](Database& database) {
+      if constexpr (std::is_same_v<Rows, Table>) {
+        plant(*database.tables()[0]);
+      } else {
+        Rows tables(database);
+        plant(tables);
+      }
+    });
+  }
+}
 
 // Returns a hash of all rows of all tables that does not depend on their order.
 uint64_t fingerprint(Database& database);

@@ -4,7 +4,6 @@
 
 #include "tests/workloads/chi_square.h"
 #include "tests/workloads/harness.h"
-#include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
 
@@ -70,11 +69,9 @@ TEST_F(MicroUpdateTest, ATransactionUpdatesAsManyRowsAsItsKindSays) {
   for (const auto& [kind, updates] :
        {std::pair{"update-1", 1u}, {"update-5-read-5", 5u}, {"update-10", 10u}}) {
     set({{"micro_update_kind", kind}});
-    const auto workload = make_workload("micro-update");
-    const auto database = load(*workload, 1);
+    OneClient one("micro-update", 3);
+    auto& [workload, database, worker, client] = one;
     Table& table = *database->tables()[0];
-    OneWorker worker(*database);
-    const auto client = workload->make_client(*database, 3, 4, 1);
     client->next();
     EXPECT_EQ(worker.execute(*client), Status::kOk);
     uint32_t updated = 0, first = 0;
@@ -93,7 +90,7 @@ TEST_F(MicroUpdateTest, ATransactionUpdatesAsManyRowsAsItsKindSays) {
 
 TEST_F(MicroUpdateTest, VerifyFindsPlantedErrors) {
   set({{"micro_update_kind", "update-5-read-5"}});
-  const std::vector<std::pair<std::string, std::function<void(Table&)>>> planted = {
+  const PlantedErrors<Table> planted = {
       {"every row is there", [](Table& t) { erase(t, 7); }},
       {"every row is whole", [](Table& t) { tuple(t, 7)->row()[99] ^= std::byte{1}; }},
       {"every row is whole", [](Table& t) { ++row<Words>(t, 7)[kPrevious]; }},
@@ -102,23 +99,17 @@ TEST_F(MicroUpdateTest, VerifyFindsPlantedErrors) {
       {"balances", [](Table& t) { ++row<Words>(t, 7)[kBalance]; }},
       {"rows count", [](Table& t) { ++row<Words>(t, 7)[kUpdates]; }},
   };
-  for (const auto& [caught_by, plant] : planted) {
-    expect_caught("micro-update", 100, caught_by,
-                  [&plant = plant](Database& database) { plant(*database.tables()[0]); });
-  }
+  expect_each_caught("micro-update", 100, planted);
 }
 
 // One update of UPDATE-1 is undone: the row gets its image before the update. The row is whole and
 // the balances are right, so only the counts show the loss, also after a recovery.
 TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
-  const auto workload = make_workload("micro-update");
-  const auto database = load(*workload, 1);
-  Table& table = *database->tables()[0];
-  OneWorker worker(*database);
-  const auto client = workload->make_client(*database, 0, 1, 1);
+  OneClient one("micro-update");
+  Table& table = *one.database->tables()[0];
   const auto key_of = [&] {
-    client->next();
-    CommandWords words(client->command());
+    one.client->next();
+    CommandWords words(one.client->command());
     words.next();
     words.next();
     return words.next();
@@ -126,15 +117,15 @@ TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
   const Key lost = key_of();
   std::vector<std::byte> before(tuple(table, lost)->row(),
                                 tuple(table, lost)->row() + table.row_bytes());
-  ASSERT_EQ(worker.execute(*client), Status::kOk);
+  ASSERT_EQ(one.worker.execute(*one.client), Status::kOk);
   for (int i = 0; i < 5; ++i) {
     ASSERT_NE(key_of(), lost) << "another seed, please";
-    ASSERT_EQ(worker.execute(*client), Status::kOk);
+    ASSERT_EQ(one.worker.execute(*one.client), Status::kOk);
   }
   const auto recovered = make_workload("micro-update");
-  expect_consistent(*recovered, *database);
+  expect_consistent(*recovered, *one.database);
   std::memcpy(tuple(table, lost)->row(), before.data(), before.size());
-  EXPECT_EQ(failing(*recovered, *database),
+  EXPECT_EQ(failing(*recovered, *one.database),
             (std::vector<std::string>{"no update is lost before one that is there"}));
 }
 

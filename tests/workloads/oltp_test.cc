@@ -127,7 +127,7 @@ TEST_F(OltpTest, VerifyFindsPlantedErrors) {
     });
     return found;
   };
-  const std::vector<std::pair<std::string, std::function<void(Table&)>>> planted = {
+  const PlantedErrors<Table> planted = {
       {"every row is there", [](Table& t) { erase(t, 7); }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).c[30] ^= 1; }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).pad = row<Row>(t, 8).pad; }},
@@ -139,10 +139,7 @@ TEST_F(OltpTest, VerifyFindsPlantedErrors) {
       {"every transaction is whole", [](Table& t) { row<Row>(t, 7).k -= 1; }},
       {"every transaction is whole", [](Table& t) { oltp::add_to_c(&row<Row>(t, 7), 7, 99); }},
   };
-  for (const auto& [caught_by, plant] : planted) {
-    expect_caught("oltp", 100, caught_by,
-                  [&plant = plant](Database& database) { plant(*database.tables()[0]); });
-  }
+  expect_each_caught("oltp", 100, planted);
 }
 
 TEST_F(OltpTest, VerifyFindsAWholeLostTransaction) {

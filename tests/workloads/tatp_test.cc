@@ -12,7 +12,6 @@
 
 #include "tests/workloads/chi_square.h"
 #include "tests/workloads/harness.h"
-#include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
 
@@ -333,11 +332,8 @@ TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
 // Each write makes the changes of the specification and updates the counts that verify() needs. A
 // write that finds no row, or finds its key taken, changes nothing.
 TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
-  const auto workload = make_workload("tatp");
-  const auto database = load(*workload, 1);
-  Tables tables(*database);
-  OneWorker worker(*database);
-  const auto client = workload->make_client(*database, 0, 1, 1);
+  OneClient one("tatp");
+  Tables tables(*one.database);
   Key with = 0, without = 0;  // a subscriber with a facility of type 2, and one without
   for (Key s_id = 100; s_id > 0; --s_id) {
     const bool has = tables.special_facility.primary().find(typed_key(s_id, 2), nullptr) != nullptr;
@@ -345,18 +341,18 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
   }
   ASSERT_TRUE(with != 0 && without != 0);
   const PreviousUpdate before{3, 4};  // as the command says; the row names it
-  const uint64_t as_loaded = fingerprint(*database);
+  const uint64_t as_loaded = fingerprint(*one.database);
 
-  EXPECT_EQ(
-      worker.execute(*client, kUpdateSubscriberData, without, 2u, uint8_t{1}, uint8_t{77}, before),
-      Status::kRollback);
-  EXPECT_EQ(fingerprint(*database), as_loaded) << "bit_1 keeps its value";
+  EXPECT_EQ(one.worker.execute(*one.client, kUpdateSubscriberData, without, 2u, uint8_t{1},
+                               uint8_t{77}, before),
+            Status::kRollback);
+  EXPECT_EQ(fingerprint(*one.database), as_loaded) << "bit_1 keeps its value";
 
   Subscriber subscriber = row<Subscriber>(tables.subscriber, with);
   SpecialFacility facility = row<SpecialFacility>(tables.special_facility, typed_key(with, 2));
   const auto bit = static_cast<uint8_t>(1 - subscriber.bit[0]);
   const auto data_a = static_cast<uint8_t>(facility.data_a + 1);
-  EXPECT_EQ(worker.execute(*client, kUpdateSubscriberData, with, 2u, bit, data_a, before),
+  EXPECT_EQ(one.worker.execute(*one.client, kUpdateSubscriberData, with, 2u, bit, data_a, before),
             Status::kOk);
   subscriber.bit[0] = bit;
   subscriber.updates = subscriber.data_updates = 1;
@@ -373,8 +369,9 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
   };
   expect_rows();
 
-  EXPECT_EQ(worker.execute(*client, kUpdateLocation, digits_of(with), 0xabcdu, PreviousUpdate{}),
-            Status::kOk);
+  EXPECT_EQ(
+      one.worker.execute(*one.client, kUpdateLocation, digits_of(with), 0xabcdu, PreviousUpdate{}),
+      Status::kOk);
   subscriber.vlr_location = 0xabcd;
   subscriber.updates = 2;
   subscriber.previous = {};
@@ -387,11 +384,11 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
     return entry != nullptr && !Table::tuple_of(entry)->load_version().absent();
   };
   const auto erase_it = [&] {
-    return worker.execute(*client, kDeleteCallForwarding, digits_of(with), 2u, 8u);
+    return one.worker.execute(*one.client, kDeleteCallForwarding, digits_of(with), 2u, 8u);
   };
   const auto insert_it = [&](Key s_id) {
-    return worker.execute(*client, kInsertCallForwarding, digits_of(s_id), 2u, 8u, uint8_t{23},
-                          digits_of(50));
+    return one.worker.execute(*one.client, kInsertCallForwarding, digits_of(s_id), 2u, 8u,
+                              uint8_t{23}, digits_of(50));
   };
   if (is_there()) {
     EXPECT_EQ(erase_it(), Status::kOk);
@@ -406,7 +403,7 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
   EXPECT_EQ(insert_it(with), Status::kRollback) << "the key is taken";
   EXPECT_EQ(erase_it(), Status::kOk);
   EXPECT_FALSE(is_there());
-  expect_consistent(*make_workload("tatp"), *database);
+  expect_consistent(*make_workload("tatp"), *one.database);
 }
 
 // Forwardings are inserted and deleted at the same rate, and a deleted one can be inserted again.

@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "tests/workloads/harness.h"
-#include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
 #include "workloads/tatp/tatp.h"
@@ -41,7 +40,7 @@ Posting& posting_of(Tables& tables, Key s_id) {
 }
 
 TEST_F(TatpVerifyTest, FindsPlantedErrors) {
-  const std::vector<std::pair<std::string, std::function<void(Tables&)>>> planted = {
+  const PlantedErrors<Tables> planted = {
       {"subscribers are those", [](Tables& t) { erase(t.subscriber, 7); }},
       {"subscribers are those", [](Tables& t) { row<Subscriber>(t.subscriber, 7).hex[3] ^= 1; }},
       {"subscribers are those", [](Tables& t) { row<Subscriber>(t.subscriber, 7).bit[0] ^= 1; }},
@@ -102,12 +101,7 @@ TEST_F(TatpVerifyTest, FindsPlantedErrors) {
       {"call forwardings: loaded",
        [](Tables& t) { erase(t.call_forwarding, first(t.call_forwarding)); }},
   };
-  for (const auto& [caught_by, plant] : planted) {
-    expect_caught("tatp", 100, caught_by, [&plant = plant](Database& database) {
-      Tables tables(database);
-      plant(tables);
-    });
-  }
+  expect_each_caught("tatp", 100, planted);
 }
 
 // Updates a subscriber, after the worker's update `before`.
@@ -116,11 +110,9 @@ void update_location(OneWorker& worker, Client& client, Key s_id, PreviousUpdate
 }
 
 TEST_F(TatpVerifyTest, FindsALostUpdateAfterARecovery) {
-  const auto workload = make_workload("tatp");
-  const auto database = load(*workload, 1);
+  OneClient one("tatp");
+  auto& [workload, database, worker, client] = one;
   Tables tables(*database);
-  OneWorker worker(*database);
-  const auto client = workload->make_client(*database, 0, 1, 1);
   update_location(worker, *client, 11, {});
   const Subscriber before = row<Subscriber>(tables.subscriber, 11);
   update_location(worker, *client, 11, {11, 1});
@@ -141,11 +133,9 @@ TEST_F(TatpVerifyTest, FindsALostUpdateAfterARecovery) {
 
 TEST_F(TatpVerifyTest, FindsAHalfAppliedUpdateAfterARecovery) {
   for (const bool first_half : {true, false}) {
-    const auto workload = make_workload("tatp");
-    const auto database = load(*workload, 1);
+    OneClient one("tatp");
+    auto& [workload, database, worker, client] = one;
     Tables tables(*database);
-    OneWorker worker(*database);
-    const auto client = workload->make_client(*database, 0, 1, 1);
     const Key key = first(tables.special_facility), s_id = subscriber_of(key);
     const Subscriber subscriber = row<Subscriber>(tables.subscriber, s_id);
     const SpecialFacility facility = row<SpecialFacility>(tables.special_facility, key);
@@ -164,11 +154,9 @@ TEST_F(TatpVerifyTest, FindsAHalfAppliedUpdateAfterARecovery) {
 }
 
 TEST_F(TatpVerifyTest, FindsLostAcknowledgedUpdates) {
-  const auto workload = make_workload("tatp");
-  const auto database = load(*workload, 1);
+  OneClient one("tatp");
+  auto& [workload, database, worker, client] = one;
   Tables tables(*database);
-  OneWorker worker(*database);
-  auto client = workload->make_client(*database, 0, 1, 1);
   const Subscriber before = row<Subscriber>(tables.subscriber, 10);
   update_location(worker, *client, 10, {});
   client.reset();

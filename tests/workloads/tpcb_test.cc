@@ -7,7 +7,6 @@
 
 #include "tests/workloads/chi_square.h"
 #include "tests/workloads/harness.h"
-#include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
 
@@ -161,11 +160,9 @@ TEST_F(TpcbTest, ASkewOf85PercentIsTheRuleOf80And20) {
 
 // One transaction changes all the rows of clause 1.2.
 TEST_F(TpcbTest, ATransactionMovesItsDeltaAndWritesHistory) {
-  const auto workload = make_workload("tpcb");
-  const auto database = load(*workload, 1);
+  OneClient one("tpcb");
+  auto& [workload, database, worker, client] = one;
   Tables tables(*database);
-  OneWorker worker(*database);
-  const auto client = workload->make_client(*database, 0, 1, 1);
   const Input input{history_key(5, 1), 149, 11, -1234};  // branch 2's account, branch 1's teller
   EXPECT_EQ(worker.execute(*client, 1, input.history, input.account, input.teller, input.delta),
             Status::kOk);
@@ -188,7 +185,7 @@ TEST_F(TpcbTest, ATransactionMovesItsDeltaAndWritesHistory) {
 }
 
 TEST_F(TpcbTest, VerifyFindsPlantedErrors) {
-  const std::vector<std::pair<std::string, std::function<void(Tables&)>>> planted = {
+  const PlantedErrors<Tables> planted = {
       {"rows loaded are there", [](Tables& t) { erase(t.account, 7); }},
       {"rows loaded are there", [](Tables& t) { row<Account>(t.account, 7).filler[75] = 'x'; }},
       {"rows loaded are there", [](Tables& t) { row<Account>(t.account, 7).branch ^= 1; }},
@@ -210,12 +207,7 @@ TEST_F(TpcbTest, VerifyFindsPlantedErrors) {
       {"no history row", [](Tables& t) { erase(t.history, 3); }},
       {"a history row", [](Tables& t) { erase(t.history, 50); }},  // the last: there is no gap
   };
-  for (const auto& [caught_by, plant] : planted) {
-    expect_caught("tpcb", 50, caught_by, [&plant = plant](Database& database) {
-      Tables tables(database);
-      plant(tables);
-    });
-  }
+  expect_each_caught("tpcb", 50, planted);
 }
 
 // A whole transaction is undone, so that all sums hold. The gap in its worker's history shows the

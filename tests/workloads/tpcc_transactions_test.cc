@@ -25,17 +25,12 @@ struct Blocked {};
 class Session {
  public:
   Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
-          platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t worker)
-      : terminal(database, scale, worker, Home::of(HomePolicy::kFixed, worker, 2, scale.warehouses),
-                 1) {
-    context_.id = worker;
-    context_.database = &database;
-    context_.log = &log;
-    context_.arena = &arena_;
-    context_.breakdown = &breakdown_;
-    context_.ages = &ages;
-    context_.acknowledge_durable = [] { throw Blocked(); };
-    txn = protocol.make(context_);
+          platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t number)
+      : terminal(database, scale, number, Home::of(HomePolicy::kFixed, number, 2, scale.warehouses),
+                 1),
+        worker_(database, protocol, &log, number, &ages),
+        txn(worker_.txn.get()) {
+    worker_.context.acknowledge_durable = [] { throw Blocked(); };
   }
 
   void begin() {
@@ -71,13 +66,13 @@ class Session {
   }
 
   Terminal terminal;
-  std::unique_ptr<ProtocolTransaction> txn;
-  bool alive = false;
 
  private:
-  WorkerContext context_;
-  Arena arena_;
-  Breakdown breakdown_;
+  OneWorker worker_;
+
+ public:
+  ProtocolTransaction* const txn;
+  bool alive = false;
 };
 
 class TpccTransactions : public WorkloadTest, public testing::WithParamInterface<std::string> {
