@@ -8,8 +8,8 @@
 
 namespace logjam {
 
-// Returns true for kOk, and false for kAbort: the transaction must return at once. On any other status
-// the engine has lost or invented a row: the process says so, and ends with kExitViolation.
+// Returns true for kOk, and false for kAbort: the transaction must return at once. On any other
+// status the engine has lost or invented a row: the process says so, and ends with kExitViolation.
 inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {
@@ -18,8 +18,8 @@ inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   return true;
 }
 
-// Checks the status of an access to the row `row`, which the load created and no transaction deletes
-// for good.
+// Checks the status of an access to the row `row`, which the load created and no transaction
+// deletes for good.
 inline bool found_or_die(Status status, const char* row) {
   return ok_or_die(status, row, " is missing, which was loaded and never deleted");
 }

@@ -13,10 +13,10 @@
 
 namespace logjam {
 
-// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum of
-// its own, whose first value is `nothing`. Sum::add joins the parts in their order, so the result is
-// the same as that of a single thread. If there are few `items`, the calling thread does all the
-// work, because it costs less than starting threads.
+// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
+// of its own, whose first value is `nothing`. Sum::add joins the parts in their order, so the
+// result is the same as that of a single thread. If there are few `items`, the calling thread does
+// all the work, because it costs less than starting threads.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
   constexpr uint32_t kPartsPerCore = 4;  // so that a slow part delays the sum less
@@ -86,8 +86,8 @@ struct Violation {
   }
 };
 
-// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty string
-// if it returns none. Several threads call violation_of at once.
+// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty
+// string if it returns none. Several threads call violation_of at once.
 template <class ViolationOf>
 std::string first_violation(size_t count, const ViolationOf& violation_of) {
   const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {

@@ -1,8 +1,8 @@
 // Finds lost updates in tables whose rows name the update before their last one.
 //
 // A row counts its updates. A worker that updates a row also writes into it which row the worker
-// updated before, and how many updates that earlier row counted at that time. If the earlier row now
-// counts fewer updates, one of them is lost although the same worker's next update is not. This
+// updated before, and how many updates that earlier row counted at that time. If the earlier row
+// now counts fewer updates, one of them is lost although the same worker's next update is not. This
 // needs no count of acknowledged transactions.
 //
 // It holds for a recovered database too, because every scheme recovers a worker's reading and

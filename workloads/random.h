@@ -1,5 +1,5 @@
-// A random number generator for clients and loaders. It is small and fast, and draws the same numbers
-// on every machine.
+// A random number generator for clients and loaders. It is small and fast, and draws the same
+// numbers on every machine.
 #pragma once
 
 #include <array>

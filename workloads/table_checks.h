@@ -37,8 +37,9 @@ std::string difference(const Table& table, Key key, const std::byte* found,
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
 // Returns the largest key of each worker that has rows under keys below `end` in an ordered table
-// whose workers number their rows: a key is worker << count_bits | count. So a process that continues
-// with recovered rows knows where the counts ended. Descends the index once for each worker.
+// whose workers number their rows: a key is worker << count_bits | count. So a process that
+// continues with recovered rows knows where the counts ended. Descends the index once for each
+// worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

@@ -1,4 +1,5 @@
-// Zipfian ranks: in constant time for each draw (Zipf), or with any skew by binary search (ZipfTable).
+// Zipfian ranks: in constant time for each draw (Zipf), or with any skew by binary search
+// (ZipfTable).
 #pragma once
 
 #include <algorithm>

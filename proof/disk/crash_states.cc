@@ -210,8 +210,8 @@ void CrashDisk::cut(File* file) const {
   }
 }
 
-// Makes the file's length durable, with the cuts that led to it. The sectors that these cuts removed
-// cannot come back.
+// Makes the file's length durable, with the cuts that led to it. The sectors that these cuts
+// removed cannot come back.
 void CrashDisk::commit_lengths(File* file) {
   if (file->lengths.empty()) return;
   const uint64_t bytes = file->bytes();

@@ -105,8 +105,8 @@ struct FileStep {
 // thread at a time may use it.
 class CrashDisk {
  public:
-  // Makes a disk on which all of `content` is durable. Its directories and files get the inodes from
-  // kRootInode + 1 on: first the directories, then the files, in the order of `content`.
+  // Makes a disk on which all of `content` is durable. Its directories and files get the inodes
+  // from kRootInode + 1 on: first the directories, then the files, in the order of `content`.
   explicit CrashDisk(const CrashState& content);
 
   // Takes the next step.

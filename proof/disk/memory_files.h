@@ -1,5 +1,5 @@
-// A file system in memory. It remembers what the program does to it, and says what a disk could hold
-// if the power had failed at any step (proof/disk/crash_states.h).
+// A file system in memory. It remembers what the program does to it, and says what a disk could
+// hold if the power had failed at any step (proof/disk/crash_states.h).
 //
 //   MemoryFiles disk;
 //   {
@@ -14,9 +14,9 @@
 //     }
 //   }
 //
-// Its open files are numbers that are no descriptors of the kernel. So devices that pass descriptors
-// to the kernel (`file`, `nvm`, `faulty`) cannot use it. Paths with and without a slash at the
-// beginning are the same. There are no links and no permissions, and a path has no "..".
+// Its open files are numbers that are no descriptors of the kernel. So devices that pass
+// descriptors to the kernel (`file`, `nvm`, `faulty`) cannot use it. Paths with and without a slash
+// at the beginning are the same. There are no links and no permissions, and a path has no "..".
 #pragma once
 
 #include <cstddef>
@@ -91,8 +91,8 @@ class MemoryFiles final : public platform::Files {
 
   // Adds a step: the program has reached `number`.
   void mark(uint64_t number);
-  // Returns how many steps there are. A synced write is two steps, because the power can fail before
-  // it is durable.
+  // Returns how many steps there are. A synced write is two steps, because the power can fail
+  // before it is durable.
   size_t steps() const {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_.size();
@@ -122,8 +122,8 @@ class MemoryFiles final : public platform::Files {
     return open_.size();
   }
   // Limits the bytes of all files together. Ranges that were punched do not count; removed files
-  // count until they are closed. A write beyond the limit writes the sectors that fit, or fails with
-  // ENOSPC.
+  // count until they are closed. A write beyond the limit writes the sectors that fit, or fails
+  // with ENOSPC.
   void limit(uint64_t bytes);
 
  private:

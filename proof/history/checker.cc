@@ -263,8 +263,8 @@ class Checker {
     return "";
   }
 
-  // Follows the transactions that must not be lost to the transactions whose rows they updated (R4).
-  // Returns a sentence about the first lost transaction, or an empty string.
+  // Follows the transactions that must not be lost to the transactions whose rows they updated
+  // (R4). Returns a sentence about the first lost transaction, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;

@@ -66,8 +66,8 @@ struct HistoryFileParameters {
   uint64_t log = 0;                   // the log's identity
 };
 
-// The part of one worker in a history that is being written. The worker's thread alone calls it. The
-// ids of its entries ascend.
+// The part of one worker in a history that is being written. The worker's thread alone calls it.
+// The ids of its entries ascend.
 class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
@@ -83,8 +83,8 @@ class HistoryArea {
   }
   // Removes the attempt last intended, whose commit was refused.
   void retract();
-  // Records that `id` is acknowledged. Ends the process with kExitViolation if `id` was not intended
-  // or is acknowledged already.
+  // Records that `id` is acknowledged. Ends the process with kExitViolation if `id` was not
+  // intended or is acknowledged already.
   void acknowledge(TransactionId id);
   // Adds one to a counter.
   void count(uint32_t counter);
@@ -114,8 +114,8 @@ std::string unfinished_history(const std::string& path);
 class HistoryWriter {
  public:
   // Creates a file of about `bytes` bytes, which the workers share equally. Its name is
-  // unfinished_history(path) until keep() names it `path`. Until then a refusal removes the file. If
-  // the file cannot be created, the process ends with one sentence.
+  // unfinished_history(path) until keep() names it `path`. Until then a refusal removes the file.
+  // If the file cannot be created, the process ends with one sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
@@ -133,8 +133,8 @@ class HistoryWriter {
   // Records that transactions run: a crash test may kill the process from now on.
   void record_start();
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
-  // A check may then demand that the database holds exactly these transactions, also after an unsafe
-  // run.
+  // A check may then demand that the database holds exactly these transactions, also after an
+  // unsafe run.
   void record_end();
 
  private:

@@ -160,8 +160,8 @@ HistoryFiles open_history_files(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
-// Looks at the last file also if its life has not started, because a life that was killed before its
-// first transaction may have a run.
+// Looks at the last file also if its life has not started, because a life that was killed before
+// its first transaction may have a run.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
   const HistoryFile last = open_history_file(file_of_life(path, std::max(files_of_log(path), 1u)));
   const uint32_t known = last.parameters.ordinal;

@@ -1,8 +1,9 @@
-// A history that spans restarts. A *life* is the part that one process writes. The first life starts
-// with loaded rows. Each later life continues with the rows that it recovered (run --continue).
+// A history that spans restarts. A *life* is the part that one process writes. The first life
+// starts with loaded rows. Each later life continues with the rows that it recovered (run
+// --continue).
 //
-// Life 1 writes the file FILE, life 2 FILE.2, and so on. The files are checked as one history, after
-// any life:
+// Life 1 writes the file FILE, life 2 FILE.2, and so on. The files are checked as one history,
+// after any life:
 //
 //   - No two transactions have the same id. A worker's counts continue from life to life, so its
 //     ids ascend.
@@ -13,8 +14,8 @@
 //     transactions were recovered.
 //   - A life that ended by itself acknowledged all that it committed.
 //
-// The log of each life is a run of its own, and the file has the run's ordinal. So a check notices a
-// run that kept no history, whose writes are in the database and in no file.
+// The log of each life is a run of its own, and the file has the run's ordinal. So a check notices
+// a run that kept no history, whose writes are in the database and in no file.
 //
 // A process that was killed before its first transaction left no trace in the log. The next process
 // overwrites its file.
@@ -60,9 +61,9 @@ struct StartedHistory {
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
 // Creates the file of a run, of --history_mb, under the name that it has until keep_life(). A run
-// that continues no other run writes `path`. A later run continues the history `path` and writes the
-// file of the next life. If there is no such history, or its parameters differ, or a run since then
-// kept no history, the process ends with one sentence.
+// that continues no other run writes `path`. A later run continues the history `path` and writes
+// the file of the next life. If there is no such history, or its parameters differ, or a run since
+// then kept no history, the process ends with one sentence.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 
@@ -71,9 +72,9 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
 void keep_life(const std::string& path, const HistoryFileParameters& parameters,
                HistoryWriter& writer);
 
-// Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`. A
-// process may have been killed after its log had replaced or continued another log, and before its
-// history got its name: then this function names the file. Returns an empty string, or in one
+// Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`.
+// A process may have been killed after its log had replaced or continued another log, and before
+// its history got its name: then this function names the file. Returns an empty string, or in one
 // sentence why `path` is not that history.
 std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal);
 

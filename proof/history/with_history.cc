@@ -76,8 +76,8 @@ class RecordingTransaction final : public Transaction {
   std::vector<Change> changes_;
 };
 
-// A client around another client. It records in a history what the other client's transactions write
-// and which of them are acknowledged.
+// A client around another client. It records in a history what the other client's transactions
+// write and which of them are acknowledged.
 //
 // The client writes an entry's payload when its transaction is about to commit, and intends the
 // entry at the serialization point, after which the transaction commits in any case. A transaction
@@ -130,8 +130,8 @@ class RecordingClient final : public Client, private CommitObserver {
 
 namespace {
 
-// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at that
-// time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at
+// that time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction

@@ -88,7 +88,8 @@ class RowOrder {
 //
 // So a lost transaction goes unnoticed only if other transactions have overwritten everything that
 // it wrote. Then the database is the same as if the transaction were not lost. A read without an
-// update of the same row is not recorded. Only the ledger proves that such reads saw recovered rows.
+// update of the same row is not recorded. Only the ledger proves that such reads saw recovered
+// rows.
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types);
 

@@ -1,23 +1,23 @@
 // Proves that a database agrees with its history, or refutes it with one sentence.
 //
-// A key's chain is the last write of its row, the write that this write overwrote, and so on down to
-// the initial load (versions.h). A write is in the database if it belongs to the chain of its key. A
-// transaction is recovered if one of its writes *shows*: it is the last write of a chain, or a write
-// that shows updated it. Rows name their writer, so the checker computes chains from the database
-// and the history, and never from the log, whose correctness is the question.
+// A key's chain is the last write of its row, the write that this write overwrote, and so on down
+// to the initial load (versions.h). A write is in the database if it belongs to the chain of its
+// key. A transaction is recovered if one of its writes *shows*: it is the last write of a chain, or
+// a write that shows updated it. Rows name their writer, so the checker computes chains from the
+// database and the history, and never from the log, whose correctness is the question.
 //
 //   R1  All writes of every acknowledged transaction are in the database, and so are those of every
 //       transaction on which it depends, directly or through others (required.h).
 //   R2  Either all writes of a recovered transaction are in the database, or none. Entries agree
 //       with the rows of the ledger, and slots with their cells.
 //   R3  The writes of each key form one chain, also where they are blind. The row's `seen` follows
-//       from the versions that its writers had read. Where the log holds commands, recovery has read
-//       the same versions again.
+//       from the versions that its writers had read. Where the log holds commands, recovery has
+//       read the same versions again.
 //   R4  All writes of each transaction on which a recovered transaction depends, directly or
 //       through others, are in the database.
 //
-// A blind overwrite counts for R3, but not for R1 and R4, because the transaction does not depend on
-// the version that it overwrites without reading it. An insert depends on the erase before it.
+// A blind overwrite counts for R3, but not for R1 and R4, because the transaction does not depend
+// on the version that it overwrites without reading it. An insert depends on the erase before it.
 //
 // The checker also proves that the execution was serializable: the write-write, write-read and
 // read-write precedences among recovered and acknowledged transactions have no cycle (Adya: PL-3),

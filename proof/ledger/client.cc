@@ -42,8 +42,8 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
   last_generation_.resize(options_.keys);
 }
 
-// Appends `count` keys that differ from each other and from those in `*keys`. In place of a key that
-// is already in `*keys` it takes the next free key.
+// Appends `count` keys that differ from each other and from those in `*keys`. In place of a key
+// that is already in `*keys` it takes the next free key.
 void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   LJ_ASSERT(keys->size() + count <= options_.keys);
   for (; count > 0; --count) {
@@ -137,8 +137,8 @@ uint32_t LedgerClient::next() {
       if (roll(4) == 0) key = keys_.ledger + roll(keys_.cells);
     }
   }
-  // One transaction in four reads a key before it updates the key, so that locking protocols upgrade
-  // a lock.
+  // One transaction in four reads a key before it updates the key, so that locking protocols
+  // upgrade a lock.
   if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
     input_.writes[0] = input_.reads[0];
   }
@@ -178,8 +178,8 @@ Status LedgerClient::execute(Transaction& txn) {
 }
 
 // Encodes one word for the attempt's id, one for the numbers of keys and the choice of generation,
-// one for each key, and one for each write of a cell. The log has only commands of transactions that
-// write.
+// one for each key, and one for each write of a cell. The log has only commands of transactions
+// that write.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |

@@ -1,8 +1,8 @@
-// One worker's stream of ledger transactions. The client draws each transaction once, and executes it
-// until it commits:
+// One worker's stream of ledger transactions. The client draws each transaction once, and executes
+// it until it commits:
 //
-//   transfer  reads some keys and updates others
-//   blind     overwrites cells without reading them, and inserts and erases rows of slots; one in two
+//   transfer  reads some keys and updates others blind     overwrites cells without reading them,
+//   and inserts and erases rows of slots; one in two
 //             reads nothing, the others may also update a key or a cell
 //   toggle    updates a key and inserts or erases its entry
 //   audit     scans a range of entries, reads the same range of the ledger, and compares the two;
@@ -41,15 +41,16 @@ struct Options {
   // --test=ledger_yield: after this many accesses a worker yields its core, so that few cores see
   // many interleavings. 0: never.
   uint64_t yield = 0;
-  // --test=ledger_dawdle: how often, at most, a transaction that has inserted a row and read nothing
-  // yields its core before it commits, until other transactions have inserted and erased that row.
+  // --test=ledger_dawdle: how often, at most, a transaction that has inserted a row and read
+  // nothing yields its core before it commits, until other transactions have inserted and erased
+  // that row.
   uint64_t dawdle = 0;
   // --test=ledger_die_after: one worker kills the process (SIGKILL) right after this number of its
   // acknowledgements: at that time a check notices a lost commit. 0: no worker does.
   uint64_t die_after = 0;
   // --test=ledger_die_early: a worker kills the process (SIGKILL) right after this number of its
-  // early acknowledgements. An early acknowledgement is that of a blind insert whose preceding erase
-  // is not acknowledged yet. 0: no worker does.
+  // early acknowledgements. An early acknowledgement is that of a blind insert whose preceding
+  // erase is not acknowledged yet. 0: no worker does.
   uint64_t die_early = 0;
 
   KeySpace key_space() const { return {.ledger = keys, .cells = cells, .slots = slots}; }

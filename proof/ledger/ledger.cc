@@ -2,10 +2,11 @@
 //
 // Table `ledger` (hash index) has one row for each key, which transactions only update. Table
 // `entries` (ordered index) has an entry for a key exactly if the key's ledger row says so.
-// Transactions overwrite most rows of table `cells` (hash index) without reading them. Table `slots`
-// (ordered index) has a row for a cell's number exactly if the cell says so. Every row names the
-// attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its commit records
-// what it read and overwrote (history.h). checker.h states the rules that a database must keep.
+// Transactions overwrite most rows of table `cells` (hash index) without reading them. Table
+// `slots` (ordered index) has a row for a cell's number exactly if the cell says so. Every row
+// names the attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its
+// commit records what it read and overwrote (history.h). checker.h states the rules that a database
+// must keep.
 #include <gflags/gflags.h>
 
 #include "platform/flag_list.h"

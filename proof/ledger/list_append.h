@@ -3,8 +3,8 @@
 //
 // The row of a key stands for a list. Each write appends the number of its transaction, so the
 // version that a transaction saw is the list of all writes up to that version. An update reads the
-// row that it overwrites, so it becomes a read, an append, and a read of its own result. A cell is a
-// list too. A blind write, an insert or an erase becomes an append.
+// row that it overwrites, so it becomes a read, an append, and a read of its own result. A cell is
+// a list too. A blind write, an insert or an erase becomes an append.
 //
 // The file has an EDN map on each line. The real-time order of transactions is unknown, so each
 // transaction is a process of its own, and all begin before the first one ends. The recovered

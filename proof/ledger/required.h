@@ -1,7 +1,7 @@
 // The transactions that a database must hold, and whether it lacks one of them (R1, R2, R4).
 //
-// A transaction is *required* if one of its writes shows, if it was acknowledged and its life was not
-// unsafe, or if a required transaction depends on it. A transaction depends on
+// A transaction is *required* if one of its writes shows, if it was acknowledged and its life was
+// not unsafe, or if a required transaction depends on it. A transaction depends on
 //
 //   - the writers of what it read, and of what it updated;
 //   - the erase before its insert;

@@ -1,14 +1,14 @@
 // The rows of the ledger, and the numbers in them by which the checker reasons.
 //
-// Every attempt of every transaction has an id of its own. Every row of the ledger has the id of the
-// attempt that wrote it, and the id of the attempt whose write that attempt overwrote. So the rows of
-// a database say which transactions it holds, and in which order. The history of a read is one
-// number: the writer of the row.
+// Every attempt of every transaction has an id of its own. Every row of the ledger has the id of
+// the attempt that wrote it, and the id of the attempt whose write that attempt overwrote. So the
+// rows of a database say which transactions it holds, and in which order. The history of a read is
+// one number: the writer of the row.
 //
 // Cells are rows that transactions overwrite without reading them. So a cell names its writer, but
-// not the previous writer. A slot is a row that transactions often insert and erase; the cell of the
-// same number says whether the slot's row is present. In histories and in the checker, the keys of
-// ledger rows begin at 0, and the keys of cells follow them.
+// not the previous writer. A slot is a row that transactions often insert and erase; the cell of
+// the same number says whether the slot's row is present. In histories and in the checker, the keys
+// of ledger rows begin at 0, and the keys of cells follow them.
 #pragma once
 
 #include <cstdint>
@@ -59,9 +59,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// Returns the key of a ledger key's entry. It differs in each generation, so that each insert changes
-// the index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
-// entries.
+// Returns the key of a ledger key's entry. It differs in each generation, so that each insert
+// changes the index. Entries are in the order of their ledger keys, so a range of ledger keys is a
+// range of entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));

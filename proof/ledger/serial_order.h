@@ -28,8 +28,8 @@ SerialOrder find_serial_order(const History& history, const Versions& versions,
 // cycle.
 using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
 
-// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No cycle through its
-// first node is shorter.
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No cycle through
+// its first node is shorter.
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

@@ -126,8 +126,8 @@ class Acknowledged {
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
 // durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
 // and another transaction, on which it depends, is not durable yet. --test=ledger_die_early waits
-// for such a moment. A client does not know which transactions are durable, so it waits for a moment
-// at which the other transaction is not acknowledged yet.
+// for such a moment. A client does not know which transactions are durable, so it waits for a
+// moment at which the other transaction is not acknowledged yet.
 class CrashPoint {
  public:
   // Kills the process right after the worker's acknowledgement number `after`, counted from 1, and

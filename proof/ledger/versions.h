@@ -7,7 +7,8 @@
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
 // and a version shows if a version that shows updated it. The writer of a version below a blind
-// write may have been recovered or not. The database does not say which, and no rule demands either.
+// write may have been recovered or not. The database does not say which, and no rule demands
+// either.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ class Versions {
   Versions(const LedgerRows& rows, const History& history);
 
   // Follows the versions of every key down from its row. Returns a violation if chains are broken
-  // (R3), or if the rows of a slot are not inserted and erased alternately. Call it before the other
-  // functions.
+  // (R3), or if the rows of a slot are not inserted and erased alternately. Call it before the
+  // other functions.
   std::string walk();
 
   const std::vector<uint32_t>& chain(Key key) const {

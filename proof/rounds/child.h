@@ -1,4 +1,4 @@
-// A child process of a crash test: a run of the binary that is to be killed, or a recovery.
+// A child process of a crash test: a run of the binary, which the test kills, or a recovery.
 #pragma once
 
 #include <fcntl.h>

@@ -28,7 +28,7 @@ Rows rows_after(uint64_t transactions) {
   return rows;
 }
 
-// Writes `transactions` rows, from the one after those that are there.
+// Runs `transactions` transactions, after those whose rows are in the database.
 class Counting final : public Workload {
  public:
   explicit Counting(uint64_t transactions) : transactions_(transactions) {}

@@ -1,7 +1,6 @@
-// A small log with one worker, which counts: its transaction n writes n into one of a few rows. So
-// the rows that a recovery returns must be those after some transaction, which says how many
-// transactions the recovery has found. The tests play the lives of such a log on a disk in memory
-// (proof/disk/memory_files.h).
+// A small log whose only worker counts: its transaction n writes n into one of a few rows. So the
+// rows that a recovery returns must be those after some transaction n, and the recovery has found n
+// transactions. Tests play the lives of such a log on a disk in memory (proof/disk/memory_files.h).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ struct CountingLife {
   bool checkpoints = false;  // while it runs
   bool checkpoint_at_end = false;
   bool reversed = false;                     // names the directories in the other order
-  uint64_t most_checkpoints = ~uint64_t{0};  // the life ends when it has taken these
+  uint64_t most_checkpoints = ~uint64_t{0};  // the life ends when it has taken this number
   // The file of which a byte is changed before the life begins; empty: none. The life accepts that,
   // as --accept_damage does.
   std::string damaged = {};

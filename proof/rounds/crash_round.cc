@@ -19,8 +19,7 @@ namespace logjam {
 namespace {
 
 // Returns the schemes with log files, each with the record granularities that it supports. A scheme
-// that logs commands supports only one record per transaction. They are found once: every process
-// of the tests derives some thousand rounds when it starts, each child of a death test too.
+// that logs commands supports only one record for each transaction.
 std::vector<std::pair<std::string, std::string>> find_schemes_and_records() {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const SchemeInfo& scheme : all_schemes()) {
@@ -33,6 +32,8 @@ std::vector<std::pair<std::string, std::string>> find_schemes_and_records() {
   }
   return pairs;
 }
+// Every process of the tests, also each child of a death test, derives some thousand rounds when it
+// starts, so it finds them once.
 const std::vector<std::pair<std::string, std::string>>& schemes_and_records() {
   static const auto pairs = find_schemes_and_records();
   return pairs;
@@ -93,7 +94,8 @@ void draw_transactions(Random& random, LedgerFlags* flags) {
   flags->theta = random.one_of({0.0, 0.9});
   flags->yield = random.one_of({0, 7});
   flags->dawdle = random.one_of({0, 100});
-  // With few slots rows come and go at once, with many their tuples are reclaimed in between.
+  // With few slots, transactions erase and insert a row at once; with many slots, its tuple is
+  // reclaimed before the next insert.
   flags->slots = random.one_of({8, 64, 1000});
   flags->cells = flags->slots + 56;
 }

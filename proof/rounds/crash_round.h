@@ -15,7 +15,7 @@ namespace logjam {
 struct CrashRound {
   uint64_t seed = 0;
   LedgerFlags flags;            // of the run
-  bool ends_by_itself = false;  // no kill: recovery must find exactly what was acknowledged
+  bool ends_by_itself = false;  // no kill: recovery must find exactly the acknowledged transactions
   uint32_t kill_after_ms = 0;
   uint32_t directories = 1;  // of the log; recovery gets them in another order
   std::string replay;        // recovery's --replay

@@ -10,7 +10,8 @@
 
 namespace logjam {
 
-// All flags of a run except its paths. A flag that is 0 by default is left out if its field is 0.
+// All flags of a run except its paths. arguments() leaves out a flag whose default is 0 if its
+// field is 0.
 struct LedgerFlags {
   std::string scheme, protocol, commit, log_records, device;
   uint64_t seed = 0;
@@ -34,7 +35,7 @@ struct LedgerFlags {
   uint64_t die_after = 0, die_early = 0;  // acknowledgements
   uint32_t history_mb = 256;
 
-  // Copies --ledger from the first life of the log: this one flag holds all that shapes the tables.
+  // Copies --ledger from the first life of the log, because this flag decides the tables.
   void take_tables_of(const LedgerFlags& first) {
     keys = first.keys, cells = first.cells, slots = first.slots;
     reads = first.reads, writes = first.writes, theta = first.theta;

@@ -3,7 +3,7 @@
 // life. Any file may be hit: manifest and copy, member files, checkpoints, and all runs.
 //
 // The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those after some
-// transaction. A recovery that reports no damage must have all that was acknowledged. One loss
+// transaction. A recovery that reports no damage must have every acknowledged transaction. One loss
 // cannot be noticed: the end of the last run, which a crash could have lost too. A log is called
 // *settled* if it was recovered after its last transaction, for a checkpoint or another run: then
 // the manifest has the end of the run before, and no loss may be silent.
@@ -19,9 +19,9 @@
 #include <iostream>
 #include <random>
 
+#include "proof/rounds/counting_log.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
-#include "proof/rounds/counting_log.h"
 
 namespace logjam {
 namespace {
@@ -41,7 +41,7 @@ struct Damage {
   }
 };
 
-// A log whose lives have ended, and its disk at the end of each.
+// A log whose lives have ended, and its disk at the end of each life.
 class EndedLog {
  public:
   EndedLog(std::string_view scheme, uint64_t seed)
@@ -81,7 +81,7 @@ class EndedLog {
     drawn.at = std::min(drawn.at, image.bytes() - 1);
     return drawn;
   }
-  // Returns the damaged disk. It may be the same as before: what is cut off may be zeros.
+  // Returns the damaged disk. It may be the same as before, because a cut may remove only zeros.
   CrashState damaged(const Damage& one, std::mt19937_64& random) const {
     CrashState state = disk();
     FileImage& image = state.files.at(one.path);

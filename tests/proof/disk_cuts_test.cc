@@ -3,7 +3,7 @@
 // have is recovered, continued, and recovered again.
 //
 // The worker counts (proof/rounds/counting_log.h). The recovered rows must be those after some
-// transaction, and not after an earlier one than the last that was acknowledged (R1 to R4). While a
+// transaction that is not before the last acknowledged transaction (R1 to R4). While a
 // log is replaced, the rows are those of the earlier log as it ended, or of the new one.
 //
 // The model is ALICE (Pillai et al., OSDI 2014): each life runs once, uncut, and
@@ -16,8 +16,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/draw.h"
 #include "proof/rounds/counting_log.h"
+#include "tests/draw.h"
 
 namespace logjam {
 namespace {
@@ -38,7 +38,7 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
 
 class DiskCuts : public testing::TestWithParam<Scenario> {
  protected:
-  // Checks that the recovered log has all that was acknowledged when the disk was cut. The last
+  // Checks that the recovered log has every transaction acknowledged before the cut. The last
   // life began with `before` transactions, or replaced the log `replaced`. Sets `transactions` to
   // how many the log has.
   static std::string check(const CrashState& state, const LogChain& chain,
@@ -66,7 +66,7 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
   CrashState content;
   uint64_t before = 0, steps = 0, states = 0, nothing = 0;
   // Tries all that a cut of the last life may leave. `replaced`: the log that it replaced, or 0.
-  // `damaged`: the file whose damage it accepts, or empty.
+  // `damaged`: the file whose damage the life accepts, or empty.
   const auto cut = [&](const MemoryFiles& disk, uint64_t replaced, bool began,
                        const std::string& damaged) {
     const size_t stride = thorough ? 1 : std::max<size_t>(1, disk.steps() / kSteps);

@@ -19,20 +19,20 @@ TEST(CrashPointDeathTest, KillsAfterTheGivenNumberOfAcknowledgements) {
 TEST(CrashPointDeathTest, KillsWhenAnAcknowledgementComesBeforeThatOfItsDependency) {
   Acknowledged acknowledged(2);
   CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
-  mine.depends(make_id(0, 1), make_id(1, 7));
-  EXPECT_EXIT(mine.acknowledged(make_id(0, 1)), testing::KilledBySignal(SIGKILL), "");
+  mine.note_dependency(make_id(0, 1), make_id(1, 7));
+  EXPECT_EXIT(mine.on_acknowledgement(make_id(0, 1)), testing::KilledBySignal(SIGKILL), "");
 }
 
 TEST(CrashPoint, SparesAcknowledgementsThatComeInOrder) {
   Acknowledged acknowledged(2);
   CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
-  mine.depends(make_id(0, 1), make_id(1, 7));  // acknowledged before 0:1
-  mine.depends(make_id(0, 2), 0);              // the initial load
-  mine.depends(make_id(0, 3), make_id(0, 2));  // the worker's own
-  mine.depends(make_id(0, 4), make_id(1, 9));  // the commit of 0:4 is refused
-  mine.refused(make_id(0, 4));
-  other.acknowledged(make_id(1, 7));
-  for (uint64_t count = 1; count <= 4; ++count) mine.acknowledged(make_id(0, count));
+  mine.note_dependency(make_id(0, 1), make_id(1, 7));  // acknowledged before 0:1
+  mine.note_dependency(make_id(0, 2), 0);              // the initial load
+  mine.note_dependency(make_id(0, 3), make_id(0, 2));  // the worker's own
+  mine.note_dependency(make_id(0, 4), make_id(1, 9));  // the commit of 0:4 is refused
+  mine.on_refusal(make_id(0, 4));
+  other.on_acknowledgement(make_id(1, 7));
+  for (uint64_t count = 1; count <= 4; ++count) mine.on_acknowledgement(make_id(0, count));
 }
 
 }  // namespace

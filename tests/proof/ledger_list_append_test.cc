@@ -106,7 +106,7 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
 }
 
 // A blindly overwritten write is in the list if its transaction is known to have happened. A
-// transaction that does not show and was not acknowledged has not.
+// transaction that does not show and was not acknowledged has not happened.
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});

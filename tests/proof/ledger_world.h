@@ -32,7 +32,7 @@ struct CellChange {
 // it and the transaction is acknowledged.
 enum Fate { kLost, kThere, kAcknowledged };
 
-// A small database without concurrency, and the history that is recorded of it.
+// A small database without concurrency, and its history.
 class World {
  public:
   explicit World(const std::string& unsafe = "")
@@ -59,7 +59,7 @@ class World {
   LedgerRows& rows() { return rows_; }
   TransactionId id(uint32_t worker) { return make_id(worker, ++counts_[worker]); }
   HistoryWriter& history() { return *writer_; }
-  // Starts another life with the rows as they are. The previous one was killed, or has called
+  // Starts another life with the present rows. The previous life was killed, or has called
   // history().record_end().
   void next_life(const std::string& unsafe = "") {
     const gflags::FlagSaver saver;

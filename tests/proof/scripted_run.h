@@ -22,8 +22,8 @@ struct ScriptedRun {
     bool acknowledged = false;        // before the run ended
   };
   struct Row {
-    uint64_t transaction;  // that wrote it
-    uint64_t same[4];      // in all writes of the row
+    uint64_t transaction;  // the transaction that wrote the row
+    uint64_t same[4];      // the same in all writes of the row
     uint64_t check;
     bool operator==(const Row&) const = default;
   };

@@ -13,8 +13,8 @@
 #include "logging/scheme_registry.h"
 #include "platform/text.h"
 #include "proof/history/file.h"
-#include "tests/logging/usable_device.h"
 #include "proof/rounds/child.h"
+#include "tests/logging/usable_device.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/small_scales.h"
 

@@ -241,7 +241,7 @@ TEST(DistributionTest, LatestRowsAreZipfianByAge) {
   std::reverse(exact.begin(), exact.end());
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
 
-  // Workers insert unequally many rows meanwhile.
+  // Between draws, workers insert rows, some more than others.
   Chooser of(options(Distribution::kLatest, 1000), 3);
   Random random(42);
   of.chooser.draw(random);

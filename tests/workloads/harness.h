@@ -73,8 +73,8 @@ struct Outcome {
   std::atomic<uint64_t> aborts{0};
 };
 
-// A worker whose transactions a test executes one by one, without the engine's run loop. Its log is the
-// scheme `none`, unless workers share a log.
+// A worker whose transactions a test executes one by one, without the engine's run loop. Its log is
+// the scheme `none`, unless workers share a log.
 class OneWorker {
  public:
   explicit OneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),

@@ -29,7 +29,7 @@ class YcsbVerifyTest : public WorkloadTest {
     expect_consistent(*workload_, *database_);
   }
   Table& table() { return *database_->tables()[0]; }
-  // Returns a recovery's checks, which do not know what was acknowledged.
+  // Returns a recovery's checks, which do not know the acknowledged transactions.
   std::vector<Check> verify_as_recovered() { return make_workload("ycsb")->verify(*database_); }
   void expect_failure(const std::vector<Check>& checks, const std::string& name,
                       const std::string& detail) {

@@ -1,8 +1,7 @@
-// Protocol. An Inserter's members are used by its thread alone, except for its counts and its
-// histogram, which the thread writes and the main thread reads (relaxed; a reading may be slightly
-// old). The fields of Control are relaxed too, because they publish no other memory: the threads
-// are joined at the end, and the scheme orders the records that depend on another thread's sequence
-// number.
+// Protocol. An Inserter's thread alone uses its members, except for its counts and its histogram,
+// which the thread writes and the main thread reads (relaxed; a reading may be slightly old). The
+// fields of Control are relaxed too, because they publish no other memory: the threads are joined
+// at the end, and the scheme orders the records that depend on another thread's sequence number.
 #include "workloads/log_insert/log_insert.h"
 
 #include <algorithm>
@@ -32,9 +31,9 @@ namespace logjam::log_insert {
 namespace {
 
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
-// the same bytes into the same kind of ring as a log does. With kShared, all workers share one ring,
-// whose positions come from one atomic fetch-and-add; otherwise each worker has a ring of its own.
-// The functions are those of LogScheme that the benchmark calls, but they are not virtual.
+// the same bytes into the same kind of ring as a log does. With kShared, all workers share one
+// ring, whose positions come from one atomic fetch-and-add; otherwise each worker has a ring of its
+// own. The functions are those of LogScheme that the benchmark calls, but they are not virtual.
 //
 // Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
 // fetch-and-add (relaxed, because no thread reads another thread's bytes). Positions wrap around
@@ -82,8 +81,8 @@ class FloorLog {
 
 using platform::memory_order_relaxed;
 
-// Without commits no thread waits for the records, but the log must flush its buffer. So each thread
-// polls the log after this number of inserts.
+// Without commits no thread waits for the records, but the log must flush its buffer. So each
+// thread polls the log after this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {

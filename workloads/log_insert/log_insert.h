@@ -32,8 +32,8 @@ struct RecordSizes {
   // order, whose shares make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B. With
   // `:OUTLIER` after either form, one record in each group of 60 has that size (Aether, Fig. 10).
   // `seed` draws the outlier's index in each group. If the index were fixed, all threads would fill
-  // their outliers at the same time, and no small record would wait for an outlier. Returns an empty
-  // string, or in one sentence why `given` is refused.
+  // their outliers at the same time, and no small record would wait for an outlier. Returns an
+  // empty string, or in one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
   // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
@@ -55,8 +55,8 @@ struct Options {
   uint64_t inserts = 0;  // each thread ends after this many; 0: only time ends the run
   RecordSizes sizes;
   bool local = false;  // copy into the thread's own memory, which stays in its L1 cache
-  // Every `sync_every`-th insert of a thread synchronises: its sequence number is larger than that of
-  // the latest synchronising insert of any thread. 0: no insert synchronises.
+  // Every `sync_every`-th insert of a thread synchronises: its sequence number is larger than that
+  // of the latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
   uint32_t logs_per_commit = 0;  // 0: no transactions
   bool wait = false;             // wait for each commit before the next transaction

@@ -50,11 +50,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: the number of its updates, a balance, and the previous update by its last
-// writer. The rest of the row follows from these and the key, so verify() notices a torn or misplaced
-// row. The updates of a transaction change balances by amounts that add up to 0, and each update names
-// the worker's previous update. So verify() also notices a lost update and a transaction that was
-// recovered in part.
+// The first bytes of a row: the number of its updates, a balance, and the previous update by its
+// last writer. The rest of the row follows from these and the key, so verify() notices a torn or
+// misplaced row. The updates of a transaction change balances by amounts that add up to 0, and each
+// update names the worker's previous update. So verify() also notices a lost update and a
+// transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;

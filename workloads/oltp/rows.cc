@@ -24,8 +24,8 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 // Returns the number with which c of row `id` begins after the load.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
-// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of the number in pad
-// makes it look random.
+// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of the number in
+// pad makes it look random.
 void fill_pad(Row* row, uint64_t id, int32_t updates) {
   const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
   fill_text(row->pad.data(), row->pad.size(), ~id, seed);

@@ -1,11 +1,11 @@
-// The rows of sysbench's tables, sbtestN(id primary key, k indexed, c char(120), pad char(60)), their
-// range queries and their checks.
+// The rows of sysbench's tables, sbtestN(id primary key, k indexed, c char(120), pad char(60)),
+// their range queries and their checks.
 //
 // The texts that sysbench fills with random digits have room for counters. The text c begins with a
-// number to which updates of c and deletes with inserts add; each transaction adds 1 in all. The text
-// pad begins with a number; the sum of this number and k counts the updates of k under this id. A
-// delete with an insert copies both counts to the new row. So the sums over all rows show updates
-// and transactions that were lost or recovered in part.
+// number to which updates of c and deletes with inserts add; each transaction adds 1 in all. The
+// text pad begins with a number; the sum of this number and k counts the updates of k under this
+// id. A delete with an insert copies both counts to the new row. So the sums over all rows show
+// updates and transactions that were lost or recovered in part.
 #pragma once
 
 #include <algorithm>
@@ -69,9 +69,10 @@ std::string table_name(uint32_t number);
 
 // Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
 // version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
-// quarter of these draws are the mean of twelve uniform draws, so they are densest in the middle. The
-// others are spread over a range in the middle: sysbench maps [0, 1) to that range. It maps the draw
-// that chose the branch. That draw is 1/4 or more here, so no draw is in the range's lowest quarter.
+// quarter of these draws are the mean of twelve uniform draws, so they are densest in the middle.
+// The others are spread over a range in the middle: sysbench maps [0, 1) to that range. It maps the
+// draw that chose the branch. That draw is 1/4 or more here, so no draw is in the range's lowest
+// quarter.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);
@@ -137,8 +138,8 @@ class RangeSelect {
 uint64_t transactions_there(Database& database);
 
 // Checks that all rows are present and whole, that the index on k leads to each row and to no other
-// row, and that no update was lost. Each transaction updates k `index_updates` times. `transactions`
-// counts the acknowledged transactions of a run. Call it when no transaction runs.
+// row, and that no update was lost. Each transaction updates k `index_updates` times.
+// `transactions` counts the acknowledged transactions of a run. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
                           const AckCounter& transactions);
 

@@ -50,9 +50,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // One of a row's postings is under its present k; the others are left from earlier values of k. The
-  // index has each (k, id) only once. So each row has its posting if the number of postings that lead
-  // from a row's present k to this row is the number of rows.
+  // One of a row's postings is under its present k; the others are left from earlier values of k.
+  // The index has each (k, id) only once. So each row has its posting if the number of postings
+  // that lead from a row's present k to this row is the number of rows.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;

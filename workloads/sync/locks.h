@@ -3,8 +3,8 @@
 // (Mellor-Crummey and Scott, TOCS 1991) and CLH (Craig 1993; Magnusson, Landin and Hagersten, IPPS
 // 1994). David et al. (SOSP 2013) describe the same ones in sections 4.1 and 5.3.
 //
-// A thread makes one Handle, uses it for all locks of one type, and holds at most one of these locks
-// at a time. A thread calls unlock() with the Handle of its lock().
+// A thread makes one Handle, uses it for all locks of one type, and holds at most one of these
+// locks at a time. A thread calls unlock() with the Handle of its lock().
 //
 // Protocol. The writes of a thread before unlock() are visible after the next lock(), because
 // unlock() releases and lock() acquires the same word:
@@ -18,9 +18,9 @@
 //   clears it. `tail_` passes from a holder without successor to the next thread: compare-and-swap
 //   (release) and exchange (acquire, for that; release, so that a thread that takes this node's
 //   address from `tail_` sees its fields).
-// - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts the
-//   node into `tail_` (exchange: release, and acquire of the previous node), and clears it (release).
-//   After that the node belongs to the successor, which alone can reach it.
+// - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts
+//   the node into `tail_` (exchange: release, and acquire of the previous node), and clears it
+//   (release). After that the node belongs to the successor, which alone can reach it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Protocol. A Caller's members are used by its thread alone, except for its two counts, which the
-// thread writes and the main thread reads (relaxed; a reading may be slightly old). The fields of
-// Control are relaxed, because they publish no other memory. The measured operation writes a word of
-// a shared line, and orders nothing (relaxed).
+// Protocol. A Caller's thread alone uses its members, except for its two counts, which the thread
+// writes and the main thread reads (relaxed; a reading may be slightly old). The fields of Control
+// are relaxed, because they publish no other memory. The measured operation writes a word of a
+// shared line, and orders nothing (relaxed).
 #include "workloads/sync/sync.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 11> kKinds = {{
 
 using Control = BenchmarkControl;
 
-// A shared word and what a call does to it. A call returns whether it succeeded.
+// A shared word, and the operation of a call on it. A call returns whether it succeeded.
 struct alignas(platform::kCacheLine) Word {
   platform::atomic<uint64_t> value{0};
 };

@@ -6,7 +6,8 @@
 namespace logjam::tatp {
 namespace {
 
-// Returns the end of a transaction whose write returned `status`: a rollback if `status` is `failed`.
+// Returns the end of a transaction whose write returned `status`: a rollback if `status` is
+// `failed`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -204,8 +205,8 @@ void TatpClient::sign(Key s_id, Subscriber* row) {
   last_ = {static_cast<uint32_t>(s_id), row->updates};
 }
 
-// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row if
-// these types include the type to which the row refers (its foreign key).
+// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row
+// if these types include the type to which the row refers (its foreign key).
 Status TatpClient::insert_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;

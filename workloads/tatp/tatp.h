@@ -1,5 +1,5 @@
-// TATP's four tables ("Telecommunication Application Transaction Processing Benchmark
-// Description", IBM 2009), the initial rows of one subscriber, the seven transactions, and the checks.
+// TATP's four tables ("Telecommunication Application Transaction Processing Benchmark Description",
+// IBM 2009), the initial rows of one subscriber, the seven transactions, and the checks.
 //
 // Subscribers are numbered from 1. The key of table subscriber is s_id. The keys of access_info and
 // special_facility are made of s_id and a type from 1 to 4. The key of call_forwarding is made of
@@ -184,10 +184,10 @@ struct Acknowledged {
   AckCounter updates;      // of subscribers
 };
 
-// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that finds
-// its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
-// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no failed
-// writes.
+// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that
+// finds its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
+// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no
+// failed writes.
 //
 // Options, counters and database must outlive the client. The worker's thread calls all functions
 // except the constructor and the destructor.
@@ -246,15 +246,15 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  // The worker's last update of a subscriber: before the drawn transaction, and after the transaction
-  // executed last, if that transaction commits.
+  // The worker's last update of a subscriber: before the drawn transaction, and after the
+  // transaction executed last, if that transaction commits.
   PreviousUpdate before_, last_;
   std::vector<std::byte> command_;
 };
 
-// Checks that columns which no transaction changes are as loaded, that the others are as transactions
-// wrote them, that the counts of updates agree, and that each reference between tables and each
-// posting leads to the right row. Call it when no transaction runs.
+// Checks that columns which no transaction changes are as loaded, that the others are as
+// transactions wrote them, that the counts of updates agree, and that each reference between tables
+// and each posting leads to the right row. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
                           const Acknowledged& acknowledged);
 

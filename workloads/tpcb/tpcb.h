@@ -1,5 +1,5 @@
-// TPC-B's four tables (specification 2.0, clause 3.2), and their checks. Rows have 100 bytes, history
-// rows 50.
+// TPC-B's four tables (specification 2.0, clause 3.2), and their checks. Rows have 100 bytes,
+// history rows 50.
 //
 // A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. The numbers of
 // branches, tellers and accounts begin at 0. Teller t belongs to branch t / 10, and account a
@@ -105,8 +105,8 @@ struct Tables {
 };
 
 // Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
-// history's deltas, and that the history has a row for each acknowledged transaction. Call it when no
-// transaction runs.
+// history's deltas, and that the history has a row for each acknowledged transaction. Call it when
+// no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter);
 
 }  // namespace logjam::tpcb

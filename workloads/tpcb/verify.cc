@@ -11,7 +11,8 @@ namespace {
 
 using Sums = std::vector<int64_t>;
 
-// The balances, by row. Threads set the elements of different rows, or add to an element atomically.
+// The balances, by row. Threads set the elements of different rows, or add to an element
+// atomically.
 struct Books {
   explicit Books(const Scale& scale)
       : branches(scale.branches),
@@ -125,8 +126,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A missing row was lost
-// although a later row was not. This holds after a recovery too (workloads/previous_update.h).
+// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A missing row was
+// lost although a later row was not. This holds after a recovery too (workloads/previous_update.h).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {

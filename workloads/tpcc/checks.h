@@ -1,5 +1,5 @@
-// The checks of TPC-C's tables. They use the results of one pass over each table: sums by warehouse,
-// district, customer and stock, and the inserted rows that contradict themselves.
+// The checks of TPC-C's tables. They use the results of one pass over each table: sums by
+// warehouse, district, customer and stock, and the inserted rows that contradict themselves.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +90,8 @@ struct LinesFound {
 };
 
 // The checks of rows that transactions inserted: their columns follow from each other, and from the
-// rows that they name. Each function returns a row's error, or null. Any thread may call them when no
-// transaction runs.
+// rows that they name. Each function returns a row's error, or null. Any thread may call them when
+// no transaction runs.
 class WrittenRows {
  public:
   // Reads the names of warehouses and districts.
@@ -119,8 +119,8 @@ std::vector<Check> check_rows(Database& database, const Scale& scale, const Tota
 // initial population and the rows that transactions inserted; and the secondary indexes.
 //
 // Of columns that do not follow from the tables it checks only the range: O_ENTRY_D, the choice of
-// O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE. Call it when no
-// transaction runs.
+// O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE. Call it when
+// no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

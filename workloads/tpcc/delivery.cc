@@ -1,5 +1,5 @@
-// Delivery (clause 2.7) delivers the oldest undelivered order of each district. All ten deliveries are
-// one database transaction; clause 2.7.4.2 allows up to ten.
+// Delivery (clause 2.7) delivers the oldest undelivered order of each district. All ten deliveries
+// are one database transaction; clause 2.7.4.2 allows up to ten.
 #include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
@@ -47,8 +47,8 @@ class DeliveryType : public TransactionType {
                  });
     if (status != Status::kOk) return status;
     // Under OCC, another transaction may delete the row after the scan. Then the erase returns
-    // kNotFound, the transaction continues, and its commit fails because the scan is no longer valid.
-    // Under 2PL the scan's lock excludes this.
+    // kNotFound, the transaction continues, and its commit fails because the scan is no longer
+    // valid. Under 2PL the scan's lock excludes this.
     return any ? txn.erase(tables_.new_order, *order) : Status::kNotFound;
   }
 

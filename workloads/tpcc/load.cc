@@ -26,9 +26,9 @@ void fill_address(Random& random, Address& address) {
   fill_digits(random, address.zip, 4);
 }
 
-// Makes one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock, or
-// a district. Every unit has its own random generator, so its rows depend neither on the thread that
-// makes the unit nor on the order of the units.
+// Makes one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock,
+// or a district. Every unit has its own random generator, so its rows depend neither on the thread
+// that makes the unit nor on the order of the units.
 class Unit {
  public:
   Unit(const Scale& scale, uint64_t number, PopulationVisitor& visitor)

@@ -23,16 +23,16 @@ class PopulationVisitor {
   virtual void visit(Key key, const Stock& row) = 0;
 };
 
-// Makes part `part` of `parts` of the population, and shows it to `visitor`. The rows do not depend on
-// `parts`. A part consists of whole units: a district with its customers and their orders, a
-// warehouse's row, a chunk of its stock, or a chunk of the items. Part p has the warehouses of worker
-// p of `parts` workers, or some units of a warehouse that several workers share (Home). Several
-// threads may make parts at once, each with its own visitor.
+// Makes part `part` of `parts` of the population, and shows it to `visitor`. The rows do not depend
+// on `parts`. A part consists of whole units: a district with its customers and their orders, a
+// warehouse's row, a chunk of its stock, or a chunk of the items. Part p has the warehouses of
+// worker p of `parts` workers, or some units of a warehouse that several workers share (Home).
+// Several threads may make parts at once, each with its own visitor.
 void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
                       PopulationVisitor& visitor);
 
-// Loads part `part` of `parts`, with rows from `arena`. Several threads may load parts at once, each
-// with its own arena.
+// Loads part `part` of `parts`, with rows from `arena`. Several threads may load parts at once,
+// each with its own arena.
 void load(Database& database, const Scale& scale, uint32_t part, uint32_t parts, Arena& arena);
 
 }  // namespace logjam::tpcc

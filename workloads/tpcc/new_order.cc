@@ -45,9 +45,9 @@ class NewOrderType : public TransactionType {
     terminal_.drawn.unused_items.count(unused);
   }
 
-  // Executes the transaction profile (clause 2.4.2.2). An insert returns kExists if this transaction
-  // read the district before another NewOrder changed it. Then the transaction continues, and its
-  // commit fails.
+  // Executes the transaction profile (clause 2.4.2.2). An insert returns kExists if this
+  // transaction read the district before another NewOrder changed it. Then the transaction
+  // continues, and its commit fails.
   Status execute(Transaction& txn) override {
     prefetch(txn);
     const Warehouse* warehouse;
@@ -153,8 +153,8 @@ class NewOrderType : public TransactionType {
            text(stock.data).find("ORIGINAL") != std::string_view::npos;
   }
 
-  // Displays the total: sum * (1 - discount) * (1 + both taxes), rounded to cents. The product, with
-  // rates in basis points, is below 2^49 for the largest order.
+  // Displays the total: sum * (1 - discount) * (1 + both taxes), rounded to cents. The product,
+  // with rates in basis points, is below 2^49 for the largest order.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
     constexpr int64_t kOne = 10'000;

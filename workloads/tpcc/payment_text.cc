@@ -41,8 +41,8 @@ class Reader {
     }
   }
 
-  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. It tries the latest
-  // remaining payment of each worker, because payments of two workers may have equal notes.
+  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. It tries the
+  // latest remaining payment of each worker, because payments of two workers may have equal notes.
   bool explained_from(size_t at) {
     LJ_ASSERT(at < data_.size());
     bool any_left = false;

@@ -1,5 +1,5 @@
-// The texts that Payment writes (clause 2.5.2.2): H_DATA, and C_DATA of customers with bad credit. Each
-// payment inserts a note at the beginning of C_DATA.
+// The texts that Payment writes (clause 2.5.2.2): H_DATA, and C_DATA of customers with bad credit.
+// Each payment inserts a note at the beginning of C_DATA.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace logjam::tpcc {
 // Sets H_DATA of `payment` to both names, with four spaces between them.
 void name_places(const Warehouse& warehouse, const District& district, History* payment);
 
-// Inserts the note of `payment`, its identifiers and its amount, at the left of C_DATA, and cuts off
-// the end of C_DATA.
+// Inserts the note of `payment`, its identifiers and its amount, at the left of C_DATA, and cuts
+// off the end of C_DATA.
 void note_bad_credit(const History& payment, char (&data)[500]);
 
 // A payment by a customer with bad credit, as HISTORY has it.
@@ -28,8 +28,8 @@ void sort_payments(std::vector<NotedPayment>* payments);
 // Returns the payments of one customer. `sorted` is the result of sort_payments().
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted);
 
-// Returns whether the payments of one customer turn `loaded` into `data`, in some order that keeps the
-// order of each worker's payments.
+// Returns whether the payments of one customer turn `loaded` into `data`, in some order that keeps
+// the order of each worker's payments.
 bool payments_explain(std::span<const NotedPayment> payments, const char (&loaded)[500],
                       const char (&data)[500]);
 

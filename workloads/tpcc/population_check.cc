@@ -21,9 +21,9 @@ struct Findings {
   }
 };
 
-// Returns S_QUANTITY after orders. It falls by each ordered quantity, and rises by 91 where it would
-// fall below 10 (clause 2.4.2.2). So it stays within [10, 100], and depends only on the sum of the
-// quantities.
+// Returns S_QUANTITY after orders. It falls by each ordered quantity, and rises by 91 where it
+// would fall below 10 (clause 2.4.2.2). So it stays within [10, 100], and depends only on the sum
+// of the quantities.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));

@@ -21,8 +21,8 @@ Key customer_order_key_of(Key primary, const std::byte* row) {
                             number_of_order(primary));
 }
 
-// Returns all tables. Tables that grow during a run have ordered indexes, because a hash index never
-// grows. Tables of a fixed size have hash indexes.
+// Returns all tables. Tables that grow during a run have ordered indexes, because a hash index
+// never grows. Tables of a fixed size have hash indexes.
 std::vector<TableSchema> schemas(const Scale& scale) {
   const uint64_t warehouses = scale.warehouses, districts = warehouses * kDistricts,
                  customers = districts * scale.customers;

@@ -3,8 +3,8 @@
 //
 // A row does not repeat the identifiers of which its key consists. Money is in cents, and taxes and
 // discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the load,
-// and each terminal of a run counts from kLoadDate, so that a run follows from its seed. Rows have no
-// padding, so the engine can hash and log them as bytes.
+// and each terminal of a run counts from kLoadDate, so that a run follows from its seed. Rows have
+// no padding, so the engine can hash and log them as bytes.
 #pragma once
 
 #include <algorithm>
@@ -136,8 +136,8 @@ inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerNames = offsetof(Customer, address),
                           kStockQuantity = offsetof(Stock, orders);
 
-// A key has the warehouse in its highest bits, then the district, so that an ordered index keeps the
-// orders of a district together. check_flags() refuses scales whose numbers do not fit.
+// A key has the warehouse in its highest bits, then the district, so that an ordered index keeps
+// the orders of a district together. check_flags() refuses scales whose numbers do not fit.
 inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits = 12,
                           kOrderBits = 28, kLineBits = 4, kItemBits = 20;
 static_assert(kWarehouseBits + kDistrictBits + kCustomerBits + kOrderBits == 64);
@@ -157,8 +157,8 @@ constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | l
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
 inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's payments
-// Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker and
-// the worker's count of payments; in the load, it is the customer.
+// Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker
+// and the worker's count of payments; in the load, it is the customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) {
   LJ_ASSERT_IN_TESTS(count >> kHistoryBits == 0);
   return Key{worker} << kHistoryBits | count;
@@ -265,7 +265,8 @@ struct Home {
     return {};
   }
 
-  // Returns a worker that works for `warehouse` under kSplit; `turn` chooses one of several workers.
+  // Returns a worker that works for `warehouse` under kSplit; `turn` chooses one of several
+  // workers.
   static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
                             uint32_t warehouses) {
     LJ_ASSERT(warehouse >= 1 && warehouse <= warehouses && workers > 0);

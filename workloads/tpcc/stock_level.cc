@@ -1,5 +1,5 @@
-// Stock-Level (clause 2.8) counts the items with low stock among those of a district's last 20 orders.
-// It is serializable here; clause 2.8.2.3 allows a lower isolation level.
+// Stock-Level (clause 2.8) counts the items with low stock among those of a district's last 20
+// orders. It is serializable here; clause 2.8.2.3 allows a lower isolation level.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -1,5 +1,5 @@
-// The terminal that the five transaction types of a client share: its random numbers, tables and home
-// warehouses. Also the interface and the list of the transaction types.
+// The terminal that the five transaction types of a client share: its random numbers, tables and
+// home warehouses. Also the interface and the list of the transaction types.
 #pragma once
 
 #include <array>
@@ -126,8 +126,8 @@ std::unique_ptr<TransactionType> make_order_status(Terminal& terminal);
 std::unique_ptr<TransactionType> make_delivery(Terminal& terminal);
 std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal);
 
-// The five types in the order of clause 2. The shares of four types are the minimum shares of clause
-// 5.2.3, and NewOrder has the rest.
+// The five types in the order of clause 2. The shares of four types are the minimum shares of
+// clause 5.2.3, and NewOrder has the rest.
 struct TypeInfo {
   std::string_view name;
   std::unique_ptr<TransactionType> (*make)(Terminal& terminal);

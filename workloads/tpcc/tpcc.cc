@@ -102,7 +102,8 @@ std::string check_flags() {
   return "";
 }
 
-// The draws of all clients of a run. A client adds its draws in its destructor, at the end of the run.
+// The draws of all clients of a run. A client adds its draws in its destructor, at the end of the
+// run.
 class DrawnByAll {
  public:
   void add(const Drawn& drawn) {
@@ -124,8 +125,8 @@ struct Counted {
   std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
   Date clock = kLoadDate;
 
-  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date of
-  // the workers' last payments.
+  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date
+  // of the workers' last payments.
   static Counted in(Database& database) {
     Table& history = Tables(database).history;
     Counted counted;
@@ -212,8 +213,8 @@ class Tpcc : public Workload {
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
     // The rate serves to compare log schemes. Its name is not tpmC, which the specification defines
-    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause 2.4.1.4
-    // has rolled back, because the specification calls them completed too.
+    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
+    // 2.4.1.4 has rolled back, because the specification calls them completed too.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

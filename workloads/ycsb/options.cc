@@ -11,8 +11,8 @@
 #include "platform/text.h"
 
 // The defaults (-1, 0, "auto", an empty list) are values that no variant has. They mean: take the
-// variant's value. So a flag's meaning does not depend on who sets the flag: the user, or a recovery
-// from the log's header.
+// variant's value. So a flag's meaning does not depend on who sets the flag: the user, or a
+// recovery from the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
@@ -130,7 +130,8 @@ std::string check_names() {
   return "";
 }
 
-// Returns as text the average bytes of rows that a transaction logs, and how many of them it changes.
+// Returns as text the average bytes of rows that a transaction logs, and how many of them it
+// changes.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
@@ -226,8 +227,8 @@ std::string check_flags() {
   if (!(theta >= 0 && theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
   }
-  // With a theta closer to 1 the method's formula has too few digits: with 1 - 1e-15 it draws only 52
-  // of 1000 rows.
+  // With a theta closer to 1 the method's formula has too few digits: with 1 - 1e-15 it draws only
+  // 52 of 1000 rows.
   if (theta > 1 - kLeastBelowOne) {
     return "--ycsb_theta is 0.999999999 at most (Gray's method loses its digits closer to 1)";
   }

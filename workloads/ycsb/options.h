@@ -54,8 +54,8 @@ struct Options {
   bool hashed = false;            // keys are hashes of the rows' numbers, not these numbers
   Update update = Update::kField;
   Read read = Read::kRow;
-  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of the
-  // longest scan.
+  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of
+  // the longest scan.
   uint32_t scan_length = 0;
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }

@@ -2,11 +2,12 @@
 //
 //   field := stamp, check + 1, check + 2, ... , check
 //
-// A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the size
-// of a field is no multiple of the word size, the check overlaps the previous word. The writer
-// chooses the stamp. The check is a hash of the stamp and of the field's owner, a number made of key
-// and field. So each stamp changes all bytes, as in YCSB, and verification fails for a field that two
-// writers have torn or that was written under another key. To write a field costs as much as a memset.
+// A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the
+// size of a field is no multiple of the word size, the check overlaps the previous word. The writer
+// chooses the stamp. The check is a hash of the stamp and of the field's owner, a number made of
+// key and field. So each stamp changes all bytes, as in YCSB, and verification fails for a field
+// that two writers have torn or that was written under another key. Writing a field costs as much
+// as a memset.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,8 @@ inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   return stamp;
 }
 
-// Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field is
-// whole. `scratch` must have room for `bytes`.
+// Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field
+// is whole. `scratch` must have room for `bytes`.
 inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t owner,
                                std::byte* scratch) {
   fill_field(scratch, bytes, owner, stamp_of(field, bytes));

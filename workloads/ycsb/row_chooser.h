@@ -12,8 +12,8 @@
 
 namespace logjam::ycsb {
 
-// Draws for one client. All clients share `inserted`. The chooser draws rows that workers of an earlier
-// process inserted like rows of the present `workers`.
+// Draws for one client. All clients share `inserted`. The chooser draws rows that workers of an
+// earlier process inserted like rows of the present `workers`.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -21,7 +21,8 @@ class RowChooser {
       : space_(space),
         inserted_(inserted),
         distribution_(options.distribution),
-        // YCSB's upper bound is one larger than the last number, so the row `slots_` - 1 never exists.
+        // YCSB's upper bound is one larger than the last number, so the row `slots_` - 1 never
+        // exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
         counts_(std::max(workers, inserted.workers())) {}
@@ -47,12 +48,12 @@ class RowChooser {
   }
 
  private:
-  // YCSB draws one of this number of ranks (ScrambledZipfianGenerator.ITEM_COUNT), whatever the number
-  // of rows: otherwise the popular rows would change with inserts.
+  // YCSB draws one of this number of ranks (ScrambledZipfianGenerator.ITEM_COUNT), whatever the
+  // number of rows: otherwise the popular rows would change with inserts.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
-  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. If the
-  // row does not exist yet, it draws again (CoreWorkload.nextKeynum).
+  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. If
+  // the row does not exist yet, it draws again (CoreWorkload.nextKeynum).
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {

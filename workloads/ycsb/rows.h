@@ -1,12 +1,12 @@
-// The rows of a YCSB table. Loaded rows have the numbers 0 to records - 1. The n-th row that worker w
-// inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
+// The rows of a YCSB table. Loaded rows have the numbers 0 to records - 1. The n-th row that worker
+// w inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
 // YCSB's hash of its number.
 //
-// So each worker numbers its inserts 0, 1, 2, ... If a number is missing below a later number of the
-// same worker, an insert is lost. (YCSB draws the numbers of all threads from one counter.)
+// So each worker numbers its inserts 0, 1, 2, ... If a number is missing below a later number of
+// the same worker, an insert is lost. (YCSB draws the numbers of all threads from one counter.)
 //
-// A run that continues with recovered rows uses the missing numbers first, and then the numbers after
-// the largest number. So all rows below a worker's count exist.
+// A run that continues with recovered rows uses the missing numbers first, and then the numbers
+// after the largest number. So all rows below a worker's count exist.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ struct KeySpace {
     LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
     return records + n * kMaxWorkers + worker;
   }
-  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance; of a million rows, in
-  // one of 10^7 loads. The load then ends with one sentence.
+  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance; of a million rows,
+  // in one of 10^7 loads. The load then ends with one sentence.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
@@ -51,8 +51,8 @@ class FreeNumbers {
     LJ_ASSERT(std::ranges::is_sorted(missing_) && (missing_.empty() || missing_.back() < end));
   }
 
-  // Returns the free number with this index, from 0. A worker uses the numbers in this order, so all
-  // numbers below the next free number are used.
+  // Returns the free number with this index, from 0. A worker uses the numbers in this order, so
+  // all numbers below the next free number are used.
   uint64_t at(uint64_t index) const {
     return index < missing_.size() ? missing_[index] : end_ + index - missing_.size();
   }
@@ -66,8 +66,8 @@ class FreeNumbers {
 //
 // Protocol. A worker stores its count (relaxed) after the transactions that inserted the rows have
 // committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes no
-// other memory, because workers reach the rows through the index. resume() sets the results of free()
-// and workers() before any worker runs.
+// other memory, because workers reach the rows through the index. resume() sets the results of
+// free() and workers() before any worker runs.
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
@@ -98,9 +98,9 @@ class Inserted {
   uint32_t workers_ = 0;
 };
 
-// Returns the number of the row with this age. The newest row has age 0. `counts` are the numbers of
-// rows that the workers have inserted. The workers' rows alternate, as if workers had inserted them in
-// turn, until a worker has no more rows. Loaded rows are older than all inserted rows.
+// Returns the number of the row with this age. The newest row has age 0. `counts` are the numbers
+// of rows that the workers have inserted. The workers' rows alternate, as if workers had inserted
+// them in turn, until a worker has no more rows. Loaded rows are older than all inserted rows.
 inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
   uint64_t dealt = 0;  // rows of each worker that are younger
   while (true) {
@@ -127,11 +127,12 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
 
 // The fields of a row, which updates change: the whole row is one field, or it has ten.
 //
-// The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number to a
-// stamp: 1 if its transaction has only one update, otherwise a number that looks random; the numbers
-// of a transaction add up to 1. So the sum of all stamps is the number of transactions that updated
-// fields, and it shows a lost update, a lost transaction, and a transaction that was recovered in
-// part. Blind updates (--ycsb_update=row) do not know the old stamp, and write a new one.
+// The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
+// to a stamp: 1 if its transaction has only one update, otherwise a number that looks random; the
+// numbers of a transaction add up to 1. So the sum of all stamps is the number of transactions that
+// updated fields, and it shows a lost update, a lost transaction, and a transaction that was
+// recovered in part. Blind updates (--ycsb_update=row) do not know the old stamp, and write a new
+// one.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}

@@ -78,8 +78,8 @@ class Verifier {
     });
   }
 
-  // Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers after
-  // the gap, so that it can name the first lost insert.
+  // Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers
+  // after the gap, so that it can name the first lost insert.
   void follow_inserts(uint32_t worker, Found* found) {
     constexpr uint64_t kFurther = 1000;
     uint64_t n = 0;
@@ -175,8 +175,8 @@ struct Workers {
   }
 };
 
-// Looks up the rows that workers may have inserted, until it has found `inserted` rows. It cannot read
-// numbers from keys, because a key may be a hash.
+// Looks up the rows that workers may have inserted, until it has found `inserted` rows. It cannot
+// read numbers from keys, because a key may be a hash.
 Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
   const auto exists = [&](uint64_t n, uint32_t worker) {
     return find_row<std::byte>(table, space.key_of(space.inserted(n, worker))) != nullptr;

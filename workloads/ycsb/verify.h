@@ -25,14 +25,14 @@ struct Acknowledged {
   AckCounter inserts, updating;
 };
 
-// Checks that all rows exist, that each field is whole and under its own key, and that no insert and
-// no update is lost. With `any_order`, the database was recovered, and a worker's insert may be there
-// without an earlier insert of that worker. Call it when no transaction runs.
+// Checks that all rows exist, that each field is whole and under its own key, and that no insert
+// and no update is lost. With `any_order`, the database was recovered, and a worker's insert may be
+// there without an earlier insert of that worker. Call it when no transaction runs.
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order);
 
-// Finds the inserts of each worker, and the counts to which clients add acknowledged changes. Call it
-// when no transaction runs.
+// Finds the inserts of each worker, and the counts to which clients add acknowledged changes. Call
+// it when no transaction runs.
 void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

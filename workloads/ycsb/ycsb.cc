@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kTable = "usertable";
 constexpr uint64_t kMostOperationsS = 2'000'000;  // of one worker
-// A transaction with an update is kReadWrite; otherwise, with an insert, kInserting; otherwise, with a
-// scan, kScanning; otherwise kReadOnly.
+// A transaction with an update is kReadWrite; otherwise, with an insert, kInserting; otherwise,
+// with a scan, kScanning; otherwise kReadOnly.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
 
 // The state shared by all clients.
@@ -106,8 +106,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp; the number of operations; the first row and the length of the scan at the end;
-  // and for each operation its kind, field and row in one word, and a scan's length in another word.
+  // Encodes the stamp; the number of operations; the first row and the length of the scan at the
+  // end; and for each operation its kind, field and row in one word, and a scan's length in another
+  // word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -191,8 +192,8 @@ class YcsbClient : public Client {
     if (updates_ && !options_.blind()) last->delta += 1 - sum;
   }
 
-  // Draws a row that differs from the first `taken` rows. After 64 tries it takes the next free loaded
-  // row, because it could draw for long if nearly all rows are taken.
+  // Draws a row that differs from the first `taken` rows. After 64 tries it takes the next free
+  // loaded row, because it could draw for long if nearly all rows are taken.
   uint64_t draw_distinct(uint32_t taken) {
     LJ_ASSERT_IN_TESTS(taken < options_.records);
     constexpr int kTries = 64;
@@ -234,7 +235,8 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads the row or the field. Adds the sum to a member, so that the compiler cannot drop the reads.
+  // Reads the row or the field. Adds the sum to a member, so that the compiler cannot drop the
+  // reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
