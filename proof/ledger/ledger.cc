@@ -9,6 +9,8 @@
 // must keep.
 #include <gflags/gflags.h>
 
+#include <algorithm>
+
 #include "platform/flag_list.h"
 #include "platform/mutex.h"
 #include "platform/test_value.h"
@@ -310,9 +312,11 @@ std::string check_flags() {
     return why;
   }
   const Options options = options_from_flags();
-  if (options.keys < options.reads + options.writes) {
+  // A lookup reads one key, also where transfers read none.
+  const uint64_t needed = std::max<uint64_t>(options.reads, 1) + options.writes;
+  if (options.keys < needed) {
     return "--ledger needs at least as many keys as a transfer reads and writes: " +
-           std::to_string(options.reads + options.writes);
+           std::to_string(needed);
   }
   if (options.slots > options.cells) return "--ledger needs a cell for each of its slots";
   if (options.die_early != 0 && FLAGS_history.empty()) {

@@ -26,8 +26,8 @@ class Session {
  public:
   Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
           platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t number)
-      : terminal(database, scale, number, Home::of(HomePolicy::kFixed, number, 2, scale.warehouses),
-                 1),
+      : terminal(database, scale, number,
+                 Home::of(HomePolicy::kFixed, number, number + 1, scale.warehouses), 1),
         worker_(database, protocol, &log, number, &ages),
         txn(worker_.txn.get()) {
     worker_.context.acknowledge_durable = [] { throw Blocked(); };
