@@ -15,7 +15,7 @@
 
 #include "engine/protocol.h"
 #include "engine/workload.h"
-#include "logging/scheme_registry.h"
+#include "tests/workloads/lone_worker.h"
 #include "workloads/command.h"
 
 namespace logjam {
@@ -73,46 +73,33 @@ struct Outcome {
   std::atomic<uint64_t> aborts{0};
 };
 
-// A worker whose transactions a test executes one by one, without the engine's run loop. Its log is
-// the scheme `none`, unless workers share a log.
+// A worker whose transactions a test executes one by one, without a log.
 class OneWorker {
  public:
-  explicit OneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),
-                     LogScheme* log = nullptr, uint32_t id = 0,
-                     platform::atomic<uint64_t>* ages = nullptr)
-      : own_log_(log == nullptr ? find_scheme("none")->make({.workers = 1}) : nullptr) {
-    context.id = id;
-    context.database = &database;
-    context.log = log == nullptr ? own_log_.get() : log;
-    context.arena = &arena_;
-    context.breakdown = &breakdown_;
-    context.ages = ages == nullptr ? &own_ages_ : ages;
-    context.acknowledge_durable = [] {};
-    txn = protocol.make(context);
-  }
+  explicit OneWorker(Database& database) : worker_(database), txn_(worker_.transaction()) {}
 
   // Executes the client's transaction, and commits it unless it rolls back. Returns what the
   // client returned.
   Status execute(Client& client) {
-    txn->begin(false);
-    const Status status = client.execute(*txn);
+    txn_.begin(false);
+    const Status status = client.execute(txn_);
     if (status == Status::kRollback) {
-      txn->abort();
+      txn_.abort();
       return status;
     }
     EXPECT_NE(status, Status::kAbort) << "a worker alone";
     const uint64_t number = client.committing();
-    EXPECT_EQ(txn->commit(), Status::kOk);
+    EXPECT_EQ(txn_.commit(), Status::kOk);
     client.acknowledged(number);
     return status;
   }
 
   // Executes the client's transaction and undoes it. Returns what the client returned.
   Status rehearse(Client& client) {
-    txn->begin(false);
-    const Status status = client.execute(*txn);
+    txn_.begin(false);
+    const Status status = client.execute(txn_);
     EXPECT_NE(status, Status::kAbort) << "a worker alone";
-    txn->abort();
+    txn_.abort();
     return status;
   }
 
@@ -126,14 +113,9 @@ class OneWorker {
     return execute(client);
   }
 
-  WorkerContext context;
-  std::unique_ptr<ProtocolTransaction> txn;
-
  private:
-  std::unique_ptr<LogScheme> own_log_;
-  platform::atomic<uint64_t> own_ages_{0};
-  Arena arena_;
-  Breakdown breakdown_;
+  LoneWorker worker_;
+  ProtocolTransaction& txn_;
 };
 
 // A loaded workload with one client.
@@ -161,8 +143,8 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
   std::vector<std::thread> threads;
   for (uint32_t number = 0; number < workers; ++number) {
     threads.emplace_back([&, number] {
-      const OneWorker worker(database, protocol, log.get(), number, &ages);
-      ProtocolTransaction& txn = *worker.txn;
+      const LoneWorker worker(database, protocol, log.get(), number, &ages);
+      ProtocolTransaction& txn = worker.transaction();
       const auto client = workload.make_client(database, number, workers, seed);
       for (uint64_t i = 0; i < transactions; ++i) {
         client->next();
@@ -199,10 +181,10 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
 // Runs `body` in one transaction without a log, and expects the transaction to commit.
 inline void in_transaction(Database& database, const ProtocolInfo& protocol,
                            const std::function<void(Transaction&)>& body) {
-  const OneWorker worker(database, protocol);
-  worker.txn->begin(false);
-  body(*worker.txn);
-  EXPECT_EQ(worker.txn->commit(), Status::kOk);
+  const LoneWorker worker(database, protocol);
+  worker.transaction().begin(false);
+  body(worker.transaction());
+  EXPECT_EQ(worker.transaction().commit(), Status::kOk);
 }
 
 inline void expect_consistent(Workload& workload, Database& database) {

@@ -1,4 +1,4 @@
-// What executes transactions on a database alone, without a log.
+// A worker that executes transactions on a database without the engine's run loop.
 #pragma once
 
 #include <memory>
@@ -8,27 +8,32 @@
 
 namespace logjam {
 
+// Its log is the scheme `none`, unless workers share a log.
 class LoneWorker {
  public:
-  explicit LoneWorker(Database& database) : log_(find_scheme("none")->make({.workers = 1})) {
-    context_.id = 0;
-    context_.database = &database;
-    context_.log = log_.get();
-    context_.arena = &arena_;
-    context_.breakdown = &breakdown_;
-    context_.ages = &ages_;
-    context_.acknowledge_durable = [] {};
-    transaction_ = all_protocols().front().make(context_);
+  explicit LoneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),
+                      LogScheme* log = nullptr, uint32_t id = 0,
+                      platform::atomic<uint64_t>* ages = nullptr)
+      : own_log_(log == nullptr ? find_scheme("none")->make({.workers = 1}) : nullptr) {
+    context.id = id;
+    context.database = &database;
+    context.log = log == nullptr ? own_log_.get() : log;
+    context.arena = &arena_;
+    context.breakdown = &breakdown_;
+    context.ages = ages == nullptr ? &own_ages_ : ages;
+    context.acknowledge_durable = [] {};
+    transaction_ = protocol.make(context);
   }
 
-  ProtocolTransaction& transaction() { return *transaction_; }
+  ProtocolTransaction& transaction() const { return *transaction_; }
+
+  WorkerContext context;
 
  private:
-  std::unique_ptr<LogScheme> log_;
-  platform::atomic<uint64_t> ages_{0};
+  std::unique_ptr<LogScheme> own_log_;
+  platform::atomic<uint64_t> own_ages_{0};
   Arena arena_;
   Breakdown breakdown_;
-  WorkerContext context_;
   std::unique_ptr<ProtocolTransaction> transaction_;
 };
 

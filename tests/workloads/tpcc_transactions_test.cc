@@ -29,7 +29,7 @@ class Session {
       : terminal(database, scale, number,
                  Home::of(HomePolicy::kFixed, number, number + 1, scale.warehouses), 1),
         worker_(database, protocol, &log, number, &ages),
-        txn(worker_.txn.get()) {
+        txn(&worker_.transaction()) {
     worker_.context.acknowledge_durable = [] { throw Blocked(); };
   }
 
@@ -68,7 +68,7 @@ class Session {
   Terminal terminal;
 
  private:
-  OneWorker worker_;
+  LoneWorker worker_;
 
  public:
   ProtocolTransaction* const txn;
