@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "platform/assert.h"
-
 namespace logjam {
 namespace {
 
@@ -146,8 +144,8 @@ int MemoryFiles::open(const std::string& path, int flags, int) {
 
 void MemoryFiles::close(int file) {
   const Call step(*this);
-  const size_t closed = open_.erase(file);
-  LJ_ASSERT(closed == 1);
+  LJ_ASSERT(open_.contains(file));
+  open_.erase(file);
 }
 
 int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) {
@@ -224,7 +222,6 @@ int MemoryFiles::resize_node(const Open& open, uint64_t bytes) {
       used_ + (sectors - node.image.sectors()) * kSectorBytes > limit_) {
     return ENOSPC;
   }
-  LJ_ASSERT(used_ >= node.used());
   used_ -= node.used();
   node.image.resize(bytes);
   node.punched.erase(node.punched.lower_bound(sectors), node.punched.end());
@@ -431,22 +428,6 @@ CrashState MemoryFiles::now() const {
   }
   state.what = "not cut";
   return state;
-}
-
-void MemoryFiles::fail(const std::string& path, FileCall call, int error, uint64_t after) {
-  const platform::lock_guard<platform::OsMutex> guard(mutex_);
-  LJ_ASSERT(error > 0);
-  failures_.push_back({path, call, error, after});
-}
-
-void MemoryFiles::mend() {
-  const platform::lock_guard<platform::OsMutex> guard(mutex_);
-  failures_.clear();
-}
-
-void MemoryFiles::limit(uint64_t bytes) {
-  const platform::lock_guard<platform::OsMutex> guard(mutex_);
-  limit_ = bytes;
 }
 
 FileStep& MemoryFiles::add_step(FileStep::Kind kind, std::string what) {

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/exploration.h"
 #include "platform/files.h"
 #include "platform/os_mutex.h"
@@ -113,9 +114,16 @@ class MemoryFiles final : public platform::Files {
 
   // Makes calls of this kind fail with `error` if their path contains `path`, except the first
   // `after` of these calls. A failed call changes nothing.
-  void fail(const std::string& path, FileCall call, int error, uint64_t after = 0);
+  void fail(const std::string& path, FileCall call, int error, uint64_t after = 0) {
+    LJ_ASSERT(error > 0);
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
+    failures_.push_back({path, call, error, after});
+  }
   // Revokes all calls of fail().
-  void mend();
+  void mend() {
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
+    failures_.clear();
+  }
   // Returns how many files and directories are open.
   size_t open_files() const {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
@@ -124,7 +132,10 @@ class MemoryFiles final : public platform::Files {
   // Limits the bytes of all files together. Ranges that were punched do not count; removed files
   // count until they are closed. A write beyond the limit writes the sectors that fit, or fails
   // with ENOSPC.
-  void limit(uint64_t bytes);
+  void limit(uint64_t bytes) {
+    const platform::lock_guard<platform::OsMutex> guard(mutex_);
+    limit_ = bytes;
+  }
 
  private:
   // A call of the file system. The explorer takes it as one step.

@@ -32,8 +32,8 @@ std::vector<std::pair<std::string, std::string>> find_schemes_and_records() {
   }
   return pairs;
 }
-// Every process of the tests, also each child of a death test, derives some thousand rounds when it
-// starts, so it finds them once.
+// Returns the same, found once: every process of the tests, also each child of a death test,
+// derives some thousand rounds when it starts.
 const std::vector<std::pair<std::string, std::string>>& schemes_and_records() {
   static const auto pairs = find_schemes_and_records();
   return pairs;

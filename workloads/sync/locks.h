@@ -71,9 +71,6 @@ class LJ_CAPABILITY("lock") TasLock {
   platform::atomic<bool> held_{false};
 };
 
-// Both words are in one cache line. With kBackOff a thread looks again after a time that is
-// proportional to the number of threads in front of it (David et al., 5.3). The times are those of
-// their libslock, include/ticket.h: 512 cycles for each thread, and 128 if it is the next one.
 template <bool kBackOff>
 class LJ_CAPABILITY("lock") TicketLock {
  public:
@@ -84,6 +81,8 @@ class LJ_CAPABILITY("lock") TicketLock {
     while (true) {
       const uint32_t ahead = mine - current_.load(memory_order_acquire);
       if (ahead == 0) return;
+      // Looks again after a time that is proportional to the number of threads before this one
+      // (David et al., 5.3).
       if constexpr (kBackOff) {
         wait.ticks(ahead == 1 ? kNextTicks : ahead * kTicks);
       } else {
@@ -97,8 +96,10 @@ class LJ_CAPABILITY("lock") TicketLock {
   }
 
  private:
+  // The times of their libslock, include/ticket.h: 512 cycles for each thread, and 128 for the
+  // next.
   static constexpr uint64_t kTicks = 512, kNextTicks = 128;
-  platform::atomic<uint32_t> next_{0}, current_{0};
+  platform::atomic<uint32_t> next_{0}, current_{0};  // in one cache line
 };
 
 class LJ_CAPABILITY("lock") McsLock {
