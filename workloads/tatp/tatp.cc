@@ -23,7 +23,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// If it is 1, clients draw subscribers uniformly, not by the specification's NURand.
+// Draws subscribers uniformly if it is 1, and not by the specification's NURand.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;

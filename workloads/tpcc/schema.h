@@ -223,7 +223,7 @@ void create_tables(Database& database, const Scale& scale);
 // indexes.
 uint64_t loaded_bytes(const Scale& scale);
 
-// Return the columns, for exports, under the names of clause 1.3.
+// Returns the columns of a table, for exports, under the names of clause 1.3.
 Columns warehouse_columns();
 Columns district_columns();
 Columns customer_columns();
