@@ -167,7 +167,6 @@ int device_command() {
   const DirectoryLocks locks(directories, DirectoryUse::kWrite);
   const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
   const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
-  if (!(seconds > 0)) refuse("--seconds must be more than 0");
   claim_row_files(make_row({}, {.seconds = 1, .ticks = {}}));
 
   const std::string path = directories.front() + "/logjam-device.tmp";

@@ -16,18 +16,10 @@
 #include "platform/output_file.h"
 #include "platform/text.h"
 
-DEFINE_string(dependencies, "",
-              "write the dependencies between transactions to this file; as CSV, instead of the "
-              "records: which transaction overwrote rows of which earlier one; --csv and --json "
-              "take a row with the counts");
-DEFINE_string(
-    range, "",
-    "the part of the log to print, such as run:2,from:1000,count:100; run: the number of a "
-    "run, without it the last run; from: the records of each stream to leave out first, or "
-    "with --dependencies the transactions, in the order of their sequence numbers; count: the "
-    "most to print; the log before the latest checkpoint is not printed");
 DECLARE_string(csv);
+DECLARE_string(dependencies);
 DECLARE_string(json);
+DECLARE_string(range);
 
 namespace logjam {
 namespace {

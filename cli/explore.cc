@@ -27,9 +27,9 @@
 #include "platform/placement.h"
 #include "platform/random.h"
 
-DEFINE_uint64(rounds, 1000, "how many seeds to explore, from --seed on");
 DECLARE_string(cc);
 DECLARE_string(log);
+DECLARE_uint64(rounds);
 DECLARE_uint64(seed);
 
 namespace logjam {

@@ -28,9 +28,12 @@ std::string names_of(Commands commands);
 
 // Flags that one heading of the help shows together.
 struct FlagGroup {
+  // Returns an empty text, or why it refuses the flag's value.
+  using Check = std::string (*)();
   struct Entry {
     std::string_view name;
     Commands commands;
+    Check check;  // nullptr: each value of the type can be used
   };
   std::string_view heading;
   std::vector<Entry> flags;
@@ -45,6 +48,8 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
 // Refuses each flag that was given, in a flag file or elsewhere, unless it belongs to the command.
 void refuse_misplaced_flags(Commands command);
+// Refuses each value of the command's flags that cannot be used whatever the other flags say.
+void refuse_bad_values(Commands command);
 
 // Returns the value of the flag; of a number, its shortest text.
 std::string value_of(const gflags::CommandLineFlagInfo& flag);

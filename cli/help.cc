@@ -121,7 +121,7 @@ std::string help_of(Commands command) {
     if ((commands_of(flag) & command) != 0) text += line_of(flag);
   }
   for (const FlagGroup& group : flag_groups()) {
-    for (const auto& [name, commands] : group.flags) {
+    for (const auto& [name, commands, check] : group.flags) {
       if (commands == command && command != kRun && !is_most_used(name)) {
         text += line_of(info_of(name));
       }
@@ -140,7 +140,7 @@ std::string full_help_of(Commands command) {
   };
   for (const FlagGroup& group : flag_groups()) {
     std::string flags;
-    for (const auto& [name, commands] : group.flags) {
+    for (const auto& [name, commands, check] : group.flags) {
       shown.push_back(name);
       if ((commands & command) != 0) flags += paragraph_of(info_of(name));
     }

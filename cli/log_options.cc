@@ -23,58 +23,22 @@
 #include "platform/test_value.h"
 #include "platform/thread.h"
 
-DEFINE_string(device, "file", "where the log goes (`logjam list devices`)");
-DEFINE_bool(overwrite, false, "replace the log that the --wal_dir directories hold");
-DEFINE_uint64(stripe_kb, 512,
-              "KiB of a stripe, where one stream has several --wal_dir; a power of 2");
-DEFINE_uint32(sockets, 0,
-              "sockets of the machine, and logs of dlog-*; 0: as many as this machine has; with "
-              "another number the schemes behave as if it had that many");
-DEFINE_string(
-    worker_class, "auto",
-    "scheduling class of workers: auto, idle, normal or batch; idle: the kernel's workers "
-    "and all other threads preempt workers at once, so that a busy worker never delays a "
-    "write; normal, batch: workers and other threads share the cores; auto: idle if it is "
-    "possible and helps, and other programs leave the machine idle, else normal");
-DEFINE_uint32(log_buffer_mb, 64, "MiB of each stream's log buffer");
-DEFINE_string(log_prealloc_mb, "256",
-              "MiB zeroed before the run starts, for each stream; 256:16: on devices file and sync "
-              "the log then continues in segment files of 16 MiB, zeroed in advance or recycled; "
-              "without a second number the segments are a quarter of the first one, 1 to 64 MiB; "
-              "0: one file, which the log extends as it writes");
-DEFINE_string(
-    flush, "",
-    "reasons to flush, such as txns:8,bytes:65536,us:500; this one flushes when 8 commits "
-    "or 65536 bytes wait, or when the oldest commit has waited for 500 microseconds; txns "
-    "and bytes need us; without --flush, a stream is flushed whenever its device can take "
-    "a write and --flush_gap_us has passed");
-DEFINE_string(
-    flush_gap_us, "200",
-    "least microseconds between two writes of a stream that busy workers fill, because each write "
-    "costs the workers time; auto: the gap with the largest ratio of throughput to latency, by "
-    "what the run's writes cost; auto:1000: the gap with which a commit is durable after 1000 us "
-    "on average; not used with --flush");
-DEFINE_uint64(io_bytes, 4 << 20,
-              "largest write, the I/O unit; a power of 2; ELEDA's are 65536 and 524288");
-DEFINE_uint32(
-    io_depth, 4,
-    "writes that may be under way at once, for each log file; devices sync and nvm do one "
-    "at a time");
-DEFINE_bool(flush_help, true,
-            "workers that wait or poll may flush when the flusher is late; false: only the "
-            "flusher's thread flushes");
+DECLARE_string(device);
+DECLARE_string(flush);
+DECLARE_string(flush_gap_us);
+DECLARE_bool(flush_help);
+DECLARE_uint64(io_bytes);
+DECLARE_uint32(io_depth);
 DECLARE_string(log);
+DECLARE_uint32(log_buffer_mb);
+DECLARE_string(log_prealloc_mb);
+DECLARE_bool(overwrite);
+DECLARE_string(placement);
 DECLARE_uint64(seed);
+DECLARE_uint32(sockets);
+DECLARE_uint64(stripe_kb);
 DECLARE_uint32(threads);
-DEFINE_string(
-    placement, "compact",
-    "cores of workers: compact, scatter, smt or none; compact: the cores of one socket, then "
-    "those of the next; scatter: a core of each socket in turn; both use second contexts of "
-    "cores only when no core is free; smt: both contexts of a core, then those of the next; "
-    "none: workers are not pinned; compact:5 begins at core 5; without a number the core that "
-    "the log's device interrupts is the first one under --commit=sync, because the end of a "
-    "write wakes a worker there soonest, and else the last one, because the kernel finishes "
-    "writes there; flushers and writers of checkpoints keep to the socket of their stream");
+DECLARE_string(worker_class);
 
 namespace logjam {
 namespace {
@@ -135,10 +99,6 @@ void set_gap(LogConfig* config) {
 }
 
 LogConfig log_config() {
-  if (FLAGS_log_buffer_mb == 0) refuse("--log_buffer_mb must be at least 1");
-  refuse_if(check_power_of_two("stripe_kb", FLAGS_stripe_kb, 4));
-  constexpr uint32_t kMaxSockets = 64;
-  refuse_if(check_range("sockets", FLAGS_sockets, 0, kMaxSockets));
   LogConfig config;
   set_flush(&config);
   config.workers = FLAGS_threads;
@@ -150,7 +110,6 @@ LogConfig log_config() {
   config.pinned_workers = workers_are_pinned();
   set_gap(&config);
   config.stripe_bytes = FLAGS_stripe_kb << 10;
-  refuse_if(check_power_of_two("io_bytes", FLAGS_io_bytes, 4 << 10));
   config.io_bytes = FLAGS_io_bytes;
   return config;
 }
@@ -240,8 +199,6 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.config = log_config();
   log.device = FLAGS_device;
   set_preallocation(&log);
-  constexpr uint32_t kMostDepth = 64;
-  refuse_if(check_range("io_depth", FLAGS_io_depth, 1, kMostDepth));
   log.io_depth = FLAGS_io_depth;
   log.seed = FLAGS_seed;
   log.overwrite = FLAGS_overwrite;

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
     refuse("\"" + std::string(argv[argc - 1]) + "\" is not a flag; flags begin with --");
   }
   refuse_misplaced_flags(command);
+  refuse_bad_values(command);
   reserve_stdout_for_rows();
   switch (command) {
     case kRun:

@@ -23,40 +23,23 @@
 #include "platform/thread.h"
 #include "workloads/log_insert/log_insert.h"
 
-DEFINE_string(record_bytes, "dist:",
-              "bytes of a record, or dist:[SMALL,LARGE,MEAN]; two peaks; dist: is dist:40,264,120; "
-              "48:1024: one record in 60, a random one, has 1024 bytes instead");
-DEFINE_string(
-    fill, "bytes",
-    "what an insert fills: bytes, records or local; bytes: its space in the log's buffer; "
-    "records: the same, with headers and checksums; local: a buffer of its thread, which "
-    "stays in the L1 cache");
-DEFINE_uint64(sync_every, 0,
-              "every N-th insert of a thread depends on an earlier one; on the latest such insert "
-              "of any thread, as if both wrote one tuple; 0: none");
-DEFINE_uint32(logs_per_commit, 0,
-              "records before each commit record; commits are acknowledged as --commit says; 0: "
-              "nothing commits");
-DEFINE_string(floor, "",
-              "without a log: copy or fetch-add; copy: each thread copies to its own ring; "
-              "fetch-add: threads add to a shared counter, then copy to a shared ring");
-DECLARE_uint32(threads);
-DECLARE_double(seconds);
-DECLARE_double(warmup);
-DECLARE_uint32(pipeline_depth);
-DECLARE_uint64(seed);
-DECLARE_uint64(transactions);
-DECLARE_bool(flush_help);
-DECLARE_string(device);
-DECLARE_string(log);
-DECLARE_string(commit);
 DECLARE_string(cdf);
-DEFINE_string(
-    sync, "",
-    "without a log: KIND[:LINES[:PAUSE_NS]], such as faa or ticket:512; KIND is an atomic "
-    "operation (faa, cas, cas-faa, swap, load, tas-once) on one of "
-    "LINES words, or a lock (tas, ticket, ticket-backoff, mcs, clh), one of LINES; a thread pauses "
-    "after each call for PAUSE_NS, without it for 50 with one line, and not at all with several");
+DECLARE_string(commit);
+DECLARE_string(device);
+DECLARE_string(fill);
+DECLARE_string(floor);
+DECLARE_bool(flush_help);
+DECLARE_string(log);
+DECLARE_uint32(logs_per_commit);
+DECLARE_uint32(pipeline_depth);
+DECLARE_string(record_bytes);
+DECLARE_double(seconds);
+DECLARE_uint64(seed);
+DECLARE_string(sync);
+DECLARE_uint64(sync_every);
+DECLARE_uint32(threads);
+DECLARE_uint64(transactions);
+DECLARE_double(warmup);
 
 namespace logjam {
 namespace {
@@ -75,10 +58,6 @@ Floor chosen_floor() {
 }
 
 log_insert::Options insert_options() {
-  refuse_thread_count();
-  if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
-  if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
-  if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
   log_insert::Options options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
@@ -209,9 +188,6 @@ void refuse_flags_of_logs() {
 
 sync::Options sync_options() {
   refuse_flags_of_logs();
-  refuse_thread_count();
-  if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
-  if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
   sync::Options options;
   refuse_if(parse_sync(FLAGS_sync, &options));
   options.threads = FLAGS_threads;

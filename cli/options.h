@@ -31,8 +31,6 @@ const SchemeInfo& scheme_named(const std::string& name);
 
 // Returns the policy of --commit. Refuses unknown names.
 CommitPolicy commit_policy();
-// Refuses --threads if there cannot be that number of workers.
-void refuse_thread_count();
 
 // Returns the directories of --wal_dir; none if the flag is empty.
 std::vector<std::string> given_directories();

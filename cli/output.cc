@@ -24,11 +24,9 @@
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
 
-DEFINE_string(csv, "", "append a row to this file; - prints it to stdout, and all else to stderr");
-DEFINE_string(json, "",
-              "append the row to this file, as a line with a JSON object; - or --json alone: print "
-              "it to stdout, and all else to stderr; list prints JSON instead of tables");
-DEFINE_string(cdf, "", "write commit latency's distribution to this file");
+DECLARE_string(cdf);
+DECLARE_string(csv);
+DECLARE_string(json);
 
 namespace logjam {
 namespace {

@@ -18,14 +18,12 @@
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
 
-DEFINE_string(export, "", "write every recovered table to this directory, as CSV");
-DEFINE_string(export_history, "",
-              "write --history and the recovered rows to this file; a list-append history for Elle "
-              "and other public checkers");
-DECLARE_bool(verify);
-DECLARE_double(read_mb_s);
+DECLARE_string(export);
+DECLARE_string(export_history);
 DECLARE_string(history);
+DECLARE_double(read_mb_s);
 DECLARE_uint32(threads);
+DECLARE_bool(verify);
 
 namespace logjam {
 namespace {

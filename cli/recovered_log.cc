@@ -15,19 +15,9 @@
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DEFINE_string(
-    replay, "parallel",
-    "order of the replay, and its memory; parallel: all threads, the last writer wins; merge: one "
-    "thread, all streams' records in the order of their sequence numbers, as in P-WAL; "
-    "merge,mb:256 "
-    "holds at most 256 MiB of the log in memory, where 1024 are the default and each stream takes "
-    "at least 0.5; what does not fit is read twice");
-DEFINE_double(read_mb_s, 0,
-              "limit in MB/s for reading each log directory; as if it were on a paper's device; 0: "
-              "none");
-DEFINE_bool(accept_damage, false,
-            "use what is left of a log that has lost durable bytes; no recovered transaction "
-            "depends on a lost one, but acknowledged ones may be missing");
+DECLARE_bool(accept_damage);
+DECLARE_double(read_mb_s);
+DECLARE_string(replay);
 DECLARE_uint32(threads);
 
 namespace logjam {
@@ -139,7 +129,6 @@ ChainOptions chain_options(const LogChain& chain) {
     platform::refuse("--replay=" + FLAGS_replay + " has two orders");
   }
   const double mb = platform::listed(FLAGS_replay, "mb", kRecoveryBytes >> 20);
-  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s must not be negative; 0: no limit");
   const auto order = merged ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   const ProtocolInfo* protocol = nullptr;

@@ -22,17 +22,11 @@
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DEFINE_string(
-    timeline, "",
-    "file for a CSV row of each interval of 100 ms, or FILE:20 of each 20 ms; it has the "
-    "acknowledged transactions, their latency, aborts, bytes of log, and the log's lag, and is "
-    "written when the interval ends; warm-up, at negative times, and drain have rows, too");
-DEFINE_bool(continue, false,
-            "recover the log in the --wal_dir directories, and continue it; with the same --log, "
-            "--cc and device or with others");
-DECLARE_bool(overwrite);
+DECLARE_bool(continue);
 DECLARE_string(history);
-DEFINE_bool(verify, true, "run the workload's own checks afterwards");
+DECLARE_bool(overwrite);
+DECLARE_string(timeline);
+DECLARE_bool(verify);
 
 namespace logjam {
 namespace {

@@ -44,7 +44,7 @@ TEST(Flags, ThereAreAtMostNinety) {
 
 TEST(Flags, ThoseOfTheTableAreDefined) {
   for (const FlagGroup& group : flag_groups()) {
-    for (const auto& [name, commands] : group.flags) {
+    for (const auto& [name, commands, check] : group.flags) {
       gflags::CommandLineFlagInfo info;
       EXPECT_TRUE(gflags::GetCommandLineFlagInfo(std::string(name).c_str(), &info)) << name;
     }
