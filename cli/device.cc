@@ -35,6 +35,25 @@ constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
 constexpr double kSecondsOfAPoint = 0.3;  // unless --seconds is given
 
+struct ProbeOptions {
+  std::string device, directory;
+  double seconds = 0;  // of a point
+  OutputFiles files;
+};
+
+// Returns the options of the flags. Refuses values that cannot be used.
+ProbeOptions probe_options() {
+  refuse_if(check_device_spec(FLAGS_device));
+  if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");
+  const std::vector<std::string> directories = wal_directories();
+  if (directories.size() > 1) refuse("device measures one --wal_dir at a time");
+  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
+  return {.device = FLAGS_device,
+          .directory = directories.front(),
+          .seconds = given ? FLAGS_seconds : kSecondsOfAPoint,
+          .files = output_files()};
+}
+
 // How the writes of a point are made: `bytes` each, and `depth` at a time. With `one_call`,
 // one after the other, and the thread that writes waits in the call, as a log's daemon does.
 struct Point {
@@ -52,10 +71,9 @@ struct Measured {
 // A device with a file of zeros, in which writes go around.
 class Probe {
  public:
-  explicit Probe(const std::string& path)
-      : device_(
-            open_device(FLAGS_device,
-                        {.path = path, .preallocate_bytes = kFileBytes, .depth = kDepths.back()})),
+  Probe(const std::string& device, const std::string& path)
+      : device_(open_device(
+            device, {.path = path, .preallocate_bytes = kFileBytes, .depth = kDepths.back()})),
         memory_(static_cast<std::byte*>(platform::map_huge(kDepths.back() * kLargest))) {}
   ~Probe() { platform::unmap_huge(memory_, kDepths.back() * kLargest); }
   Probe(const Probe&) = delete;
@@ -115,8 +133,8 @@ class Probe {
   uint64_t offset_ = 0;
 };
 
-Row make_row(const Point& point, const Measured& measured) {
-  Row row = {{"device", FLAGS_device},
+Row make_row(const std::string& device, const Point& point, const Measured& measured) {
+  Row row = {{"device", device},
              {"write_bytes", point.bytes},
              {"writes_at_once", point.depth},
              {"one_call", point.one_call},
@@ -159,32 +177,26 @@ const platform::TestValue repetitions("machine_repetitions");
 }  // namespace
 
 int device_command() {
-  const std::string wrong = check_device_spec(FLAGS_device);
-  if (!wrong.empty()) refuse(wrong);
-  if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");
-  const std::vector<std::string> directories = wal_directories();
-  if (directories.size() > 1) refuse("device measures one --wal_dir at a time");
-  const DirectoryLocks locks(directories, DirectoryUse::kWrite);
-  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
-  const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
-  claim_row_files(make_row({}, {.seconds = 1, .ticks = {}}));
+  const ProbeOptions options = probe_options();
+  const DirectoryLocks locks({options.directory}, DirectoryUse::kWrite);
+  options.files.claim(make_row(options.device, {}, {.seconds = 1, .ticks = {}}));
 
-  const std::string path = directories.front() + "/logjam-device.tmp";
+  const std::string path = options.directory + "/logjam-device.tmp";
   std::vector<Line> lines = {
       {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
   Bounds bounds;
   std::filesystem::remove(path);  // of a command that was killed, or a link to another file
   {
-    Probe probe(path);
+    Probe probe(options.device, path);
     for (const uint64_t bytes : kBytes) {
       for (const uint32_t depth : kDepths) {
         if (depth > probe.depth()) continue;
         for (const bool one_call : {true, false}) {
           if (one_call && depth != 1) continue;
           const Point point{bytes, depth, one_call};
-          const Measured measured = probe.measure(point, seconds);
-          const Row row = make_row(point, measured);
-          append_row(row);
+          const Measured measured = probe.measure(point, options.seconds);
+          const Row row = make_row(options.device, point, measured);
+          options.files.append(row);
           bounds.add(point, measured);
           lines.push_back({kib(bytes), one_call ? "1, in one call" : std::to_string(depth),
                            text_of(row, "writes_s"), text_of(row, "write_mb_s"),

@@ -27,8 +27,6 @@
 #include "platform/placement.h"
 #include "platform/random.h"
 
-DECLARE_string(cc);
-DECLARE_string(log);
 DECLARE_uint64(rounds);
 DECLARE_uint64(seed);
 
@@ -36,6 +34,12 @@ namespace logjam {
 namespace {
 
 constexpr unsigned kMostSeconds = 300;  // of a round
+
+struct ExploreOptions {
+  uint64_t seed = 0, rounds = 0;
+  std::string scheme, protocol;              // "every" if the flag was not given
+  std::map<std::string, std::string> files;  // by the words after the command
+};
 
 // Returns the flag's value; "every" if it was not given.
 std::string given_or_every(const char* flag) {
@@ -75,7 +79,7 @@ std::string flags_for_again() {
 // machine, so that each round finds the same addresses whatever was before it.
 class Campaign {
  public:
-  explicit Campaign(std::map<std::string, std::string> files);
+  explicit Campaign(const ExploreOptions& options);
   ~Campaign();
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
@@ -87,8 +91,7 @@ class Campaign {
  private:
   void print_found(uint64_t seed, int status) const;
 
-  const std::map<std::string, std::string> files_;
-  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc");
+  const ExploreOptions options_;
   std::string again_ = flags_for_again();
   platform::Schedule recorded_;  // of the file that is played
   std::vector<uint64_t> weakened_;
@@ -100,17 +103,18 @@ class Campaign {
   timespec began_{};
 };
 
-Campaign::Campaign(std::map<std::string, std::string> files) : files_(std::move(files)) {
-  if (const std::string& file = files_.at("play"); !file.empty()) {
+Campaign::Campaign(const ExploreOptions& options) : options_(options) {
+  if (const std::string& file = options_.files.at("play"); !file.empty()) {
     read_schedule(file, &recorded_);
     again_ += "play=" + file + " ";
   }
-  if (const std::string& file = files_.at("weaken"); !file.empty()) {
+  if (const std::string& file = options_.files.at("weaken"); !file.empty()) {
     weakened_ = read_addresses(file);
     again_ += "weaken=" + file + " ";
   }
-  if (const std::string& file = files_.at("record"); !file.empty()) claim_schedule(file);
-  if (const std::string& file = files_.at("blocks"); !file.empty()) claim_file("blocks", file);
+  if (const std::string& file = options_.files.at("record"); !file.empty()) claim_schedule(file);
+  if (const std::string& file = options_.files.at("blocks"); !file.empty())
+    claim_file("blocks", file);
   char directory[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
   directory_ = directory;
@@ -122,7 +126,7 @@ Campaign::Campaign(std::map<std::string, std::string> files) : files_(std::move(
   if (output_ < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report_ = static_cast<RoundReport*>(shared);
   clock_gettime(CLOCK_MONOTONIC, &began_);
-  platform::begin_coverage(files_.at("blocks"));
+  platform::begin_coverage(options_.files.at("blocks"));
 }
 
 Campaign::~Campaign() {
@@ -137,8 +141,8 @@ bool Campaign::play(uint64_t seed) {
   if (child < 0) platform::fatal("the explorer cannot fork a round");
   if (child == 0) {
     alarm(kMostSeconds);
-    play_round({seed, scheme_, protocol_, directory_, output_, report_, recorded_, weakened_,
-                files_.at("record")});
+    play_round({seed, options_.scheme, options_.protocol, directory_, output_, report_, recorded_,
+                weakened_, options_.files.at("record")});
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -173,7 +177,7 @@ void Campaign::print_found(uint64_t seed, int status) const {
               "\n",
               report_->order, report_->steps, report_->crashes, report_->hash);
   std::string flags;
-  for (const auto& [name, value] : flags_of_round(seed, scheme_, protocol_)) {
+  for (const auto& [name, value] : flags_of_round(seed, options_.scheme, options_.protocol)) {
     if (!value.empty()) flags += " --" + name + "=" + value;
   }
   std::printf("flags                 %s\n", flags.c_str());
@@ -207,11 +211,16 @@ int explore_command(const std::vector<std::string>& words) {
     platform::refuse("explore needs the simulated build: make sim; build-sim/logjam explore");
   }
   platform::placement();
-  flags_of_round(FLAGS_seed, given_or_every("log"), given_or_every("cc"));  // refuses what it must
-  Campaign campaign(files_of(words));
+  const ExploreOptions options = {.seed = FLAGS_seed,
+                                  .rounds = FLAGS_rounds,
+                                  .scheme = given_or_every("log"),
+                                  .protocol = given_or_every("cc"),
+                                  .files = files_of(words)};
+  flags_of_round(options.seed, options.scheme, options.protocol);  // refuses what it must
+  Campaign campaign(options);
   bool good = true;
-  for (uint64_t round = 0; round < FLAGS_rounds && good; ++round) {
-    good = campaign.play(FLAGS_seed + round);
+  for (uint64_t round = 0; round < options.rounds && good; ++round) {
+    good = campaign.play(options.seed + round);
   }
   campaign.print_sum();
   return good ? 0 : platform::kExitViolation;

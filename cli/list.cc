@@ -16,8 +16,6 @@
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
 
-DECLARE_string(json);
-
 namespace logjam {
 namespace {
 
@@ -193,9 +191,9 @@ int list_command(const std::string& what) {
     for (const auto& [name, print] : kLists) names.push_back(name);
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }
-  if (!FLAGS_json.empty()) {
-    claim_json_file();
-    append_json(list_as_json(wanted));
+  if (const OutputFiles files = output_files(); !files.json.empty()) {
+    files.claim_json();
+    files.append_json(list_as_json(wanted));
     return 0;
   }
   for (const auto& [name, print] : kLists) {

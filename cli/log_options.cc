@@ -263,8 +263,8 @@ void place_threads(const std::vector<std::string>& directories, bool workers_wai
   platform::use_placement(chosen);
 }
 
-std::string placement_text() {
-  if (!workers_are_pinned()) return "none: workers are not pinned";
+std::string placement_text(bool pinned) {
+  if (!pinned) return "none: workers are not pinned";
   const std::string why_not = platform::why_not_pinned();
   return why_not.empty() ? platform::placement().text() : "not pinned: " + why_not;
 }

@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   }
   refuse_misplaced_flags(command);
   refuse_bad_values(command);
-  reserve_stdout_for_rows();
+  output_files().reserve_stdout();
   switch (command) {
     case kRun:
       return run_command();

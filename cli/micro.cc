@@ -49,6 +49,17 @@ using platform::refuse;
 using log_insert::Floor;
 constexpr uint64_t kStarved = 10;  // times fewer inserts than another thread
 
+struct MicroOptions {
+  Floor floor = Floor::kNone;
+  std::string floor_name;  // --floor; empty: none
+  const SchemeInfo* scheme = nullptr;
+  LogOptions log;
+  platform::WorkerClass::Request worker_class;
+  log_insert::Options insert;
+  std::string commit;  // as the flag names it
+  OutputFiles files;
+};
+
 Floor chosen_floor() {
   if (FLAGS_floor.empty()) return Floor::kNone;
   if (FLAGS_floor == "copy") return Floor::kCopy;
@@ -99,6 +110,25 @@ log_insert::Options insert_options() {
   return options;
 }
 
+// Returns the options of the flags. Refuses values and combinations that cannot be used.
+MicroOptions micro_options() {
+  MicroOptions options;
+  options.floor = chosen_floor();
+  options.floor_name = FLAGS_floor;
+  options.insert = insert_options();
+  options.scheme = &scheme_named(FLAGS_log);
+  if (options.floor == Floor::kNone && options.scheme->stream_count(1, LogConfig{}) == 0) {
+    refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
+  }
+  options.log = log_options(*options.scheme);
+  options.worker_class = worker_class(options.log);
+  options.worker_class.preemption_helps &=
+      options.floor == Floor::kNone && options.insert.logs_per_commit != 0;
+  options.commit = FLAGS_commit;
+  options.files = output_files();
+  return options;
+}
+
 log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options options) {
   log_options.record_bytes = options.sizes.largest();
   Log log(log_options);
@@ -120,25 +150,26 @@ Value groups_per_insert(const Counters& counters) {
   return number((inserts - together + counters.value("groups")) / inserts, 3);
 }
 
-Row make_row(const LogOptions& log, const log_insert::Options& options,
-             const log_insert::Result& result, const std::string& unsafe,
+Row make_row(const MicroOptions& micro, const log_insert::Result& result,
              const std::vector<std::string>& cautions) {
+  const log_insert::Options& options = micro.insert;
   const auto inserts = static_cast<double>(result.inserts);
+  const bool logs = micro.floor == Floor::kNone;
   Row row = {
-      {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
-      {"log_differs", FLAGS_floor.empty() ? find_scheme(FLAGS_log)->differs : ""},
-      {"unsafe", unsafe},
-      {"device", FLAGS_floor.empty() ? log.device : ""},
+      {"log", logs ? std::string(micro.scheme->name) : "floor:" + micro.floor_name},
+      {"log_differs", logs ? micro.scheme->differs : ""},
+      {"unsafe", logs ? micro.scheme->unsafe() : ""},
+      {"device", logs ? micro.log.device : ""},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
-      {"placement", placement_text()},
+      {"placement", placement_text(options.pin)},
       {"cautions", platform::join(cautions, "; ")},
       {"record_bytes", options.sizes.spec},
       {"outlier_bytes", options.sizes.outlier_bytes},
       {"local", options.local},
       {"sync_every", options.sync_every},
       {"logs_per_commit", options.logs_per_commit},
-      {"commit", options.logs_per_commit == 0 ? "" : FLAGS_commit},
+      {"commit", options.logs_per_commit == 0 ? "" : micro.commit},
       {"seal", options.seal},
       {"seconds", number(result.seconds, 3)},
       {"inserts", result.inserts},
@@ -186,9 +217,18 @@ void refuse_flags_of_logs() {
   }
 }
 
-sync::Options sync_options() {
+struct MicroSyncOptions {
+  std::string kind;  // as the flag names it
+  sync::Options sync;
+  OutputFiles files;
+};
+
+// Returns the options of the flags. Refuses values that cannot be used, and flags of logs.
+MicroSyncOptions sync_options() {
   refuse_flags_of_logs();
-  sync::Options options;
+  MicroSyncOptions sync = {
+      .kind = FLAGS_sync.substr(0, FLAGS_sync.find(':')), .sync = {}, .files = output_files()};
+  sync::Options& options = sync.sync;
   refuse_if(parse_sync(FLAGS_sync, &options));
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
@@ -196,17 +236,18 @@ sync::Options sync_options() {
   options.calls = FLAGS_transactions;
   options.seed = FLAGS_seed;
   options.pin = workers_are_pinned();
-  return options;
+  return sync;
 }
 
-Row make_row(const sync::Options& options, const sync::Result& result) {
+Row make_row(const MicroSyncOptions& given, const sync::Result& result) {
+  const sync::Options& options = given.sync;
   const auto calls = static_cast<double>(result.calls);
   Row row = {
-      {"sync", FLAGS_sync.substr(0, FLAGS_sync.find(':'))},
+      {"sync", given.kind},
       {"lines", options.lines},
       {"pause_ns", number(options.pause_ns)},
       {"threads", options.threads},
-      {"placement", placement_text()},
+      {"placement", placement_text(options.pin)},
       {"seconds", number(result.seconds, 6)},
       {"calls", result.calls},
       {"calls_s", number(per(calls, result.seconds), 0)},
@@ -226,12 +267,12 @@ bool sync_wanted() { return !gflags::GetCommandLineFlagInfoOrDie("sync").is_defa
 // Runs the benchmark of --sync and writes its row. Refuses all flags that are about a log. Returns
 // the exit status.
 int micro_sync() {
-  const sync::Options options = sync_options();
+  const MicroSyncOptions options = sync_options();
   place_threads({}, false);
-  claim_row_files(make_row(options, {}));
-  const sync::Result result = sync::measure(options);
+  options.files.claim(make_row(options, {}));
+  const sync::Result result = sync::measure(options.sync);
   const Row row = make_row(options, result);
-  append_row(row);
+  options.files.append(row);
   print_summary(row);
   if (result.lost != 0) {
     platform::fatal("two threads were in one critical section: " + std::to_string(result.lost) +
@@ -241,51 +282,48 @@ int micro_sync() {
   return 0;
 }
 
-}  // namespace
-
-int micro_command() {
-  if (sync_wanted()) return micro_sync();
-  const Floor floor = chosen_floor();
-  log_insert::Options options = insert_options();
-  const SchemeInfo& scheme = scheme_named(FLAGS_log);
-  if (floor == Floor::kNone && scheme.stream_count(1, LogConfig{}) == 0) {
-    refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
-  }
-  LogOptions log = log_options(scheme);
-  claim_row_files(make_row(log, options, {}, "", {}));
-  claim_cdf_file();
-  const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
-  refuse_too_large(
-      0, floor == Floor::kNone
-             ? log_buffers(log)
-             : LogBuffers{floor == Floor::kCopy ? options.threads : 1, log.config.buffer_bytes});
-  auto request = worker_class(log);
-  request.preemption_helps &= floor == Floor::kNone && options.logs_per_commit != 0;
-  platform::WorkerClass workers(request);
-  LOG(INFO) << workers.reason();
-  options.worker_class = &workers;
-  log.config.preemptible_workers = workers.preemptible() && request.preemption_helps;
-  log.config.run_delay_ns = [&workers] { return workers.run_delay().ns(); };
-  const log_insert::Result result =
-      floor == Floor::kNone ? insert_into_log(log, options)
-                            : insert_into_floor(floor, log.config.buffer_bytes, options);
-  workers.end();
-  std::vector<std::string> cautions = cautions_about_machine(log);
-  if (options.logs_per_commit != 0 && result.commits == 0) {
-    cautions.emplace_back("no commit ended in the measured time, so their latencies are empty");
-  }
-  const Row row = make_row(log, options, result, unsafe, cautions);
-  append_row(row);
-  write_cdf(result.commit);
-  print_summary(row);
+// Prints what a reader of the row should know.
+void print_notes(const log_insert::Result& result, const std::vector<std::string>& cautions,
+                 const platform::WorkerClass& workers) {
   if (result.most_inserts > kStarved * result.least_inserts) {
     std::printf("note: a thread starved: it made %lu inserts, and another one %lu\n",
                 result.least_inserts, result.most_inserts);
   }
-  for (const std::string& caution : cautions) {
-    std::printf("note: %s\n", caution.c_str());
-  }
+  for (const std::string& caution : cautions) std::printf("note: %s\n", caution.c_str());
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
+}
+
+}  // namespace
+
+int micro_command() {
+  if (sync_wanted()) return micro_sync();
+  MicroOptions options = micro_options();
+  LogOptions& log = options.log;
+  log_insert::Options& insert = options.insert;
+  const Floor floor = options.floor;
+  options.files.claim(make_row(options, {}, {}));
+  options.files.claim_cdf();
+  refuse_too_large(0, floor == Floor::kNone ? log_buffers(log)
+                                            : LogBuffers{floor == Floor::kCopy ? insert.threads : 1,
+                                                         log.config.buffer_bytes});
+  platform::WorkerClass workers(options.worker_class);
+  LOG(INFO) << workers.reason();
+  insert.worker_class = &workers;
+  log.config.preemptible_workers = workers.preemptible() && options.worker_class.preemption_helps;
+  log.config.run_delay_ns = [&workers] { return workers.run_delay().ns(); };
+  const log_insert::Result result = floor == Floor::kNone
+                                        ? insert_into_log(log, insert)
+                                        : insert_into_floor(floor, log.config.buffer_bytes, insert);
+  workers.end();
+  std::vector<std::string> cautions = cautions_about_machine(log);
+  if (insert.logs_per_commit != 0 && result.commits == 0) {
+    cautions.emplace_back("no commit ended in the measured time, so their latencies are empty");
+  }
+  const Row row = make_row(options, result, cautions);
+  options.files.append(row);
+  options.files.write_cdf(result.commit);
+  print_summary(row);
+  print_notes(result, cautions, workers);
   return 0;
 }
 

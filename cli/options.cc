@@ -9,7 +9,7 @@
 
 #include "cli/flags.h"
 #include "engine/recovery/commands/replay_commands.h"
-#include "logging/flag_checks.h"
+#include "logging/format/text_block.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/host.h"
@@ -34,6 +34,8 @@ DECLARE_double(seconds);
 DECLARE_uint64(seed);
 DECLARE_uint32(threads);
 DECLARE_uint64(transactions);
+DECLARE_string(timeline);
+DECLARE_bool(verify);
 DECLARE_string(wal_dir);
 DECLARE_double(warmup);
 DECLARE_string(workload);
@@ -85,6 +87,24 @@ RunOptions run_options() {
   return options;
 }
 
+// Sets the file and the time of an interval from --timeline=FILE or FILE:MS. Refuses times that
+// cannot be used.
+void set_timeline(Settings* settings) {
+  constexpr uint64_t kUsualMs = 100, kMostMs = 3'600'000;
+  settings->timeline = FLAGS_timeline;
+  settings->timeline_ms = kUsualMs;
+  const size_t colon = FLAGS_timeline.rfind(':');
+  if (colon == std::string::npos) return;
+  const std::string after = FLAGS_timeline.substr(colon + 1);
+  if (after.find_first_not_of("0123456789") != std::string::npos) return;
+  settings->timeline = FLAGS_timeline.substr(0, colon);
+  if (!parse_number(after, 10, &settings->timeline_ms)) settings->timeline_ms = 0;
+  if (settings->timeline_ms < 1 || settings->timeline_ms > kMostMs) {
+    refuse("--timeline=" + FLAGS_timeline + ": intervals are of 1 to " + std::to_string(kMostMs) +
+           " ms");
+  }
+}
+
 // Completes the log's header with the flags that a recovery needs.
 void describe_run(const Settings& settings, LogFileHeader* header) {
   header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
@@ -97,10 +117,10 @@ void describe_run(const Settings& settings, LogFileHeader* header) {
   }
 }
 
-CheckpointOptions options_for(const std::vector<std::string>& directories,
+CheckpointOptions options_for(const std::string& given, const std::vector<std::string>& directories,
                               std::span<const platform::ListKey> keys) {
-  refuse_if(platform::check_list("checkpoint", FLAGS_checkpoint, keys));
-  const auto number = [](const char* key) { return platform::listed(FLAGS_checkpoint, key); };
+  refuse_if(platform::check_list("checkpoint", given, keys));
+  const auto number = [&](const char* key) { return platform::listed(given, key); };
   CheckpointOptions options;
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
@@ -108,7 +128,7 @@ CheckpointOptions options_for(const std::vector<std::string>& directories,
   constexpr double kLeastMbPerSecond = 0.01;
   const double mb_s = number("mb_s");
   if (mb_s > 0 && mb_s < kLeastMbPerSecond) {
-    platform::refuse("--checkpoint=" + FLAGS_checkpoint + ": mb_s needs 0, or 0.01 or more");
+    platform::refuse("--checkpoint=" + given + ": mb_s needs 0, or 0.01 or more");
   }
   options.bytes_per_second = mb_s * 1e6;
   // Recovery loads each file on one thread.
@@ -141,8 +161,8 @@ struct Condition {
 constexpr Condition kConditions[] = {
     {" pipeline_depth ", [](const Settings& s) { return s.run.commit == CommitPolicy::kPipelined; },
      "--commit=pipelined"},
-    {" history_mb ", [](const Settings&) { return !FLAGS_history.empty(); }, "--history"},
-    {" replay read_mb_s accept_damage ", [](const Settings&) { return FLAGS_continue; },
+    {" history_mb ", [](const Settings& s) { return !s.history.empty(); }, "--history"},
+    {" replay read_mb_s accept_damage ", [](const Settings& s) { return s.continues; },
      "--continue"},
     {" wal_dir overwrite log_prealloc_mb log_records flush flush_gap_us flush_help io_bytes "
      "io_depth stripe_kb ",
@@ -158,7 +178,8 @@ constexpr Condition kConditions[] = {
      "a device with several writes at once"},
     {" stripe_kb ", [](const Settings& s) { return s.log.directories.size() > 1; },
      "several --wal_dir"},
-    {" flush_gap_us ", [](const Settings&) { return FLAGS_flush.empty(); }, "runs without --flush"},
+    {" flush_gap_us ", [](const Settings& s) { return !s.flushes_for_reasons; },
+     "runs without --flush"},
 };
 
 // Returns what a flag belongs to that has no effect with these settings, or an empty text.
@@ -183,9 +204,9 @@ const WorkloadInfo& workload_named(const std::string& name) {
   refuse("--workload=" + name + " is not a workload" + instead_of(name, all_workloads()));
 }
 
-const ProtocolInfo& protocol_named() {
-  if (const ProtocolInfo* info = find_protocol(FLAGS_cc)) return *info;
-  refuse("--cc=" + FLAGS_cc + " is not a protocol" + instead_of(FLAGS_cc, all_protocols()));
+const ProtocolInfo& protocol_named(const std::string& name) {
+  if (const ProtocolInfo* info = find_protocol(name)) return *info;
+  refuse("--cc=" + name + " is not a protocol" + instead_of(name, all_protocols()));
 }
 
 const SchemeInfo& scheme_named(const std::string& name) {
@@ -222,9 +243,18 @@ void refuse_if(const std::string& why) {
 
 Settings run_settings() {
   Settings settings;
+  settings.commit = FLAGS_commit;
+  settings.log_records = FLAGS_log_records;
+  settings.continues = FLAGS_continue;
+  settings.flushes_for_reasons = !FLAGS_flush.empty();
+  settings.verify = FLAGS_verify;
+  settings.history = FLAGS_history;
+  set_timeline(&settings);
+  settings.checkpoint = FLAGS_checkpoint;
+  settings.files = output_files();
   settings.workload = &workload_named(FLAGS_workload);
   settings.scheme = &scheme_named(FLAGS_log);
-  settings.protocol = &protocol_named();
+  settings.protocol = &protocol_named(FLAGS_cc);
   refuse_if(settings.workload->check_flags());
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
@@ -252,17 +282,17 @@ Settings run_settings() {
   return settings;
 }
 
-CheckpointOptions checkpoint_options(const std::vector<std::string>& directories) {
+CheckpointOptions checkpoint_options(const std::string& given,
+                                     const std::vector<std::string>& directories) {
   constexpr double kMostMb = 1 << 30;
   constexpr platform::ListKey kKeys[] = {{"s", 0, kMost, false}, {"mb", 0, kMostMb}, kLimit};
-  return options_for(directories, kKeys);
+  return options_for(given, directories, kKeys);
 }
 
-bool checkpoint_at_end_wanted() { return !FLAGS_checkpoint.empty(); }
-
-CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories) {
+CheckpointOptions checkpoint_at_end_options(const std::string& given,
+                                            const std::vector<std::string>& directories) {
   constexpr platform::ListKey kKeys[] = {{"end", 1, 1}, kLimit};
-  return options_for(directories, kKeys);
+  return options_for(given, directories, kKeys);
 }
 
 void refuse_checkpoints_of(const Settings& settings) {

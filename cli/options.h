@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/output.h"
 #include "engine/checkpoint/checkpointer.h"
 #include "engine/protocol.h"
 #include "engine/run/run.h"
@@ -24,8 +25,8 @@ namespace logjam {
 
 // Returns the workload of that name. Refuses unknown names, as the next two do.
 const WorkloadInfo& workload_named(const std::string& name);
-// Returns the protocol of --cc.
-const ProtocolInfo& protocol_named();
+// Returns the protocol of that name.
+const ProtocolInfo& protocol_named(const std::string& name);
 // Returns the scheme of that name.
 const SchemeInfo& scheme_named(const std::string& name);
 
@@ -64,6 +65,15 @@ struct Settings {
   RunOptions run;
   LogOptions log;
   platform::WorkerClass::Request worker_class;
+  std::string commit, log_records;   // as the flags name them
+  bool continues = false;            // --continue
+  bool flushes_for_reasons = false;  // --flush was given
+  bool verify = true;
+  std::string history;       // the file of --history; empty: none
+  std::string timeline;      // the file of --timeline; empty: none
+  uint64_t timeline_ms = 0;  // the time of an interval
+  std::string checkpoint;    // --checkpoint; empty: none
+  OutputFiles files;
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
   std::string without_effect;         // given flags that change nothing
   std::vector<std::string> cautions;  // known when the run has ended
@@ -82,16 +92,16 @@ bool workers_are_pinned();
 void place_threads(const std::vector<std::string>& directories, bool workers_wait);
 
 // Returns the text about the placement for the row.
-std::string placement_text();
+std::string placement_text(bool pinned);
 
-// Returns the options of a run's checkpoints, of a log in `directories`. Refuses values that cannot
-// be used. The caller sets `about`, `sockets` and `release_log`.
-CheckpointOptions checkpoint_options(const std::vector<std::string>& directories);
-
-// Returns whether a recovery shall take a checkpoint.
-bool checkpoint_at_end_wanted();
-// Returns the options of that checkpoint. Refuses values that cannot be used.
-CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories);
+// Returns the options of a run's checkpoints, of a log in `directories`, from the value of
+// --checkpoint. Refuses values that cannot be used. The caller sets `about`, `sockets` and
+// `release_log`.
+CheckpointOptions checkpoint_options(const std::string& given,
+                                     const std::vector<std::string>& directories);
+// Returns the options of the checkpoint that a recovery takes, as checkpoint_options() does.
+CheckpointOptions checkpoint_at_end_options(const std::string& given,
+                                            const std::vector<std::string>& directories);
 
 // Refuses a run whose log, device or machine has no checkpoints. A run with --checkpoint calls it.
 void refuse_checkpoints_of(const Settings& settings);

@@ -272,20 +272,22 @@ std::string why_no_objects(const ClaimedFile& file) {
   return "ends within a JSON object; remove that line, or name a new file";
 }
 
-void reserve_stdout_for_rows() {
-  if (FLAGS_csv == "-" || FLAGS_json == "-") platform::reserve_stdout();
+OutputFiles output_files() { return {FLAGS_csv, FLAGS_json, FLAGS_cdf}; }
+
+void OutputFiles::reserve_stdout() const {
+  if (csv == "-" || json == "-") platform::reserve_stdout();
 }
 
-void claim_row_files(const Row& row) {
-  if (!FLAGS_csv.empty()) {
-    refuse_rows("--csv", FLAGS_csv, why_no_rows(claim_file("--csv", FLAGS_csv), joined(row, true)));
+void OutputFiles::claim(const Row& row) const {
+  if (!csv.empty()) {
+    refuse_rows("--csv", csv, why_no_rows(claim_file("--csv", csv), joined(row, true)));
   }
-  claim_json_file();
+  claim_json();
 }
 
-void append_row(const Row& row) {
-  if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
-  if (!FLAGS_json.empty()) append_json(to_json(row));
+void OutputFiles::append(const Row& row) const {
+  if (!csv.empty()) append_csv(csv, row);
+  if (!json.empty()) append_json(to_json(row));
 }
 
 void append_csv(const std::string& path, const Row& row) {
@@ -298,24 +300,26 @@ std::string to_json(const Row& row) {
   return json_object(members);
 }
 
-void claim_json_file() {
-  if (FLAGS_json.empty()) return;
-  refuse_rows("--json", FLAGS_json, why_no_objects(claim_file("--json", FLAGS_json)));
+void OutputFiles::claim_json() const {
+  if (json.empty()) return;
+  refuse_rows("--json", json, why_no_objects(claim_file("--json", json)));
 }
 
-void append_json(const std::string& json) { append_text(FLAGS_json, "", json + "\n"); }
-
-void claim_cdf_file() {
-  if (FLAGS_cdf.empty()) return;
-  claim_replaced("--cdf", FLAGS_cdf, "a distribution of latencies", {kCdfHeader});
+void OutputFiles::append_json(const std::string& object) const {
+  append_text(json, "", object + "\n");
 }
 
-void write_cdf(const HistogramSum& ticks) {
-  if (FLAGS_cdf.empty()) return;
+void OutputFiles::claim_cdf() const {
+  if (cdf.empty()) return;
+  claim_replaced("--cdf", cdf, "a distribution of latencies", {kCdfHeader});
+}
+
+void OutputFiles::write_cdf(const HistogramSum& ticks) const {
+  if (cdf.empty()) return;
   std::vector<double> fractions;
   for (int percent = 2; percent < 95; percent += 2) fractions.push_back(percent / 100.0);
   for (const double tail : {0.95, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0}) fractions.push_back(tail);
-  platform::OutputFile file(FLAGS_cdf);
+  platform::OutputFile file(cdf);
   file.write(kCdfHeader);
   if (ticks.count() == 0) fractions.clear();  // of nothing there is no distribution
   for (const double fraction : fractions) {

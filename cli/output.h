@@ -50,43 +50,47 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
 // their run has begun.
 void claim_history(const std::string& path);
 
-// The files that commands append rows to for scripts: --csv and --json. Each row is appended to the
-// file by one write, under a lock on the file (flock). So two commands that end at the same time
-// leave two whole rows, and one header. A row that does not fit is taken back.
+// The files of --csv, --json and --cdf. An empty name: no such file, and nothing is done for it.
+//
+// A row is appended to a file by one write, under a lock on the file (flock). So two commands that
+// end at the same time leave two whole rows, and one header. A row that does not fit is taken back.
+struct OutputFiles {
+  std::string csv, json, cdf;
 
-// Keeps stdout for rows alone under --csv=- and --json=-: everything else that the command prints
-// from now on goes to stderr. Called once, before anything is printed.
-void reserve_stdout_for_rows();
+  // Keeps stdout for rows alone if --csv or --json is "-": everything else that the command prints
+  // from now on goes to stderr. Call it once, before anything is printed.
+  void reserve_stdout() const;
+
+  // Refuses unless the files of --csv and --json can take a row with the columns of `row`. A
+  // command calls it before its long work begins.
+  void claim(const Row& row) const;
+  // Appends the row to the files of --csv and --json. Ends the process if a write fails.
+  void append(const Row& row) const;
+
+  // Refuses if the file of --json cannot take an object.
+  void claim_json() const;
+  // Appends a line to the file of --json.
+  void append_json(const std::string& object) const;
+
+  // Refuses unless the file of --cdf can be replaced.
+  void claim_cdf() const;
+  // Writes the distribution of commit latency: a CSV file with a row for every second percent of
+  // the commits, and for 95, 99, 99.5, 99.9 and 100 %. A row holds that share of all commits, and
+  // the latency that this share does not exceed. Ends the process if a write fails.
+  void write_cdf(const HistogramSum& ticks) const;
+};
+// Returns the files that the flags name.
+OutputFiles output_files();
 
 // Returns why rows with the header `header` cannot be appended to the file, or an empty string.
 std::string why_no_rows(const ClaimedFile& file, const std::string& header);
 // Returns why JSON objects cannot be appended to the file, or an empty string.
 std::string why_no_objects(const ClaimedFile& file);
 
-// Ends the process (kExitBadInput) unless the files of --csv and --json can take a row with the
-// columns of `row`. A command calls it before its long work begins.
-void claim_row_files(const Row& row);
-// Appends the row to the files of --csv and --json. Ends the process if a write fails.
-void append_row(const Row& row);
-
 // Appends the row to the CSV file. Begins a new file with the names of the columns.
 void append_csv(const std::string& path, const Row& row);
 
 // Returns the row as a JSON object.
 std::string to_json(const Row& row);
-// Ends the process (kExitBadInput) if the file of --json cannot take an object.
-void claim_json_file();
-// Appends a line to the file of --json.
-void append_json(const std::string& json);
-
-// The distribution of commit latency, as --cdf writes it: a CSV file with a row for every second
-// percent of the commits, and for 95, 99, 99.5, 99.9 and 100 %. A row holds that share of all
-// commits, and the latency that this share does not exceed. Without --cdf these functions do
-// nothing.
-
-// Ends the process (kExitBadInput) unless the file can be replaced.
-void claim_cdf_file();
-// Writes the file anew. Ends the process if that fails.
-void write_cdf(const HistogramSum& ticks);
 
 }  // namespace logjam

@@ -18,11 +18,10 @@
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
 
+DECLARE_string(checkpoint);
 DECLARE_string(export);
 DECLARE_string(export_history);
 DECLARE_string(history);
-DECLARE_double(read_mb_s);
-DECLARE_uint32(threads);
 DECLARE_bool(verify);
 
 namespace logjam {
@@ -32,23 +31,53 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
-// Returns the number of threads that replay the log's records.
-uint32_t replaying_threads(bool commands) {
-  return commands ? logjam::replaying_threads(protocol_named(), FLAGS_threads) : FLAGS_threads;
+struct RecoverOptions {
+  RecoveryOptions recovery;
+  bool verify = true;
+  std::string history;                        // the file of --history; empty: none
+  std::string checkpoint;                     // --checkpoint; empty: none
+  std::string export_tables, export_history;  // where to write them; empty: nowhere
+  OutputFiles files;
+};
+
+// Returns the options of the flags. Refuses values that cannot be used.
+RecoverOptions recover_options() {
+  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
+    platform::refuse("--export_history exports the file of --history, which is missing");
+  }
+  const RecoverOptions options = {.recovery = recovery_options(),
+                                  .verify = FLAGS_verify,
+                                  .history = FLAGS_history,
+                                  .checkpoint = FLAGS_checkpoint,
+                                  .export_tables = FLAGS_export,
+                                  .export_history = FLAGS_export_history,
+                                  .files = output_files()};
+  if (!options.checkpoint.empty()) {
+    checkpoint_at_end_options(options.checkpoint, options.recovery.directories);
+  }
+  return options;
 }
 
-std::string how_replayed(bool commands) {
-  if (!commands) return replay_order();
-  const ProtocolInfo& protocol = protocol_named();
-  std::string how = "commands on " + std::to_string(replaying_threads(true)) + " of " +
-                    std::to_string(FLAGS_threads) + " threads, under " + std::string(protocol.name);
+// Returns the number of threads that replay the log's records.
+uint32_t threads_of(const RecoveryOptions& recovery, bool commands) {
+  if (!commands) return recovery.threads;
+  return replaying_threads(protocol_named(recovery.protocol), recovery.threads);
+}
+
+std::string how_replayed(const RecoveryOptions& recovery, bool commands) {
+  if (!commands) return recovery.order_name();
+  const ProtocolInfo& protocol = protocol_named(recovery.protocol);
+  std::string how = "commands on " + std::to_string(threads_of(recovery, true)) + " of " +
+                    std::to_string(recovery.threads) + " threads, under " +
+                    std::string(protocol.name);
   if (!protocol.optimistic) how += ", which executes nothing ahead of its turn";
   return how;
 }
 
 // Returns the row. A column with the same meaning has the same name as in `logjam run`. `verified`
 // is the result of all checks; the first check is that the log can be recovered.
-Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& verified) {
+Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
+             const LogFiles& files, const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
   const bool commands = scheme.traits.commands;
   const RecoveredSums sums = sums_of(recovered);
@@ -57,14 +86,14 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
   Row row = {
       {"workload", files.header.flags.at("workload")},
       {"scale", files.header.scale},
-      {"cc", commands ? std::string(protocol_named().name) : ""},
+      {"cc", commands ? std::string(protocol_named(recovery.protocol).name) : ""},
       {"unsafe", scheme.unsafe()},
   };
-  add_log(files, &row);
+  add_log(files, recovery.directories.size(), &row);
   const Row rest = {
-      {"threads", replaying_threads(commands)},
-      {"replay", commands ? "commands" : replay_order()},
-      {"read_mb_s", number(FLAGS_read_mb_s)},
+      {"threads", threads_of(recovery, commands)},
+      {"replay", commands ? "commands" : recovery.order_name()},
+      {"read_mb_s", number(recovery.read_mb_s)},
       {"runs", recovered.runs.size()},
       {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},
       {"checkpoint_bytes", loaded ? Value(recovered.loaded.bytes) : Value()},
@@ -88,24 +117,24 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
 }
 
 // Returns whether all checks that were asked for have passed.
-bool check(Workload& workload, Database& database, size_t streams) {
+bool check(const RecoverOptions& options, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
   // A single stream has each worker's transactions in their order, and is cut at one position.
   if (streams > 1) workload.note_any_order();
   bool good = true;
-  if (FLAGS_verify) good = print_checks(workload.verify(database));
-  if (!FLAGS_history.empty()) {
-    good = print_checks(workload.verify_history(database, FLAGS_history)) && good;
+  if (options.verify) good = print_checks(workload.verify(database));
+  if (!options.history.empty()) {
+    good = print_checks(workload.verify_history(database, options.history)) && good;
   }
   VLOG(1) << "verified in " << seconds_since(start) << " s";
   return good;
 }
 
 // Returns the column `verified`. It is empty if the database is good and was not checked.
-std::string verdict(bool good) {
+std::string verdict(const RecoverOptions& options, bool good) {
   if (!good) return "FAILED";
-  return FLAGS_verify || !FLAGS_history.empty() ? "passed" : "";
+  return options.verify || !options.history.empty() ? "passed" : "";
 }
 
 void print_log(const LogFileHeader& log) {
@@ -116,7 +145,8 @@ void print_log(const LogFileHeader& log) {
 }
 
 // Writes a checkpoint of the recovered database.
-void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
+void take_checkpoint(const std::string& given, const LogChain& chain,
+                     const RecoveredChain& recovered) {
   if (recovered.runs.empty() && recovered.checkpoint) {
     std::printf("checkpoint             %lu holds all of the log already\n",
                 recovered.checkpoint->number);
@@ -124,7 +154,7 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   }
   LogManifest log(chain.directories, chain.manifest);
   log.change([&recovered](Manifest& manifest) { settle(recovered, &manifest); });
-  CheckpointOptions options = checkpoint_at_end_options(chain.directories);
+  CheckpointOptions options = checkpoint_at_end_options(given, chain.directories);
   options.manifest = &log;
   options.about.ordinal = chain.ordinal;
   options.about.flags = chain.flags;
@@ -192,27 +222,24 @@ void export_history(Workload& workload, Database& database, const std::string& h
 }  // namespace
 
 int recover_command() {
-  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
-    platform::refuse("--export_history exports the file of --history, which is missing");
+  const RecoverOptions given = recover_options();
+  const bool checkpoints = !given.checkpoint.empty();
+  const DirectoryLocks locks(given.recovery.directories,
+                             checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
+  const LogChain chain = open_log(given.recovery);
+  if (!given.history.empty()) {
+    refuse_if(adopt_history(given.history, chain.manifest.log, chain.ordinal));
+    refuse_if(gap_in_history(given.history, chain.ordinal));
   }
-  const std::vector<std::string> directories = wal_directories();
-  const bool checkpoints = checkpoint_at_end_wanted();
-  if (checkpoints) checkpoint_at_end_options(directories);
-  const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
-  const LogChain chain = open_log(directories);
-  if (!FLAGS_history.empty()) {
-    refuse_if(adopt_history(FLAGS_history, chain.manifest.log, chain.ordinal));
-    refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
-  }
-  ChainOptions options = chain_options(chain);
+  ChainOptions options = chain_options(given.recovery, chain);
   options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_too_large(options.make_workload()->spec().expected_bytes, {});
-  claim_row_files(make_row({}, files, ""));
-  claim_exports(FLAGS_export, FLAGS_export_history);
+  given.files.claim(make_row(given.recovery, {}, files, ""));
+  claim_exports(given.export_tables, given.export_history);
   print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   const LogFileHeader& run = files.header;
@@ -220,16 +247,17 @@ int recover_command() {
               (run.scale.empty() ? chain.flags.at("workload") : run.scale).c_str(),
               recovered.load_seconds);
   Database& database = *recovered.database;
-  refuse_undescribed_tables(database, FLAGS_export);
+  refuse_undescribed_tables(database, given.export_tables);
   const bool commands = options.protocol != nullptr;
-  const bool usable = print_recovered(recovered, how_replayed(commands));
-  const bool good = usable && check(*recovered.workload, database, files.paths.size());
-  append_row(make_row(recovered, files, verdict(good)));
+  const bool usable = print_recovered(recovered, given.recovery.accept_damage,
+                                      how_replayed(given.recovery, commands));
+  const bool good = usable && check(given, *recovered.workload, database, files.paths.size());
+  given.files.append(make_row(given.recovery, recovered, files, verdict(given, good)));
   if (usable) {
-    export_tables(database, FLAGS_export);
-    export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);
+    export_tables(database, given.export_tables);
+    export_history(*recovered.workload, database, given.history, given.export_history);
   }
-  if (good && checkpoints) take_checkpoint(chain, recovered);
+  if (good && checkpoints) take_checkpoint(given.checkpoint, chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -16,6 +16,7 @@
 #include "proof/history/with_history.h"
 
 DECLARE_bool(accept_damage);
+DECLARE_string(cc);
 DECLARE_double(read_mb_s);
 DECLARE_string(replay);
 DECLARE_uint32(threads);
@@ -82,8 +83,9 @@ void print_run(const RecoveredRun& run, bool one_of_several) {
 
 }  // namespace
 
-LogChain open_log(const std::vector<std::string>& directories) {
-  LogChain chain = find_log_chain(directories, FLAGS_accept_damage);
+LogChain open_log(const RecoveryOptions& recovery) {
+  const std::vector<std::string>& directories = recovery.directories;
+  LogChain chain = find_log_chain(directories, recovery.accept_damage);
   if (chain.lost) platform::fatal(chain.error, platform::kExitViolation);
   if (!chain.error.empty()) platform::refuse(chain.error);
   if (!chain.flags.contains("workload")) {
@@ -117,35 +119,42 @@ void take_recovery_flags(const LogFileHeader& header) {
   if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
 }
 
-std::string replay_order() {
-  return platform::listed(FLAGS_replay, "merge") != 0 ? "merge" : "parallel";
-}
-
-ChainOptions chain_options(const LogChain& chain) {
+RecoveryOptions recovery_options() {
+  RecoveryOptions options = {.directories = wal_directories(),
+                             .protocol = FLAGS_cc,
+                             .threads = FLAGS_threads,
+                             .read_mb_s = FLAGS_read_mb_s,
+                             .accept_damage = FLAGS_accept_damage};
   constexpr platform::ListKey kKeys[] = {{"parallel", 1, 1}, {"merge", 1, 1}, {"mb", 1, 1 << 30}};
   refuse_if(platform::check_list("replay", FLAGS_replay, kKeys));
-  const bool merged = replay_order() == "merge";
-  if (merged && platform::listed(FLAGS_replay, "parallel") != 0) {
+  const auto listed = [](const char* key, double otherwise = 0) {
+    return platform::listed(FLAGS_replay, key, otherwise);
+  };
+  if (listed("merge") != 0) options.order = ReplayOrder::kMerged;
+  if (listed("merge") != 0 && listed("parallel") != 0) {
     platform::refuse("--replay=" + FLAGS_replay + " has two orders");
   }
-  const double mb = platform::listed(FLAGS_replay, "mb", kRecoveryBytes >> 20);
-  const auto order = merged ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  options.memory_bytes = static_cast<uint64_t>(listed("mb", kRecoveryBytes >> 20)) << 20;
+  return options;
+}
+
+ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chain) {
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   const ProtocolInfo* protocol = nullptr;
   for (const RecoveryStart& start : chain.starts) {
     for (const LogFiles& run : start.runs) {
       // Values are applied without a protocol, commands are executed under one.
       if (!scheme_named(run.header.scheme).traits.commands) continue;
-      protocol = &protocol_named();
-      if (order != ReplayOrder::kMerged) continue;
+      protocol = &protocol_named(recovery.protocol);
+      if (recovery.order != ReplayOrder::kMerged) continue;
       platform::refuse("--replay=merge is for values; the log of scheme " + run.header.scheme +
                        " holds commands, which are executed in their order anyway");
     }
   }
-  return {.threads = FLAGS_threads,
-          .order = order,
-          .read_bytes_per_second = FLAGS_read_mb_s * 1e6,
-          .memory_bytes = static_cast<uint64_t>(mb) << 20,
+  return {.threads = recovery.threads,
+          .order = recovery.order,
+          .read_bytes_per_second = recovery.read_mb_s * 1e6,
+          .memory_bytes = recovery.memory_bytes,
           .protocol = protocol,
           .progress = isatty(STDERR_FILENO) != 0,
           .make_workload = [&workload] { return make_with_history(workload); }};
@@ -165,7 +174,8 @@ RecoveredSums sums_of(const RecoveredChain& recovered) {
   return sums;
 }
 
-bool print_recovered(const RecoveredChain& recovered, const std::string& replay) {
+bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
+                     const std::string& replay) {
   for (const std::string& note : recovered.notes) std::printf("note: %s\n", note.c_str());
   if (recovered.checkpoint) {
     const LoadResult& loaded = recovered.loaded;
@@ -181,11 +191,10 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
     return false;
   }
   if (!recovered.damage.empty()) {
-    std::printf(
-        "%s: the log is damaged: %s%s\n",
-        FLAGS_accept_damage ? "WARNING recovery" : "FAIL recovery", recovered.damage.c_str(),
-        FLAGS_accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
-    if (!FLAGS_accept_damage) return false;
+    std::printf("%s: the log is damaged: %s%s\n",
+                accept_damage ? "WARNING recovery" : "FAIL recovery", recovered.damage.c_str(),
+                accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
+    if (!accept_damage) return false;
     if (!recovered.dropped.empty()) {
       const std::string runs = platform::join(
           recovered.dropped, ", ", [](uint32_t ordinal) { return std::to_string(ordinal); });
@@ -211,7 +220,7 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
 }
 
 void recover_continued(const Settings& settings, Continued* continued) {
-  ChainOptions options = chain_options(continued->chain);
+  ChainOptions options = chain_options(continued->recovery, continued->chain);
   options.goes_on = true;
   if (options.protocol != nullptr) options.protocol = settings.protocol;
   // An earlier run is recovered under the flags of that run, and then this run's own come back.
@@ -220,7 +229,7 @@ void recover_continued(const Settings& settings, Continued* continued) {
     const gflags::FlagSaver own;
     continued->recovered = recover_chain(continued->chain, options);
   }
-  if (!print_recovered(continued->recovered, "")) {
+  if (!print_recovered(continued->recovered, continued->recovery.accept_damage, "")) {
     platform::fatal("the log cannot be continued", platform::kExitViolation);
   }
 }

@@ -11,17 +11,29 @@
 
 namespace logjam {
 
-// Finds the log in `directories`, waits until no write of a killed process can land in it any more,
+struct RecoveryOptions {
+  std::vector<std::string> directories;
+  std::string protocol;  // a log of commands is executed under it
+  uint32_t threads = 0;
+  ReplayOrder order = ReplayOrder::kParallel;
+  uint64_t memory_bytes = 0;
+  double read_mb_s = 0;  // 0: no limit
+  bool accept_damage = false;
+
+  // Returns the order of a replay of values, as --replay names it.
+  std::string order_name() const { return order == ReplayOrder::kMerged ? "merge" : "parallel"; }
+};
+// Returns the options of the flags. Refuses values that cannot be used.
+RecoveryOptions recovery_options();
+
+// Finds the log in the directories, waits until no write of a killed process can land in it any more,
 // and sets the flags that shape the workload's tables as the log says: the initial load follows
 // from them. Refuses if there is no log, or if the command line contradicts it. The caller has
 // locked the directories.
-LogChain open_log(const std::vector<std::string>& directories);
+LogChain open_log(const RecoveryOptions& recovery);
 
-// Returns the options of a recovery of that log from the flags. Refuses values that cannot be used.
-ChainOptions chain_options(const LogChain& chain);
-
-// Returns the order of a replay of values, as --replay names it.
-std::string replay_order();
+// Returns the options of a recovery of that log. Refuses options that it does not take.
+ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chain);
 
 // Refuses a command line that contradicts the flags in the run's header, on which its recovery
 // depends.
@@ -30,7 +42,8 @@ void refuse_contradictions(const LogFileHeader& header);
 void take_recovery_flags(const LogFileHeader& header);
 
 // Prints a report of the recovery. Returns whether the database may be used.
-bool print_recovered(const RecoveredChain& recovered, const std::string& replay);
+bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
+                     const std::string& replay);
 
 // The counts of all runs together.
 struct RecoveredSums {
@@ -45,9 +58,10 @@ RecoveredSums sums_of(const RecoveredChain& recovered);
 // The log that a run continues. Locks its directories for as long as the object lives, and takes
 // the flags that shape the workload's tables from the log, so it comes before run_settings().
 struct Continued {
-  explicit Continued(const std::vector<std::string>& directories)
-      : locks(directories, DirectoryUse::kWrite),
-        chain(open_log(directories)),
+  explicit Continued(const RecoveryOptions& options)
+      : recovery(options),
+        locks(options.directories, DirectoryUse::kWrite),
+        chain(open_log(options)),
         manifest(chain.directories, chain.manifest) {}
 
   // Returns the ordinal of the last run that left something, or 0 if there is none: a process was
@@ -57,6 +71,7 @@ struct Continued {
     return last != nullptr && !last->begun ? 0 : chain.ordinal;
   }
 
+  const RecoveryOptions recovery;
   const DirectoryLocks locks;
   const LogChain chain;
   LogManifest manifest;

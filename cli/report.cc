@@ -1,7 +1,5 @@
 #include "cli/report.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -17,9 +15,6 @@
 #include "platform/limits.h"
 #include "platform/text.h"
 #include "platform/thread.h"
-
-DECLARE_string(commit);
-DECLARE_string(log_records);
 
 namespace logjam {
 namespace {
@@ -45,15 +40,15 @@ void add_choices(const Settings& settings, const Specification& spec, const std:
       {"cc", settings.protocol->name},
       {"log", settings.scheme->name},
       {"log_differs", settings.scheme->differs},
-      {"commit", FLAGS_commit},
+      {"commit", settings.commit},
       {"unsafe", settings.unsafe},
       {"unsteady", unsteady},
       {"elr", options.early_lock_release},
-      {"log_records", FLAGS_log_records},
+      {"log_records", settings.log_records},
       {"device", settings.log.device},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
-      {"placement", placement_text()},
+      {"placement", placement_text(options.pin)},
   };
   row->insert(row->end(), choices.begin(), choices.end());
 }

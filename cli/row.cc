@@ -91,7 +91,7 @@ void add_counters(const Counters& counters, Row* row) {
   row->emplace_back("scheme_counters", Value(text, json_object(members)));
 }
 
-void add_log(const LogFiles& files, Row* row) {
+void add_log(const LogFiles& files, size_t directories, Row* row) {
   const LogFileHeader& log = files.header;
   char run[17];
   std::snprintf(run, sizeof run, "%016lx", log.run);
@@ -99,7 +99,7 @@ void add_log(const LogFiles& files, Row* row) {
   row->emplace_back("log_records", log.log_records);
   row->emplace_back("device", log.device);
   row->emplace_back("streams", files.paths.size());
-  row->emplace_back("directories", wal_directories().size());
+  row->emplace_back("directories", directories);
   row->emplace_back("log_threads", log.workers);
   row->emplace_back("log_run", run);
   row->emplace_back("log_revision", log.revision);

@@ -62,7 +62,8 @@ Value counter(const Counters& counters, std::string_view name, int decimals);
 // only some schemes have go into one column, which is an object in JSON.
 void add_counters(const Counters& counters, Row* row);
 // Appends columns about the log that was read: its scheme, its files, the run that wrote it.
-void add_log(const LogFiles& files, Row* row);
+// `directories` is the number of directories that --wal_dir names.
+void add_log(const LogFiles& files, size_t directories, Row* row);
 // Appends the revision, the machine and the flags.
 void add_origin(Row* row);
 

@@ -23,10 +23,7 @@
 #include "proof/history/with_history.h"
 
 DECLARE_bool(continue);
-DECLARE_string(history);
 DECLARE_bool(overwrite);
-DECLARE_string(timeline);
-DECLARE_bool(verify);
 
 namespace logjam {
 namespace {
@@ -49,37 +46,12 @@ void stop_on_signals() {
   if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
-// Returns the file and the milliseconds of --timeline=FILE or FILE:MS.
-std::pair<std::string, uint64_t> timeline_file() {
-  constexpr uint64_t kUsualMs = 100;
-  const size_t colon = FLAGS_timeline.rfind(':');
-  const std::string after = colon == std::string::npos ? "" : FLAGS_timeline.substr(colon + 1);
-  if (colon == std::string::npos || after.find_first_not_of("0123456789") != std::string::npos) {
-    return {FLAGS_timeline, kUsualMs};
-  }
-  uint64_t ms = 0;
-  if (!parse_number(after, 10, &ms)) ms = 0;  // refused, as 0 is
-  return {FLAGS_timeline.substr(0, colon), ms};
-}
-
-// Refuses a --timeline that cannot be written.
-void claim_timeline() {
-  if (FLAGS_timeline.empty()) return;
-  constexpr uint64_t kMostSampleMs = 3'600'000;
-  const auto [path, ms] = timeline_file();
-  if (ms < 1 || ms > kMostSampleMs) {
-    platform::refuse("--timeline=" + FLAGS_timeline + ": intervals are of 1 to " +
-                     std::to_string(kMostSampleMs) + " ms");
-  }
-  TimelineFile::claim(path);
-}
-
 // Refuses output files that cannot be written, before anything is loaded.
-void claim_outputs(const Row& row) {
-  claim_row_files(row);
-  claim_cdf_file();
-  claim_timeline();
-  if (!FLAGS_history.empty()) claim_history(FLAGS_history);
+void claim_outputs(const Settings& settings, const Row& row) {
+  settings.files.claim(row);
+  settings.files.claim_cdf();
+  if (!settings.timeline.empty()) TimelineFile::claim(settings.timeline);
+  if (!settings.history.empty()) claim_history(settings.history);
 }
 
 // One `logjam run`. run_command() calls the steps in the order of their declarations: whatever can
@@ -118,13 +90,13 @@ class Steps {
 void Steps::settle() {
   if (FLAGS_continue) {
     if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
-    continued_.emplace(wal_directories());
+    continued_.emplace(recovery_options());
   }
   settings_ = run_settings();
   directories_ = settings_.log.directories;
   if (continued_) settings_.log.directories = directories_ = continued_->chain.directories;
   settings_.without_effect = without_effect(settings_);
-  checkpoints_ = checkpoint_options(directories_);
+  checkpoints_ = checkpoint_options(settings_.checkpoint, directories_);
   if (checkpoints_.any()) refuse_checkpoints_of(settings_);
   if (continued_ && !device_traits(settings_.log.device).keeps) {
     platform::refuse("--device=" + settings_.log.device + " cannot continue a log");
@@ -134,7 +106,7 @@ void Steps::settle() {
   std::string given = changed_flags();
   if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");
   settings_.log.header.given = given;
-  claim_outputs(make_row(settings_, *workload_, RunResult{}, ""));
+  claim_outputs(settings_, make_row(settings_, *workload_, RunResult{}, ""));
   refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
   excused_ = settings_.unsafe;
   const std::string unsafe = settings_.scheme->unsafe();
@@ -165,7 +137,7 @@ void Steps::recover() {
 void Steps::open() {
   const uint64_t start = platform::now_ns();
   if (continued_) recover();
-  settings_.log.history = !FLAGS_history.empty();
+  settings_.log.history = !settings_.history.empty();
   settings_.log.before_replace = [this](const LogFileHeader& header) {
     workload_->start_history(settings_.run.threads, {.log = header.log,
                                                      .ordinal = header.ordinal,
@@ -198,11 +170,10 @@ void Steps::prepare_checkpoints() {
 RunResult Steps::measure() {
   RunOptions options = settings_.run;
   std::optional<TimelineFile> timeline;
-  if (!FLAGS_timeline.empty()) {
-    const auto [path, ms] = timeline_file();
-    timeline.emplace(path, options.commit);
+  if (!settings_.timeline.empty()) {
+    timeline.emplace(settings_.timeline, options.commit);
     options.on_sample = [&](const TimelineSample& sample) { timeline->write(sample); };
-    options.sample_ms = ms;
+    options.sample_ms = settings_.timeline_ms;
   }
   options.watch = [this] { log_->fail_if_moved(); };
   stop_on_signals();
@@ -217,15 +188,16 @@ RunResult Steps::measure() {
 
 int Steps::report(const RunResult& result) {
   std::string verified;
-  if (FLAGS_verify) verified = print_checks(workload_->verify(*database_)) ? "passed" : "FAILED";
+  if (settings_.verify)
+    verified = print_checks(workload_->verify(*database_)) ? "passed" : "FAILED";
   print_row_counts(*database_);
   settings_.cautions = cautions_about_machine(settings_.log);
   for (std::string& caution : cautions_about_indexes(*database_)) {
     settings_.cautions.push_back(std::move(caution));
   }
   const Row row = make_row(settings_, *workload_, result, verified);
-  append_row(row);
-  write_cdf(result.commit);
+  settings_.files.append(row);
+  settings_.files.write_cdf(result.commit);
   print_summary(row);
   print_types(*workload_, result);
   print_notes(settings_, *workload_, result);

@@ -7,7 +7,6 @@
 
 #include "cli/output.h"
 #include "cli/row.h"
-#include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -73,12 +72,10 @@ TEST(Json, AListIsAnArray) {
 
 TEST(Json, EachRowIsALineAfterTheOthers) {
   const TemporaryDirectory directory;
-  ScopedFlags flags;
-  const std::string path = directory.path_of("rows.json");
-  flags.set("json", path);
-  append_row({{"a", "x\ny"}});
-  append_row({{"b", number(2, 0)}});
-  std::ifstream in(path);
+  const OutputFiles files{.csv = "", .json = directory.path_of("rows.json"), .cdf = ""};
+  files.append({{"a", "x\ny"}});
+  files.append({{"b", number(2, 0)}});
+  std::ifstream in(files.json);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   EXPECT_EQ(text, "{\"a\": \"x\\u000ay\"}\n{\"b\": 2}\n");
 }
