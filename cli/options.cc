@@ -98,6 +98,7 @@ void set_timeline(Settings* settings) {
   const std::string after = FLAGS_timeline.substr(colon + 1);
   if (after.find_first_not_of("0123456789") != std::string::npos) return;
   settings->timeline = FLAGS_timeline.substr(0, colon);
+  if (colon == 0) refuse("cannot write --timeline=: No such file or directory");
   if (!parse_number(after, 10, &settings->timeline_ms)) settings->timeline_ms = 0;
   if (settings->timeline_ms < 1 || settings->timeline_ms > kMostMs) {
     refuse("--timeline=" + FLAGS_timeline + ": intervals are of 1 to " + std::to_string(kMostMs) +
