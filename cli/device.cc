@@ -15,6 +15,7 @@
 #include "cli/row.h"
 #include "logging/device/device_registry.h"
 #include "logging/directory_locks.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
@@ -82,12 +83,16 @@ class Probe {
   uint32_t depth() const { return device_->depth(); }
 
   Measured measure(const Point& point, double seconds) {
+    LJ_ASSERT(point.bytes != 0 && point.bytes <= kLargest && kFileBytes % point.bytes == 0);
+    LJ_ASSERT(point.depth != 0 && point.depth <= device_->depth() && point.depth <= kDepths.back());
+    LJ_ASSERT(!point.one_call || point.depth == 1);
     Histogram latency;
     const uint64_t begin = platform::now_ns();
     const uint64_t end = begin + static_cast<uint64_t>(seconds * 1e9);
     std::array<uint64_t, kDepths.back()> started{};  // ticks; 0: no write is under way
     uint32_t under_way = 0;
     const auto start = [&](uint32_t slot) {
+      LJ_ASSERT(started[slot] == 0);
       started[slot] = platform::ticks();
       ++under_way;
       if (point.one_call) {

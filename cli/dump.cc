@@ -11,6 +11,7 @@
 #include "engine/recovery/log_chain.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/range_image.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/output_file.h"
@@ -189,6 +190,7 @@ Row make_row(const LogFiles& files, const DumpOptions& options, const LogDepende
   uint64_t crossing = 0, tight = 0;
   std::vector<uint64_t> gaps, places;
   for (const Dependency& edge : found.edges) {
+    LJ_ASSERT(edge.from < edge.to && edge.to < transactions.size());
     const LoggedTransaction &from = transactions[edge.from], &to = transactions[edge.to];
     gaps.push_back(to.sequence - from.sequence);
     places.push_back(edge.to - edge.from);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/assert.h"
 #include "platform/exploration.h"
 #include "platform/random.h"
 
@@ -43,7 +44,10 @@ struct Round {
 class Draws {
  public:
   explicit Draws(uint64_t seed) : random_(seed) {}
-  uint64_t below(uint64_t limit) { return random_.next() % limit; }
+  uint64_t below(uint64_t limit) {
+    LJ_ASSERT(limit != 0);
+    return random_.next() % limit;
+  }
   template <class Choice>
   Choice one_of(std::initializer_list<Choice> choices) {
     return choices.begin()[below(choices.size())];

@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
+#include "platform/assert.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -115,6 +116,7 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   if (steps - begun == 2 && draws.below(4) != 0) step = begun + 1;
   const std::vector<CrashState> states =
       life.disk.states_after(step, kMostStates, draws.below(1 << 20));
+  LJ_ASSERT(begun <= step && step <= steps && !states.empty());
   const CrashState& state = states[draws.below(states.size())];
   auto& after = *new MemoryFiles(state);
   evict_lines(life.disk, after, draws);
@@ -143,6 +145,7 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
 }
 
 void put_text(char* to, size_t size, const std::string& text) {
+  LJ_ASSERT(size != 0);
   std::strncpy(to, text.c_str(), size - 1);
 }
 
@@ -186,6 +189,7 @@ bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
 
 // Lives a life, in this process, which ends with it.
 void live(const Life& life) {
+  LJ_ASSERT(life.number >= 1 && life.round.report != nullptr);
   set_flags(life);
   Draws draws(~life.seed);
   platform::Schedule schedule;

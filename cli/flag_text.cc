@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/flags.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "platform/nearest_name.h"
@@ -189,10 +190,12 @@ void FlagCheck::file(const std::string& path) {
     line(text);
   }
   --depth_;
+  LJ_ASSERT(depth_ >= 0);
   place_ = outer;
 }
 
 void FlagCheck::arguments(const std::vector<std::string>& given) {
+  LJ_ASSERT(place_.empty() && depth_ == 0);
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i] == "--") return;
     if (given[i].size() < 2 || given[i][0] != '-') continue;
@@ -279,6 +282,9 @@ constexpr FieldWords kWords[] = {
     {"help", " h usage "},
     {"v", " verbose debug "},
 };
+static_assert(std::ranges::all_of(kWords, [](const FieldWords& each) {
+  return each.words.starts_with(' ') && each.words.ends_with(' ');
+}));
 
 }  // namespace
 
@@ -293,6 +299,7 @@ void refuse_bad_flags(const std::vector<std::string>& arguments) {
 std::span<const FieldWords> field_words() { return kWords; }
 
 std::vector<std::string_view> meant_by(std::string_view name) {
+  LJ_ASSERT(name.find('-') == name.npos);
   std::string word = " ";
   for (const char letter : name) word += static_cast<char>(std::tolower(letter));
   word += ' ';

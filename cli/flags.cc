@@ -1,13 +1,14 @@
 #include "cli/flags.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstdlib>
-#include <utility>
+#include <iterator>
 
 #include "engine/workload.h"
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
 #include "platform/text.h"
@@ -28,6 +29,7 @@ struct Group {
 };
 struct Flag {
   Flag(std::string_view name, Commands commands, FlagGroup::Check check = nullptr) {
+    LJ_ASSERT(!groups().empty() && commands != 0 && (commands & ~kAllCommands) == 0);
     groups().back().flags.push_back({name, commands, check});
   }
 };
@@ -270,16 +272,19 @@ FLAG_OF_OTHERS(test, kLogging | kMachine | kExplore);
 namespace logjam {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Commands>, 10> kCommands = {{{"run", kRun},
-                                                                              {"recover", kRecover},
-                                                                              {"micro", kMicro},
-                                                                              {"dump", kDump},
-                                                                              {"trim", kTrim},
-                                                                              {"explore", kExplore},
-                                                                              {"machine", kMachine},
-                                                                              {"device", kDevice},
-                                                                              {"list", kList},
-                                                                              {"help", kHelp}}};
+constexpr CommandInfo kCommands[] = {
+    {kRun, "run", "load, warm up, measure, drain, verify; print a summary; append a row"},
+    {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut"},
+    {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
+    {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
+    {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space"},
+    {kExplore, "explore",
+     "draw each step's order and the crashes from seeds, judge (simulated build)"},
+    {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
+    {kDevice, "device", "measure which durable writes the disk under --wal_dir can do"},
+    {kList, "list", "[schemes|protocols|workloads|variants|devices]"},
+    {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
+};
 
 // Returns whether logs store the flag in their headers, because a recovery needs it.
 bool in_headers(std::string_view name) {
@@ -296,22 +301,25 @@ bool is_own(const std::string& file) { return !file.starts_with('/') && !file.st
 
 }  // namespace
 
+std::span<const CommandInfo> all_commands() { return kCommands; }
+
 Commands command_named(std::string_view name) {
-  for (const auto& [each, command] : kCommands) {
-    if (each == name) return command;
-  }
-  return 0;
+  const auto found = std::ranges::find(kCommands, name, &CommandInfo::name);
+  return found == std::end(kCommands) ? 0 : found->command;
 }
 
 std::vector<std::string_view> command_names(Commands commands) {
   std::vector<std::string_view> names;
-  for (const auto& [name, command] : kCommands) {
-    if ((commands & command) != 0) names.push_back(name);
+  for (const CommandInfo& each : kCommands) {
+    if ((commands & each.command) != 0) names.push_back(each.name);
   }
   return names;
 }
 
-std::string names_of(Commands commands) { return platform::listed_names(command_names(commands)); }
+std::string names_of(Commands commands) {
+  LJ_ASSERT((commands & kAllCommands) != 0);
+  return platform::listed_names(command_names(commands));
+}
 
 std::span<const FlagGroup> flag_groups() { return groups(); }
 
@@ -339,6 +347,7 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
 }
 
 void refuse_misplaced_flags(Commands command) {
+  LJ_ASSERT(std::has_single_bit(command));
   for (const auto& flag : own_flags()) {
     const Commands commands = commands_of(flag);
     if (flag.is_default || (commands & command) != 0) continue;
@@ -348,6 +357,7 @@ void refuse_misplaced_flags(Commands command) {
 }
 
 void refuse_bad_values(Commands command) {
+  LJ_ASSERT(std::has_single_bit(command));
   for (const FlagGroup& group : groups()) {
     for (const auto& [name, commands, check] : group.flags) {
       if ((commands & command) == 0 || check == nullptr) continue;

@@ -20,10 +20,16 @@ inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachin
                           kHelp = 64, kTrim = 128, kExplore = 256, kDevice = 512,
                           kAllCommands = 1023;
 
+struct CommandInfo {
+  Commands command;  // one bit
+  std::string_view name, does;
+};
+// Returns all commands, in the order of the help.
+std::span<const CommandInfo> all_commands();
 // Returns the command of that name, or 0 if there is none.
 Commands command_named(std::string_view name);
 std::vector<std::string_view> command_names(Commands commands = kAllCommands);
-// Returns the names of the commands, as "run, micro and list".
+// Returns the names of the commands, as "run, micro and list". There is at least one.
 std::string names_of(Commands commands);
 
 // Flags that one heading of the help shows together.
@@ -78,13 +84,12 @@ std::span<const std::string_view> flags_of_libraries();
 // The names that other benchmarks give to what a flag of logjam says.
 struct FieldWords {
   std::string_view flag;  // "threads"; of a key of a list "range=count:N", N in place of the number
-  std::string_view words;  // what others call it, in small letters, with spaces around each
+  std::string_view words;  // what others call it, in small letters
 };
 // Returns all words. Any thread may call this function and the next.
 std::span<const FieldWords> field_words();
 
-// Returns the FieldWords::flag for which `name` may stand, likely ones first. `name` has
-// underscores in place of hyphens.
+// Returns the FieldWords::flag for which `name` may stand, likely ones first.
 std::vector<std::string_view> meant_by(std::string_view name);
 
 }  // namespace logjam

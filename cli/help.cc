@@ -1,33 +1,17 @@
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "cli/flags.h"
+#include "platform/assert.h"
 
 namespace logjam {
 namespace {
 
 constexpr size_t kColumns = 100;
-
-struct About {
-  Commands command;
-  std::string_view name, does;
-};
-constexpr About kAbout[] = {
-    {kRun, "run", "load, warm up, measure, drain, verify; print a summary; append a row"},
-    {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut"},
-    {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
-    {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
-    {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space"},
-    {kExplore, "explore",
-     "draw each step's order and the crashes from seeds, judge (simulated build)"},
-    {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
-    {kDevice, "device", "measure which durable writes the disk under --wal_dir can do"},
-    {kList, "list", "[schemes|protocols|workloads|variants|devices]"},
-    {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
-};
 
 // The flags that help_of() shows, most used first. For each command but run, help_of() also shows
 // the flags that no other command has.
@@ -75,12 +59,13 @@ std::string paragraph_of(const gflags::CommandLineFlagInfo& flag) {
   return text + std::string(kIndent, ' ') + line + "\n";
 }
 
-const About& about(Commands command) {
-  return *std::ranges::find(kAbout, command, &About::command);
+const CommandInfo& about(Commands command) {
+  LJ_ASSERT(std::has_single_bit(command) && (command & kAllCommands) != 0);
+  return *std::ranges::find(all_commands(), command, &CommandInfo::command);
 }
 
 std::string title_of(Commands command) {
-  const About& of = about(command);
+  const CommandInfo& of = about(command);
   return "logjam " + std::string(of.name) + ": " + std::string(of.does) + "\n";
 }
 
@@ -100,7 +85,7 @@ std::span<const std::string_view> flags_of_libraries() { return kOfLibraries; }
 
 std::string overview() {
   std::string text;
-  for (const About& each : kAbout) {
+  for (const CommandInfo& each : all_commands()) {
     constexpr size_t kIndent = 16;
     text += padded("logjam " + std::string(each.name), kIndent) + std::string(each.does) + "\n";
   }

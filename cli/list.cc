@@ -13,6 +13,7 @@
 #include "engine/workload.h"
 #include "logging/device/device_registry.h"
 #include "logging/scheme_registry.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
 
@@ -210,6 +211,7 @@ StreamCount stream_count_of(const SchemeInfo& scheme) {
     return scheme.stream_count(directories, config);
   };
   const uint32_t least = count(1, 1, 1);
+  LJ_ASSERT(count(2, 1, 1) >= least && count(1, 2, 1) >= least && count(1, 1, 2) >= least);
   StreamCount streams;
   streams.per_directory = count(2, 1, 1) - least;
   streams.per_worker = count(1, 2, 1) - least;

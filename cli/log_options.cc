@@ -12,6 +12,7 @@
 #include "cli/diagnostics.h"
 #include "cli/options.h"
 #include "logging/flag_checks.h"
+#include "platform/assert.h"
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
@@ -177,6 +178,7 @@ Wanted wanted_placement() {
 // Under --commit=sync workers sleep until the log is durable, under --commit=async no commit waits,
 // and a device in memory, or one that keeps nothing, has no writes to delay.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
+  LJ_ASSERT(log.scheme != nullptr);
   using Wanted = platform::WorkerClass::Wanted;
   static const std::map<std::string, Wanted> classes = {{"auto", Wanted::kAuto},
                                                         {"normal", Wanted::kNormal},
@@ -219,6 +221,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
 }
 
 LogBuffers log_buffers(const LogOptions& log) {
+  LJ_ASSERT(log.scheme != nullptr);
   if (log.scheme->traits.in_place) return {};  // records lie in the device's own memory
   const auto directories = static_cast<uint32_t>(log.directories.size());
   return {log.scheme->stream_count(std::max(directories, 1u), log.config), log.config.buffer_bytes};

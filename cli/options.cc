@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "engine/recovery/commands/replay_commands.h"
 #include "logging/format/text_block.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/host.h"
@@ -108,6 +109,7 @@ void set_timeline(Settings* settings) {
 
 // Completes the log's header with the flags that a recovery needs.
 void describe_run(const Settings& settings, LogFileHeader* header) {
+  LJ_ASSERT(settings.workload != nullptr && settings.scheme != nullptr);
   header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
   header->flags["workload"] = FLAGS_workload;
   for (const auto& names : {settings.workload->load_flags, settings.scheme->recovery_flags}) {
@@ -155,7 +157,7 @@ DeviceTraits traits_of(const Settings& settings) { return device_traits(settings
 
 // Flags that count only together with another choice.
 struct Condition {
-  std::string_view flags;  // with spaces around each
+  std::string_view flags;
   bool (*holds)(const Settings& settings);
   std::string_view of;
 };
@@ -182,6 +184,10 @@ constexpr Condition kConditions[] = {
     {" flush_gap_us ", [](const Settings& s) { return !s.flushes_for_reasons; },
      "runs without --flush"},
 };
+
+static_assert(std::ranges::all_of(kConditions, [](const Condition& each) {
+  return each.flags.starts_with(' ') && each.flags.ends_with(' ');
+}));
 
 // Returns what a flag belongs to that has no effect with these settings, or an empty text.
 std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
@@ -297,6 +303,7 @@ CheckpointOptions checkpoint_at_end_options(const std::string& given,
 }
 
 void refuse_checkpoints_of(const Settings& settings) {
+  LJ_ASSERT(settings.scheme != nullptr && !settings.checkpoint.empty());
   const std::string log = "--log=" + std::string(settings.scheme->name);
   if (settings.scheme->traits.commands) {
     platform::refuse(log +
@@ -330,6 +337,7 @@ std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag)
 }
 
 std::string without_effect(const Settings& settings) {
+  LJ_ASSERT(settings.workload != nullptr && settings.log.scheme == settings.scheme);
   std::string list;
   for (const auto& flag : own_flags()) {
     if (flag.is_default) continue;

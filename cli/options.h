@@ -103,7 +103,7 @@ CheckpointOptions checkpoint_options(const std::string& given,
 CheckpointOptions checkpoint_at_end_options(const std::string& given,
                                             const std::vector<std::string>& directories);
 
-// Refuses a run whose log, device or machine has no checkpoints. A run with --checkpoint calls it.
+// Refuses a run whose log, device or machine has no checkpoints.
 void refuse_checkpoints_of(const Settings& settings);
 
 // Returns the schemes that read a flag that is defined in logging/, and the workloads that read one

@@ -14,9 +14,11 @@
 #include <regex>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/row.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/output_file.h"
@@ -174,6 +176,7 @@ int append_to_regular(int file, const std::string& header, const std::string& te
 }
 
 void append_text(const std::string& path, const std::string& header, const std::string& text) {
+  LJ_ASSERT(!path.empty() && text.ends_with('\n'));
   static std::set<std::string> begun;  // what keeps no text gets the header once
   const auto fail = [&](int error) {
     platform::fatal("cannot write " + (path == "-" ? "stdout" : path) + ": " + strerror(error));
@@ -198,6 +201,7 @@ ClaimedFile::~ClaimedFile() {
 }
 
 std::string ClaimedFile::read(uint64_t offset, size_t bytes) const {
+  LJ_ASSERT(file_ >= 0 && offset <= bytes_);
   std::string text(bytes, '\0');
   const ssize_t count = pread(file_, text.data(), bytes, static_cast<off_t>(offset));
   text.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
@@ -205,6 +209,7 @@ std::string ClaimedFile::read(uint64_t offset, size_t bytes) const {
 }
 
 ClaimedFile claim_file(const std::string& flag, const std::string& path) {
+  LJ_ASSERT(!path.empty());
   // Never destroyed: at the end of a simulation its heap is gone.
   static auto& created = *new std::vector<std::unique_ptr<platform::RefusalUndo>>;
   const std::string output = flag + "=" + path;
@@ -240,6 +245,7 @@ void claim_history(const std::string& path) {
 }
 
 std::string why_no_rows(const ClaimedFile& file, const std::string& header) {
+  LJ_ASSERT(header.find('\n') == header.npos);
   if (file.bytes() == 0) return "";
   std::string begin = file.read(0, header.size() + 2);
   if (begin.starts_with(kByteOrderMark)) {
@@ -275,6 +281,8 @@ std::string why_no_objects(const ClaimedFile& file) {
 OutputFiles output_files() { return {FLAGS_csv, FLAGS_json, FLAGS_cdf}; }
 
 void OutputFiles::reserve_stdout() const {
+  static bool reserved = false;
+  LJ_ASSERT(!std::exchange(reserved, true));
   if (csv == "-" || json == "-") platform::reserve_stdout();
 }
 
@@ -291,6 +299,7 @@ void OutputFiles::append(const Row& row) const {
 }
 
 void append_csv(const std::string& path, const Row& row) {
+  LJ_ASSERT(!row.empty());
   append_text(path, joined(row, true) + "\n", joined(row, false) + "\n");
 }
 

@@ -16,6 +16,7 @@
 
 #include "cli/row.h"
 #include "engine/stats/histogram.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -23,7 +24,9 @@ namespace logjam {
 class ClaimedFile {
  public:
   // Takes over the descriptor.
-  ClaimedFile(int file, uint64_t bytes) : file_(file), bytes_(bytes) {}
+  ClaimedFile(int file, uint64_t bytes) : file_(file), bytes_(bytes) {
+    LJ_ASSERT(file >= 0 || bytes == 0);
+  }
   ~ClaimedFile();
   ClaimedFile(const ClaimedFile&) = delete;
   ClaimedFile& operator=(const ClaimedFile&) = delete;
@@ -58,7 +61,7 @@ struct OutputFiles {
   std::string csv, json, cdf;
 
   // Keeps stdout for rows alone if --csv or --json is "-": everything else that the command prints
-  // from now on goes to stderr. Call it once, before anything is printed.
+  // from now on goes to stderr. Call it before anything is printed.
   void reserve_stdout() const;
 
   // Refuses unless the files of --csv and --json can take a row with the columns of `row`. A

@@ -14,6 +14,7 @@
 #include "engine/recovery/commands/replay_commands.h"
 #include "engine/storage/csv_export.h"
 #include "logging/directory_locks.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
@@ -154,6 +155,7 @@ void take_checkpoint(const std::string& given, const LogChain& chain,
   }
   LogManifest log(chain.directories, chain.manifest);
   log.change([&recovered](Manifest& manifest) { settle(recovered, &manifest); });
+  LJ_ASSERT(!given.empty() && recovered.database != nullptr);
   CheckpointOptions options = checkpoint_at_end_options(given, chain.directories);
   options.manifest = &log;
   options.about.ordinal = chain.ordinal;

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "logging/directory_locks.h"
 #include "logging/scheme_registry.h"
+#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/text.h"
@@ -85,6 +86,7 @@ void print_run(const RecoveredRun& run, bool one_of_several) {
 
 LogChain open_log(const RecoveryOptions& recovery) {
   const std::vector<std::string>& directories = recovery.directories;
+  LJ_ASSERT(!directories.empty());
   LogChain chain = find_log_chain(directories, recovery.accept_damage);
   if (chain.lost) platform::fatal(chain.error, platform::kExitViolation);
   if (!chain.error.empty()) platform::refuse(chain.error);
@@ -220,6 +222,7 @@ bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
 }
 
 void recover_continued(const Settings& settings, Continued* continued) {
+  LJ_ASSERT(continued->recovered.database == nullptr && settings.protocol != nullptr);
   ChainOptions options = chain_options(continued->recovery, continued->chain);
   options.goes_on = true;
   if (options.protocol != nullptr) options.protocol = settings.protocol;

@@ -10,6 +10,7 @@
 #include "cli/row.h"
 #include "engine/run/steadiness.h"
 #include "logging/device/device_registry.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/limits.h"
@@ -216,6 +217,8 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
 
 Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
              const std::string& verified) {
+  LJ_ASSERT(settings.workload != nullptr && settings.protocol != nullptr);
+  LJ_ASSERT(settings.scheme != nullptr);
   const RunOptions& options = settings.run;
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const Specification spec = workload.spec();
@@ -257,6 +260,7 @@ void print_types(const Workload& workload, const RunResult& result) {
   double all = 0;
   for (const TypeCounts& type : result.by_type) all += ended(type);
   const auto types = workload.spec().types;
+  LJ_ASSERT(result.by_type.size() >= types.size());
   for (size_t i = 0; i < types.size(); ++i) {
     const TypeCounts& type = result.by_type[i];
     const auto good = static_cast<double>(type.transactions - type.misses);

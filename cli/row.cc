@@ -7,6 +7,7 @@
 
 #include "cli/diagnostics.h"
 #include "cli/options.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/text.h"
@@ -142,6 +143,7 @@ std::string json_text(std::string_view text) {
 std::string json_object(const std::vector<std::pair<std::string, std::string>>& members) {
   std::string out = "{";
   for (const auto& [name, value] : members) {
+    LJ_ASSERT(!value.empty());
     out += (out.size() == 1 ? "" : ", ") + json_text(name) + ": " + value;
   }
   return out + "}";
@@ -154,8 +156,10 @@ std::string json_array(const std::vector<std::string>& items) {
 }
 
 void print_table(const std::vector<Line>& lines) {
+  LJ_ASSERT(!lines.empty());
   std::vector<size_t> widths(lines[0].size());
   for (const Line& line : lines) {
+    LJ_ASSERT(line.size() == widths.size());
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
   }
   for (const Line& line : lines) {

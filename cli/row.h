@@ -13,6 +13,7 @@
 #include "engine/stats/histogram.h"
 #include "logging/counters.h"
 #include "logging/format/log_reader.h"
+#include "platform/assert.h"
 
 namespace logjam {
 
@@ -29,7 +30,9 @@ class Value {
   Value(std::unsigned_integral auto count) requires(!std::same_as<decltype(count), bool>)
       : text_(std::to_string(count)), json_(text_) {}
   // `text` is what people read; `json` is JSON.
-  Value(std::string text, std::string json) : text_(std::move(text)), json_(std::move(json)) {}
+  Value(std::string text, std::string json) : text_(std::move(text)), json_(std::move(json)) {
+    LJ_ASSERT(!json_.empty());
+  }
 
   const std::string& text() const { return text_; }
   const std::string& json() const { return json_; }
@@ -81,8 +84,7 @@ std::string json_array(const std::vector<std::string>& items);
 // A line of a table for people: its cells.
 using Line = std::vector<std::string>;
 
-// Prints a table with columns as wide as their widest cell, and an empty line after it. The first line is the heading. All lines have the
-// same number of cells.
+// Prints a table with columns as wide as their widest cell, and an empty line after it. The first line is the heading.
 void print_table(const std::vector<Line>& lines);
 
 // The table of all columns of rows, with the meaning of each. `logjam help columns` and

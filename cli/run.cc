@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "logging/format/text_block.h"
 #include "logging/log.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
@@ -54,8 +55,8 @@ void claim_outputs(const Settings& settings, const Row& row) {
   if (!settings.history.empty()) claim_history(settings.history);
 }
 
-// One `logjam run`. run_command() calls the steps in the order of their declarations: whatever can
-// be refused is refused before anything is changed, and before anything takes long.
+// One `logjam run`, in steps. Whatever can be refused is refused before anything is changed, and
+// before anything takes long.
 class Steps {
  public:
   // Reads the flags and checks them against each other, the log that the run continues, and the
@@ -75,7 +76,12 @@ class Steps {
 
  private:
   void recover();
+  void begin_step(int number) {
+    LJ_ASSERT(steps_ == number - 1);
+    steps_ = number;
+  }
 
+  int steps_ = 0;  // that have begun
   std::optional<Continued> continued_;
   Settings settings_;
   std::string excused_;                   // why a check excuses lost acknowledgements, or empty
@@ -88,6 +94,7 @@ class Steps {
 };
 
 void Steps::settle() {
+  begin_step(1);
   if (FLAGS_continue) {
     if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
     continued_.emplace(recovery_options());
@@ -115,6 +122,7 @@ void Steps::settle() {
 }
 
 void Steps::choose_worker_class() {
+  begin_step(2);
   workers_.emplace(settings_.worker_class);
   LOG(INFO) << workers_->reason();
   settings_.run.worker_class = &*workers_;
@@ -124,6 +132,7 @@ void Steps::choose_worker_class() {
 }
 
 void Steps::recover() {
+  LJ_ASSERT(continued_ && !log_);
   recover_continued(settings_, &*continued_);
   platform::begin_steps();
   workload_ = std::move(continued_->recovered.workload);
@@ -135,6 +144,7 @@ void Steps::recover() {
 }
 
 void Steps::open() {
+  begin_step(3);
   const uint64_t start = platform::now_ns();
   if (continued_) recover();
   settings_.log.history = !settings_.history.empty();
@@ -155,6 +165,7 @@ void Steps::open() {
 }
 
 void Steps::prepare_checkpoints() {
+  begin_step(4);
   const LogFileHeader& header = log_->header();
   checkpoints_.manifest = log_->manifest();
   checkpoints_.about.ordinal = header.ordinal;
@@ -168,6 +179,7 @@ void Steps::prepare_checkpoints() {
 }
 
 RunResult Steps::measure() {
+  begin_step(5);
   RunOptions options = settings_.run;
   std::optional<TimelineFile> timeline;
   if (!settings_.timeline.empty()) {
@@ -187,6 +199,7 @@ RunResult Steps::measure() {
 }
 
 int Steps::report(const RunResult& result) {
+  begin_step(6);
   std::string verified;
   if (settings_.verify)
     verified = print_checks(workload_->verify(*database_)) ? "passed" : "FAILED";
