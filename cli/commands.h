@@ -18,11 +18,12 @@ int dump_command();
 int machine_command();
 int device_command();
 int trim_command();
-// Explores. `words` are play=FILE (a recorded schedule, to play again), record=FILE (for the
-// schedule of what is found) and blocks=FILE (the blocks that were reached, to which it adds).
+// Explores. `words` are play=FILE (plays the recorded schedule in FILE again), record=FILE (writes
+// the schedule of a round that fails to FILE), blocks=FILE (adds the blocks that the rounds reached
+// to FILE) and weaken=FILE (counts the atomic operations in FILE as relaxed).
 int explore_command(const std::vector<std::string>& words);
-// Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
-// empty.
+// Lists the schemes, protocols, workloads, variants or devices, as `what` says. Lists all five if
+// `what` is empty.
 int list_command(const std::string& what);
 
 // How many streams a scheme has: base + per_directory D + per_worker W + per_socket S.

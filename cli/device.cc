@@ -55,8 +55,8 @@ ProbeOptions probe_options() {
           .files = output_files()};
 }
 
-// How the writes of a point are made: `bytes` each, and `depth` at a time. With `one_call`,
-// one after the other, and the thread that writes waits in the call, as a log's daemon does.
+// How the writes of a point are made: `bytes` each, and `depth` at a time. With `one_call` there is
+// one write at a time, and its thread waits in the call, as a log's daemon does.
 struct Point {
   uint64_t bytes;
   uint32_t depth;
@@ -69,7 +69,7 @@ struct Measured {
   double writes_s() const { return static_cast<double>(ticks.count()) / seconds; }
 };
 
-// A device with a file of zeros, in which writes go around.
+// A device with a file of zeros. Writes go through the file, and begin again at its start.
 class Probe {
  public:
   Probe(const std::string& device, const std::string& path)

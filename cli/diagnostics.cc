@@ -21,8 +21,8 @@ namespace logjam {
 namespace {
 
 // Ends the program because of an exception that nothing catches: with a sentence where the machine
-// has failed, else as a fault of the program. (A thread of oneTBB may throw, too, so that no caller
-// could catch it.)
+// has failed, else as a fault of the program. (A thread of oneTBB may throw, and no caller could
+// catch that.)
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +

@@ -64,8 +64,7 @@ std::map<std::string, std::string> files_of(const std::vector<std::string>& word
   return files;
 }
 
-// Returns the flags that were given, without those that say which rounds, each with a space after
-// it.
+// Returns the flags that were given, without --seed and --rounds, each with a space after it.
 std::string flags_for_again() {
   std::string text;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
@@ -75,8 +74,8 @@ std::string flags_for_again() {
   return text;
 }
 
-// The rounds of this process. Between two rounds it takes and frees no memory of the simulated
-// machine, so that each round finds the same addresses whatever was before it.
+// The rounds of this process. Between two rounds a Campaign takes and frees no memory of the
+// simulated machine: each round finds the same addresses, whatever rounds came before.
 class Campaign {
  public:
   explicit Campaign(const ExploreOptions& options);

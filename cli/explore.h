@@ -23,7 +23,7 @@ struct RoundReport {
   bool disk_fails;   // then the run may end with a sentence
   int judged;        // exit status of the first recovery that failed; 0: none
   char order[64];    // in words
-  char what[16384];  // what was wrong by itself; empty: nothing
+  char what[16384];  // why the run fails without a recovery; empty: it does not
 };
 
 struct Round {
@@ -40,7 +40,7 @@ struct Round {
 // Plays a round in this process, which ends with it.
 [[noreturn]] void play_round(const Round& round);
 
-// What a seed draws.
+// Draws numbers and choices by a seed.
 class Draws {
  public:
   explicit Draws(uint64_t seed) : random_(seed) {}
@@ -62,9 +62,9 @@ class Draws {
 
 using RoundFlags = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the flags of a round, by name, but those that the command line gives. They follow from
-// the seed, and from --log and --cc unless these are "every". The first call is made before any
-// round, on the main thread.
+// Returns the flags of a round, by name, without the flags that the command line gives. The seed
+// decides them, with `scheme` and `protocol` unless these are "every". Make the first call before
+// any round, on the main thread.
 RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::string& protocol);
 
 // Returns whether a later life of a round keeps the flag of the first life, because it says which

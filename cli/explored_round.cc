@@ -37,7 +37,7 @@ struct Life {
   bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
-  // Returns the name of its histories: recovery may rename them, and the earlier life goes on.
+  // Returns the name of the life's histories. Recovery may rename them while an earlier life runs.
   std::string history() const { return round.directory + "/history-" + std::to_string(number); }
 };
 
@@ -247,7 +247,7 @@ void live(const Life& life) {
   platform::fatal("the schedule has no end");
 }
 
-// Reads a file whole, of which no command makes one that is longer. Refuses what is no file.
+// Reads a whole file, of at most the bytes that a command writes. Refuses what is no file.
 std::istringstream read_or_refuse(const std::string& what, const std::string& path) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 30;
   std::string text;

@@ -17,7 +17,7 @@
 namespace logjam {
 namespace {
 
-constexpr int kMostFlagFiles = 16;  // inside each other: a file that names itself must end, too
+constexpr int kMostFlagFiles = 16;  // inside each other, for a file that names itself
 
 // Checks the arguments of one command line, and the lines of its flag files.
 class FlagCheck {
@@ -143,8 +143,9 @@ std::string without_hyphens(const std::string& text) {
   return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
 }
 
-// gflags takes a line that is not a flag for a list of names of programs, and ignores all lines
-// below it unless this program is among them. It ends a file at a byte 0.
+// Checks a line of a flag file. gflags takes a line that is not a flag for a list of names of
+// programs, and ignores all lines below it unless this program is among them. It ends a file at a
+// byte 0.
 void FlagCheck::line(const std::string& text) {
   if (text.ends_with('\r')) {
     refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");

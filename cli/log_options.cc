@@ -249,8 +249,8 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
 // Keeps busy workers off the core that the device interrupts, because the kernel finishes writes
-// there. Puts a worker that waits for each write on that very core: when its write ends, no core
-// has to interrupt another core to wake it.
+// there. Puts workers that wait for each write on that core: when a write ends, no core has to
+// interrupt another core to wake its worker.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

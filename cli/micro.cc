@@ -1,4 +1,4 @@
-// `logjam micro`: the log-insert benchmark. With --sync atomic operations and locks take the place of the inserts.
+// `logjam micro`: the log-insert benchmark. With --sync it measures atomic operations and locks.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

@@ -23,7 +23,7 @@
 
 namespace logjam {
 
-// Returns the workload of that name. Refuses unknown names, as the next two do.
+// Returns the workload of that name. These three functions refuse unknown names.
 const WorkloadInfo& workload_named(const std::string& name);
 // Returns the protocol of that name.
 const ProtocolInfo& protocol_named(const std::string& name);
@@ -83,7 +83,6 @@ struct Settings {
 // values or combinations cannot be used. The main thread calls it.
 Settings run_settings();
 
-// --placement, the cores on which a run's threads run.
 // Returns whether workers are pinned: false for --placement=none.
 bool workers_are_pinned();
 // Chooses the placement of this process, for --threads workers. `directories` are the log's, and

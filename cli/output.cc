@@ -57,7 +57,7 @@ std::filesystem::path path_of(int file) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
 }
 
-// Refuses a file whose name is one that a log gives.
+// Refuses a file with a name that logs give to their files.
 void refuse_log_file(const std::string& output, const std::filesystem::path& path) {
   static const std::regex names(
       "manifest(\\.copy)?(\\.new)?|member-[0-9a-f]+(\\.new)?|stream-[0-9]+\\.log\\.db(\\.[0-9]+)?|"
@@ -66,7 +66,7 @@ void refuse_log_file(const std::string& output, const std::filesystem::path& pat
   refuse(output + " has the name of a log's file; name another file");
 }
 
-// Refuses what one file cannot be: two outputs, or a disk.
+// Refuses a disk, and a file that another output has.
 void refuse_file(const std::string& output, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) refuse(output + " is a disk; name a file");
   if (S_ISCHR(status.st_mode)) return;  // a terminal and /dev/null keep nothing of either

@@ -1,12 +1,11 @@
-// The files that commands write. A command has the right to write a file that a flag names: a
-// claim. A command claims each of its files before its long
-// work begins, so that a mistyped name costs neither a run nor a file that the command has not
-// made. The main thread calls these functions. "Refuses" means: ends the process with one sentence
-// and kExitBadInput. A refusal removes the files that claims have created.
+// The files that commands write. A command claims each file that a flag names before its long work
+// begins: a mistyped name then costs no run, and no file that belongs to others. The main thread
+// calls these functions. "Refuses" means: ends the process with one sentence and kExitBadInput. A
+// refusal removes the files that claims have created.
 //
-// A command may also write to what keeps no text: a terminal, a pipe, /dev/null. Such a file is
-// never read. It stays open from its claim on, so that the reader of a FIFO sees no end before the
-// text.
+// A command may also write to a file that keeps no text: a terminal, a pipe, /dev/null. No command
+// reads such a file. The file stays open after its claim, because the reader of a FIFO would else
+// see an end before the text.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 
 namespace logjam {
 
-// A file that is claimed. Without text: an empty one, and one that keeps no text.
+// A claimed file. A file that keeps no text counts as empty.
 class ClaimedFile {
  public:
   // Takes over the descriptor.

@@ -26,10 +26,9 @@ struct RecoveryOptions {
 // Returns the options of the flags. Refuses values that cannot be used.
 RecoveryOptions recovery_options();
 
-// Finds the log in the directories, waits until no write of a killed process can land in it any more,
-// and sets the flags that shape the workload's tables as the log says: the initial load follows
-// from them. Refuses if there is no log, or if the command line contradicts it. The caller has
-// locked the directories.
+// Finds the log in the directories, and waits until no write of a killed process can reach it. Sets
+// the flags that shape the workload's tables, and so the initial load, as the log says. Refuses if
+// there is no log, or if the command line contradicts the log. Lock the directories before.
 LogChain open_log(const RecoveryOptions& recovery);
 
 // Returns the options of a recovery of that log. Refuses options that it does not take.
@@ -55,8 +54,8 @@ struct RecoveredSums {
 // Adds up the counts of the runs.
 RecoveredSums sums_of(const RecoveredChain& recovered);
 
-// The log that a run continues. Locks its directories for as long as the object lives, and takes
-// the flags that shape the workload's tables from the log, so it comes before run_settings().
+// The log that a run continues. The object locks the log's directories, and sets the flags that
+// shape the workload's tables as the log says. Make it before you call run_settings().
 struct Continued {
   explicit Continued(const RecoveryOptions& options)
       : recovery(options),

@@ -154,10 +154,10 @@ double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
   return per(100 * waits_ns, result.seconds * 1e9 * options.threads);
 }
 
-// Warns of a commit latency that --pipeline_depth sets. A worker under pipelined commit waits for
-// the log only when its pipeline is full, and then commit latency is the time in which the log
-// makes one pipeline of transactions durable. Under schemes that acknowledge late, above all under
-// Silo's with its epochs, the pipeline's depth then also limits the throughput.
+// Warns of a commit latency that --pipeline_depth sets. Under pipelined commit a worker waits for
+// the log only when its pipeline is full. Commit latency is then the time in which the log makes
+// one pipeline of transactions durable. Under schemes that acknowledge late, above all Silo's with
+// its epochs, the depth of the pipeline also limits the throughput.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = pipeline_full_pct(options, result);

@@ -22,7 +22,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
 // Prints each check on a line of its own. Returns whether all have passed.
 bool print_checks(const std::vector<Check>& checks);
 // Prints the count, share and success rate of each transaction type, and the shares that
-// Workload::shares() returns. Prints the specification's number beside each.
+// Workload::shares() returns. Prints the specification's number after each.
 void print_types(const Workload& workload, const RunResult& result);
 // Prints the number of rows of each table, and about how much memory they take.
 void print_row_counts(Database& database);
@@ -30,14 +30,14 @@ void print_row_counts(Database& database);
 // that the pipelines were full, or that acknowledged transactions may be lost.
 void print_notes(const Settings& settings, const Workload& workload, const RunResult& result);
 
-// Returns a sentence for each thing that makes this run say less than its row seems to: more than
+// Returns a sentence for each property of the machine that a reader of the row must know: more than
 // 16 workers a core, a quota of processor time below the workers, workers that were not pinned, a
 // counter of time that may be wrong, a log on a file system in memory. `log` are the options of the
-// run's log. Called when the workers have ended.
+// run's log. Call it when the workers have ended.
 std::vector<std::string> cautions_about_machine(const LogOptions& log);
-// Returns a sentence if the processor's counter, by which latencies are measured, may change its
-// pace or stop: neither does the processor promise that it does not, nor does the kernel rely on
-// it. Else an empty text.
+// Returns a sentence if latencies may be wrong: the processor does not promise that its time stamp
+// counter, which measures them, is steady, and the kernel does not rely on the counter. Else
+// returns an empty text.
 std::string caution_about_clock(const platform::KernelFiles& kernel = {});
 // Returns a sentence for each hash index that has far more entries than it was laid out for.
 std::vector<std::string> cautions_about_indexes(Database& database);

@@ -18,8 +18,8 @@
 namespace logjam {
 
 // The value of a column: empty, a string, a number or a bool. The summary and CSV show its text.
-// JSON writes the empty value as null, and quotes only strings. A string stays a string even if it
-// looks like a number, as some revisions do: the constructor alone decides the kind.
+// JSON writes the empty value as null, and quotes only strings. The constructor alone decides the
+// kind: a revision that looks like a number stays a string.
 class Value {
  public:
   Value() = default;
@@ -43,11 +43,11 @@ class Value {
   std::string json_ = "null";
 };
 
-// Returns `value`, rounded to this number of decimals. Returns the empty value for a NaN, by which
-// code says that nothing was measured.
+// Returns `value`, rounded to this number of decimals. Returns the empty value for a NaN, which
+// says that nothing was measured.
 Value number(double value, int decimals = 1);
 
-// Returns `value` for each of `count`; a NaN if there was none.
+// Returns `value` divided by `count`, or a NaN if `count` is 0.
 double per(double value, double count);
 
 // Returns a list: in JSON an array, in text the members with spaces between them.
@@ -59,7 +59,8 @@ using Row = std::vector<std::pair<std::string, Value>>;
 // Appends percentiles and the maximum, in columns that begin with `prefix`. They are empty if
 // nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
-// Returns the counter `name`. The value is empty if the scheme has none, or of a mean of nothing.
+// Returns the counter `name`. The value is empty if the scheme has no such counter, and for a mean
+// of nothing.
 Value counter(const Counters& counters, std::string_view name, int decimals);
 // Appends a scheme's counters. The rows of all schemes have the same columns, so the counters that
 // only some schemes have go into one column, which is an object in JSON.
@@ -84,14 +85,15 @@ std::string json_array(const std::vector<std::string>& items);
 // A line of a table for people: its cells.
 using Line = std::vector<std::string>;
 
-// Prints a table with columns as wide as their widest cell, and an empty line after it. The first line is the heading.
+// Prints a table with columns as wide as their widest cell, and an empty line after it. The first
+// line is the heading.
 void print_table(const std::vector<Line>& lines);
 
 // The table of all columns of rows, with the meaning of each. `logjam help columns` and
 // docs/OUTPUT.md are made from it. A test compares it with the rows of all commands.
 struct RowColumn {
   std::string_view name;      // a `*` stands for any text, as in commit_*_us
-  std::string_view commands;  // whose rows have the column, with spaces between them
+  std::string_view commands;  // the commands that have the column in their rows
   std::string_view says;
 };
 
@@ -101,7 +103,7 @@ std::span<const RowColumn> all_columns();
 // Returns whether the table has this column for rows of `command`.
 bool knows_column(std::string_view command, std::string_view name);
 
-// Returns the table as Markdown. `logjam help columns` prints it like that, too.
+// Returns the table as Markdown, as `logjam help columns` prints it.
 std::string column_table();
 
 }  // namespace logjam

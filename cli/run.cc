@@ -64,12 +64,12 @@ class Steps {
   void settle();
   // Chooses the scheduling class of the workers.
   void choose_worker_class();
-  // Makes the database and the log: recovers the database if the run continues a log, else loads
-  // it. A log that cannot be used is refused before tables are loaded.
+  // Makes the log and the database: recovers the database if the run continues a log, else loads
+  // it. Refuses a log that cannot be used before it loads tables.
   void open();
   // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
-  // Runs warm-up, measured phase and drain, and writes --timeline meanwhile.
+  // Runs warm-up, measured phase and drain, and writes the rows of --timeline.
   RunResult measure();
   // Checks the database, prints and appends the row. Returns the exit status.
   int report(const RunResult& result);
