@@ -68,12 +68,5 @@ print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
             "['ledger']\n");
 }
 
-TEST(ListJson, RefusesWhatCannotBeListedAndWritesNothing) {
-  const Ended ended = shell("\"$LOGJAM\" list taxes --json 2>&1; echo $?");
-  EXPECT_EQ(ended.output,
-            "logjam: \"taxes\" cannot be listed; allowed are schemes, protocols, "
-            "workloads, variants and devices\n2\n");
-}
-
 }  // namespace
 }  // namespace logjam

@@ -1,4 +1,4 @@
-// `logjam micro --sync`: its row, and what it refuses.
+// `logjam micro --sync`: its row, and the forms of its flag.
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
@@ -51,21 +51,6 @@ TEST(MicroSync, ARowHasTheCallsOfTheFastestAndTheSlowestThread) {
   EXPECT_TRUE(ended.output.starts_with(header + "clh,4,0.0,3,")) << ended.output;
   EXPECT_NE(ended.output.find(",600,"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find(",200,200,0.00,"), std::string::npos) << ended.output;
-}
-
-TEST(MicroSync, RefusesFlagsOfLogs) {
-  for (const char* flag : {"log=silo", "device=null", "record_bytes=48", "fill=local",
-                           "commit=sync", "worker_class=normal", "silo_epoch_ms=5", "cdf=x"}) {
-    const Ended refused = shell("\"$LOGJAM\" micro --sync=faa --" + std::string(flag) + " 2>&1");
-    EXPECT_EQ(refused.status, 2) << flag;
-    const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
-    EXPECT_EQ(refused.output,
-              "logjam: --" + name + " is about a log, and micro has none with --sync\n");
-  }
-  for (const char* flags : {"--sync=sea", "--sync=", "--sync=faa --threads=0",
-                            "--sync=faa --seconds=0", "--sync=faa --warmup=-1"}) {
-    EXPECT_EQ(shell("\"$LOGJAM\" micro " + std::string(flags) + " 2>&1").status, 2) << flags;
-  }
 }
 
 }  // namespace
