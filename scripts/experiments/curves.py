@@ -12,12 +12,17 @@ import statistics
 from experiments import doubts, style
 from experiments.analysis import NotMeasured
 from experiments.definition import text
+from experiments.errors import Refused
 from experiments.store import axes_of, number_of
 
 # The fractions of a distribution that are drawn: those that logjam writes (cli/output.cc).
 FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
 BY_NAME = ("bars", "stacked")  # x are names in these kinds
+TIGHT = 5  # Aether, 7.2: the older one is among the last five of its log
+EDGE = ("from_order", "from_stream", "to_order", "to_stream", "since")
+EDGE_KINDS = {True: ("vermillion", f"on one of the last {TIGHT} transactions of another log"),
+              False: ("blue", "on an older one")}
 EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 
 
@@ -277,4 +282,31 @@ def styles_of(experiment, drawn):
         found.update(dict.fromkeys(names, found[""]))
     for name in names:
         found.setdefault(name, style.at_place(name, len(found)))
+    return found
+
+
+def edges(experiment, measured, rows):
+    """Returns which transactions of one log overwrite rows of transactions in the others (Aether,
+    Fig. 15): a map of panels' names to their edges [place of the older transaction, its log, place
+    of the younger one, its log, whether tight], those of the first round. `rows` are those of
+    `logjam dump --dependencies`. An edge within a log needs no picture: a log is written in its own
+    order."""
+    points = measured.points()
+    axes = as_list(experiment.plot.get("panels")) or [
+        axis for axis in experiment.axis_names()
+        if len({point.get(axis) for point in points}) > 1]
+    first = min((int(row["round"]) for row in rows), default=0)
+    found = {}
+    for row in rows:
+        if int(row["round"]) != first:
+            continue
+        point = axes_of(row)
+        name = ", ".join(label(axis, point[axis]) for axis in axes if axis in point)
+        of_panel = found.setdefault(name, [])
+        edge = [number_of(row.get(column)) for column in EDGE]
+        if None in edge:
+            raise Refused(f"{experiment.id}: a row of dependencies has no number in one of the "
+                          f"columns {', '.join(EDGE)}")
+        if edge[1] != edge[3]:
+            of_panel.append([*map(int, edge[:4]), edge[4] < TIGHT])
     return found

@@ -12,7 +12,7 @@ import json
 import pathlib
 import re
 
-from experiments import check_values, curves, dependencies, report, text_tables
+from experiments import check_values, curves, report, text_tables
 from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
@@ -78,7 +78,7 @@ def run_of(entry, run):
     if kind in ("cdf", "timeline"):
         traces = curves.traces(one, measured, run.extras.get(kind, []))
     elif kind == "dependencies":
-        edges = dependencies.panels(one, measured, run.extras.get(kind, []))
+        edges = curves.edges(one, measured, run.extras.get(kind, []))
     else:
         marks = curves.marks(one, measured)
     drawn = traces or marks
@@ -86,7 +86,7 @@ def run_of(entry, run):
     parts = component_names(curves.columns_of(one.plot)) if kind == "stacked" else []
     colours = component_colours(parts)
     if kind == "dependencies":
-        colours = {name: colour for colour, name in dependencies.KINDS.values()}
+        colours = {name: colour for colour, name in curves.EDGE_KINDS.values()}
         parts = list(colours)
     ours, published = report.numbers_of(run, one)
     heads, lines = text_tables.heads_and_lines(measured.table())

@@ -6,8 +6,11 @@ around the panels is plots.py's.
 
 import math
 
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from experiments.curves import EDGE_KINDS
 from experiments.style import COLOURS, duration, of_bar, short, words_of
 
 GRID = "#e6e6e6"
@@ -344,3 +347,24 @@ def _ticks(axes, places, labels):
         for label in axes.get_xticklabels():
             label.set(rotation=90 if dense else 32, ha="right", rotation_mode="anchor",
                       va="center" if dense else "top", fontsize=7.5 if dense else 8.5)
+
+
+def dependency_handles():
+    return [Line2D([], [], color=COLOURS[colour], label=name) for colour, name in EDGE_KINDS.values()]
+
+
+def dependencies(axes, edges):
+    """Draws a line for each log, with its transactions from left to right in the order of their
+    numbers, and one from each transaction to those of other logs whose rows it overwrites."""
+    streams = sorted({stream for edge in edges for stream in (edge[1], edge[3])})
+    for stream in streams:
+        axes.axhline(stream, color="#bbbbbb", lw=0.8, zorder=1)
+    for tight in (False, True):
+        axes.add_collection(LineCollection(
+            [(edge[0:2], edge[2:4]) for edge in edges if edge[4] == tight],
+            colors=COLOURS[EDGE_KINDS[tight][0]], linewidths=0.7, alpha=0.65, zorder=2 + tight))
+    ends = {tuple(end) for edge in edges for end in (edge[0:2], edge[2:4])}
+    axes.plot([x for x, _ in ends], [y for _, y in ends], ".", color="#333333", ms=2.5, zorder=4)
+    axes.set_yticks(streams, [f"log {stream}" for stream in streams])
+    axes.margins(x=0.01)
+    axes.invert_yaxis()

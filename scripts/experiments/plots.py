@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, doubts, files, labels, plot_kinds, verdicts
+from experiments import curves, doubts, files, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
@@ -63,7 +63,7 @@ class Figure:
             self.drawn = []
         else:
             self.drawn = curves.marks(experiment, measured)
-        self.edges = dependencies.panels(experiment, measured, extras.get("dependencies", []))
+        self.edges = curves.edges(experiment, measured, extras.get("dependencies", []))
         self.columns = curves.columns_of(self.plot) or [""]
         self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
         self.styles = curves.styles_of(experiment, self.drawn)
@@ -198,7 +198,7 @@ class Figure:
             d for d in self.drawn if d.panel == panel and
             (column is None or d.column in self._columns_drawn(column))]
         if self.kind == "dependencies":
-            dependencies.draw(axes, self.edges.get(panel, []))
+            plot_kinds.dependencies(axes, self.edges.get(panel, []))
         elif self.kind in curves.TRACED and not published:
             {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
                 axes, drawn, self.styles, plot)
@@ -314,7 +314,7 @@ class Header:
     def _handles(self):
         figure, kind = self.figure, self.figure.kind
         if kind == "dependencies":
-            return dependencies.handles()
+            return plot_kinds.dependency_handles()
         if kind == "stacked":
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]

@@ -8,7 +8,7 @@ import synthetic
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import curves, definition, dependencies, plot_kinds, plots, style, verdicts
+from experiments import curves, definition, plot_kinds, plots, style, verdicts
 from experiments.analysis import Measured
 
 MOST_BYTES = 60000
@@ -172,7 +172,7 @@ nvmd-fsync = { log = "nvmd" }
         rows = [{"round": number, "from_stream": "1", "from_order": "7", "to_stream": to,
                  "to_order": "9", "since": since} for number, to, since in
                 (("1", "1", "0"), ("1", "2", "4"), ("1", "3", "5"), ("2", "4", "0"))]
-        self.assertEqual(dependencies.panels(one, synthetic.measured(one), rows),
+        self.assertEqual(curves.edges(one, synthetic.measured(one), rows),
                          {"": [[7, 1, 9, 2, True], [7, 1, 9, 3, False]]})
 
 
