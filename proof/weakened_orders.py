@@ -16,6 +16,7 @@ from rounds import ROOT  # also finds scripts/
 from experiments.errors import Refused, parser, program, run_main, whole
 from experiments.runner import schemes_of
 
+SCOUTS = 3  # schedules of each scheme, which say where a line is met most
 # Their operations are weakened where they are called.
 SERVES_OTHERS = ("platform/atomic.h",)
 # The program may have been built elsewhere.
@@ -31,7 +32,6 @@ ORDER = re.compile(r"memory_order_(acquire|release|acq_rel|seq_cst)")
 def arguments():
     made = parser(__doc__)
     made.add_argument("--rounds", type=whole, default=200, help="schedules of a line, at most")
-    made.add_argument("--scouts", type=whole, default=3, help="schedules of each scheme before")
     made.add_argument("--seed", type=whole, default=1, help="the first one")
     made.add_argument("--only", default="", help="files whose path contains this")
     made.add_argument("--loads", action="store_true", help="the acquiring loads, too")
@@ -100,7 +100,7 @@ def look_for_race(given, schemes, addresses):
             return explore(given, file, given.rounds, *given.flags.split())
         made, most, best = 0, 0, None
         for scheme in schemes:
-            schedules, found, met = explore(given, file, given.scouts, f"--log={scheme}")
+            schedules, found, met = explore(given, file, SCOUTS, f"--log={scheme}")
             made += schedules
             if found:
                 return made, found, met

@@ -34,7 +34,6 @@ def arguments():
     made.add_argument("--workloads", default="", help="some of them, separated by commas")
     made.add_argument("--logjam", type=program,
                       default=os.path.join(rounds.ROOT, "build", "logjam"))
-    made.add_argument("--directory", help="where the logs go (default: a temporary one)")
     made.add_argument("--csv", help="append a row a round to this file")
     return made.parse_args()
 
@@ -106,7 +105,7 @@ def main():
     missing = [workload for workload in workloads if workload not in scales]
     if missing:
         raise Refused(f"no line in proof/small_scales.txt for {', '.join(missing)}")
-    directory = given.directory or tempfile.mkdtemp(prefix="logjam-rounds-")
+    directory = tempfile.mkdtemp(prefix="logjam-rounds-")
     print(f"{given.rounds} rounds of each workload from seed {given.seed}, {schemes} schemes, "
           f"{len(combinations) // schemes} protocols")
     rows = []
@@ -127,8 +126,7 @@ def main():
               f"{sum(r['committing'] for r in good)} transactions committing, "
               f"{sum(r['acknowledged'] for r in good)} acknowledged, "
               f"{sum(r['recovered'] for r in good)} recovered", flush=True)
-    shutil.rmtree(directory if not given.directory else os.path.join(directory, "log"),
-                  ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
     for row in rows if given.csv else ():
         files.append_row(given.csv, row)
     results = collections.Counter(r["result"] for r in rows)

@@ -25,10 +25,8 @@ def arguments():
     made.add_argument("--seconds", type=number, default=60)
     made.add_argument("--rounds", type=whole, default=3)
     made.add_argument("--rate", type=whole, default=10000, help="transactions a second")
-    made.add_argument("--warehouses", type=whole, default=4)
     made.add_argument("--log", default="poplar")
     made.add_argument("--checkpoint_s", type=number, default=30)
-    made.add_argument("--checkpoint_mb_s", type=number, default=200)
     made.add_argument("--wal_dir", default=tempfile.gettempdir())
     made.add_argument("--disk", help="write the use of the disk to this file")
     made.add_argument("--flags", default="", help="more flags of the run")
@@ -81,11 +79,11 @@ def one_round(given, folder, checkpoints):
     shutil.rmtree(wal, ignore_errors=True)
     wal.mkdir()
     logjam = logjam_of(None)
-    command = [logjam, "run", "--workload=tpcc", f"--tpcc_warehouses={given.warehouses}",
+    command = [logjam, "run", "--workload=tpcc", "--tpcc_warehouses=4",
                f"--log={given.log}", f"--rate={given.rate}", f"--seconds={given.seconds}",
                "--verify=false", f"--wal_dir={wal}", *given.flags.split()]
     if checkpoints:
-        command += [f"--checkpoint=s:{given.checkpoint_s},mb_s:{given.checkpoint_mb_s}"]
+        command += [f"--checkpoint=s:{given.checkpoint_s},mb_s:200"]
     watch = Watch(wal)
     run = row_of(command, folder)
     watch.end()

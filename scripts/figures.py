@@ -23,7 +23,7 @@ sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among
 from experiments import (analysis, batch, definition, files, round_loop, runner, sim_commands,  # noqa: E402
                          store, submit, sweep)
 from experiments.files import alone  # noqa: E402
-from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
+from experiments.arguments import chosen, csv_of, draw, is_simulated, read, size_of  # noqa: E402
 from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
 from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
 
@@ -93,10 +93,7 @@ def run_command(args):
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
-            size = experiment.sizes[args.size]
-            if args.seconds is not None:
-                size.seconds = args.seconds
-            pairs = []
+            size, pairs = size_of(args, experiment), []
             for one, results in made:
                 path = pathlib.Path(results) / experiment.id.lower() / f"{args.size}.csv"
                 files.refuse_link(path.parent)
@@ -138,9 +135,7 @@ def submit_results(args, experiments):
         raise Refused("--batch is of one result: each has a batch of its own")
     logjam = runner.logjam_of(args.logjam)
     for experiment in experiments:
-        size, path = experiment.sizes[args.size], csv_of(args, experiment)
-        if args.seconds is not None:
-            size.seconds = args.seconds
+        size, path = size_of(args, experiment), csv_of(args, experiment)
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, args.rounds or size.rounds, path, logjam):
             print_measured(experiment, read(csv_of(args, experiment), experiment)[0])

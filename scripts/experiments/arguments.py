@@ -24,6 +24,13 @@ def is_simulated(args):
     return bool(args.machine or args.simulated)
 
 
+def size_of(args, experiment):
+    """Returns the Size that the command line asks for, with its --seconds."""
+    size = experiment.form(args.size, is_simulated(args))
+    size.seconds = size.seconds if args.seconds is None else args.seconds
+    return size
+
+
 def profile_of(args, experiment):
     """Returns the Profile of the machine that --machine or the experiment's own file names."""
     experiment.form(args.size, simulated=True)

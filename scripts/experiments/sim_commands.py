@@ -5,9 +5,10 @@ import time
 
 from experiments import (analysis, doubts, round_loop, runner, sensitivity, sim_runner, store,
                          validation)
-from experiments.files import alone
-from experiments.arguments import chosen, csv_of, draw, native_csv_of, profile_of, read
+from experiments.arguments import (chosen, csv_of, draw, native_csv_of, profile_of, read,
+                                   size_of)
 from experiments.errors import Refused
+from experiments.files import alone
 from experiments.text_tables import print_lines, print_measured, say
 
 
@@ -24,12 +25,10 @@ def run(args, experiments):
 
 
 def _run_alone(args, experiments):
-    logjam, begun, well, work = runner.logjam_of(args.logjam, simulated=True), time.monotonic(), True, []
+    logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
+    well, work = True, []
     for experiment in experiments:
-        size, rows = experiment.form(args.size, simulated=True), store.Store(
-            csv_of(args, experiment))
-        if args.seconds is not None:
-            size.seconds = args.seconds
+        size, rows = size_of(args, experiment), store.Store(csv_of(args, experiment))
         if args.fresh:
             rows.remove()
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
@@ -56,8 +55,8 @@ def vary_constants(args):
     """Runs what is missing of each chosen experiment's variants, and prints what survives."""
     logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
     for experiment in chosen(args):
-        machine, size = profile_of(args, experiment), experiment.form(args.size, simulated=True)
-        size.seconds = args.seconds or size.seconds
+        args.simulated, machine = True, profile_of(args, experiment)
+        size_of(args, experiment)
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         folder = sensitivity.folder_of(args.results, experiment, machine.name)
         progress = round_loop.Progress(0)

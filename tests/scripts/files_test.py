@@ -1,14 +1,17 @@
-"""Scripts replace no file of another kind, follow no link, and wait for nothing endless."""
+"""Scripts replace no file of another kind, follow no link, and wait for nothing endless. A lock is
+held by one process at a time, and leaves no file."""
 
 import os
 import stat
+import subprocess
+import sys
 from unittest import mock
 
-from fixtures import InADirectory
+from fixtures import LONGEST_SECONDS, ROOT, InADirectory
 
 from experiments import files
-from experiments.files import alone
 from experiments.errors import Refused
+from experiments.files import alone
 
 
 class OddFiles(InADirectory):
@@ -106,3 +109,48 @@ class Locks(OddFiles):
                 with self.subTest(other=other), self.assertRaisesRegex(Refused, "is in use"):
                     with alone(f"{self.directory}/{other}"):
                         self.fail("held twice")
+
+
+class Alone(InADirectory):
+    def test_the_second_is_refused_until_the_first_has_ended(self):
+        place = self.directory / "new" / "x.csv"
+        with alone(place):
+            with self.assertRaisesRegex(Refused, "x.csv is in use by another"), alone(place):
+                self.fail("held twice")
+        with alone(place):
+            pass
+        self.assertEqual(list(place.parent.iterdir()), [])
+
+    def test_a_lock_whose_file_the_other_removed_meanwhile_is_not_taken(self):
+        place = self.directory / "x.csv"
+        lock, flock = self.directory / "x.csv.lock", __import__("fcntl").flock
+
+        def removed_before(file, how):
+            if not removed:
+                removed.append(os.unlink(lock))  # the holder ends between open() and flock()
+            flock(file, how)
+
+        removed = []
+        with mock.patch("experiments.files.fcntl.flock", removed_before), alone(place):
+            self.assertTrue(lock.exists())
+            with self.assertRaises(Refused), alone(place):
+                self.fail("held twice")
+
+
+class OutputsOfScripts(OddFiles):
+    def test_a_script_s_output_is_refused_in_one_sentence_before_it_runs(self):
+        scripts = {"checkpoints.py": ["--disk={}"],
+                   "holdout.py": ["--logjam=/bin/true", "--points={}"], "products.py": ["--csv={}"],
+                   "sweep.sh": ["--out={}", "threads=1"],
+                   "compile_commands.py": ["{}", "g++"], "block_costs.py": ["/bin/true", "{}"]}
+        for path in self.odd():
+            for script, words in scripts.items():
+                with self.subTest(script=script, path=os.lstat(path)):
+                    done = subprocess.run(
+                        [ROOT / "scripts" / script, *(word.format(path) for word in words)],
+                        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                        timeout=LONGEST_SECONDS, cwd=ROOT, env={
+                            **os.environ, "LOGJAM": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"})
+                    self.assertEqual((done.returncode, done.stdout), (2, ""))
+                    self.assertRegex(done.stderr, "odd.csv is a .*, where a plain file belongs\n")
+                    self.assertEqual(done.stderr.count("\n"), 1)
