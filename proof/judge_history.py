@@ -125,14 +125,27 @@ class Exported:
             for what, key, value in operations)
         return line[:line.index(":value ")] + f":value [{text}]}}"
 
-    def write(self, path, changes, last=None, types=None):
+    def reads(self):
+        """Yields (transaction, place in it, operation) of each read that ended and saw something."""
+        for n, operations in enumerate(self.transactions):
+            for i, operation in enumerate(operations if self.ok(n) else ()):
+                if operation[0] == "r" and operation[2]:
+                    yield n, i, operation
+
+    def last_writers(self):
+        """Yields (place in the last read, transaction) of each key that a transaction wrote last."""
+        for i, (_, _, value) in enumerate(self.recovered):
+            if value and value[-1] < len(self.transactions):
+                yield i, value[-1]
+
+    def write(self, path, changes, last, types):
         """Writes the history with other operations for some transactions, or for the last read,
         and other types for some transactions."""
         lines = list(self.lines)
         for number, operations in changes.items():
             at = self.first_end + number
             lines[at] = self.unparse(lines[at], operations)
-        for number, kind in (types or {}).items():
+        for number, kind in types.items():
             at = self.first_end + number
             lines[at] = re.sub(":type :[a-z]+", f":type :{kind}", lines[at])
         if last is not None:
@@ -141,111 +154,79 @@ class Exported:
             file.write("\n".join(lines) + "\n")
 
 
-# Each planter writes an anomalous copy of a history. It returns False if the history has no place
-# for the anomaly.
+# Each planter yields all the ways to plant its anomaly in a history: the operations that some
+# transactions then have, those of the last read, and the types of some transactions.
 
-def swap_two_elements(history, draw, path):
+def swap_two_elements(history):
     """Makes one transaction see two writes of a key in reverse order."""
-    places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
-              for i, (what, _, value) in enumerate(operations)
-              if what == "r" and value and len(value) >= 2]
-    if not places:
-        return False
-    n, i = draw.choice(places)
-    operations = list(history.transactions[n])
-    what, key, value = operations[i]
-    at = draw.randrange(len(value) - 1)
-    operations[i] = (what, key, value[:at] + [value[at + 1], value[at]] + value[at + 2:])
-    history.write(path, {n: operations})
-    return True
+    for n, i, (what, key, value) in history.reads():
+        for at in range(len(value) - 1):
+            seen = value[:at] + [value[at + 1], value[at]] + value[at + 2:]
+            yield {n: replaced(history.transactions[n], i, (what, key, seen))}, None, {}
 
 
-def drop_acknowledged_append(history, draw, path):
+def drop_acknowledged_append(history):
     """Removes the last write of a key from the recovered database."""
-    places = [i for i, (_, _, value) in enumerate(history.recovered) if value]
-    if not places:
-        return False
-    i = draw.choice(places)
-    last = list(history.recovered)
-    last[i] = ("r", last[i][1], last[i][2][:-1])
-    history.write(path, {}, last=last)
-    return True
+    for i, (what, key, value) in enumerate(history.recovered):
+        if value:
+            yield {}, replaced(history.recovered, i, (what, key, value[:-1])), {}
 
 
-def circular_information_flow(history, draw, path):
+def circular_information_flow(history):
     """Makes two transactions see a write of each other (G1c)."""
-    lists = dict((key, value) for _, key, value in history.recovered)
-    places = []
-    for later, operations in enumerate(history.transactions):
-        seen = {value[-1] for what, _, value in operations if what == "r" and value}
-        for earlier in seen - {later}:
-            if earlier >= len(history.transactions) or not history.ok(later):
-                continue
-            touched = {key for _, key, _ in history.transactions[earlier]}
-            places += [(earlier, later, key) for what, key, _ in operations
-                       if what == "append" and key not in touched and later in lists[key]]
-    if not places:
-        return False
-    earlier, later, key = draw.choice(places)
-    seen = lists[key][:lists[key].index(later) + 1]
-    history.write(path, {earlier: [*history.transactions[earlier], ("r", key, seen)]})
-    return True
+    lists = {key: value for _, key, value in history.recovered}
+    for later, _, (_, _, value) in history.reads():
+        earlier = value[-1]
+        if earlier == later or earlier >= len(history.transactions):
+            continue
+        touched = {key for _, key, _ in history.transactions[earlier]}
+        for what, key, _ in history.transactions[later]:
+            if what == "append" and key not in touched and later in lists[key]:
+                seen = lists[key][:lists[key].index(later) + 1]
+                yield {earlier: [*history.transactions[earlier], ("r", key, seen)]}, None, {}
 
 
-def lose_update(history, draw, path):
+def lose_update(history):
     """Makes two transactions read the same version of a key and overwrite it."""
-    places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
-              for i, (what, key, value) in enumerate(operations)
-              if what == "r" and value and i + 2 < len(operations)
-              and operations[i + 1] == ("append", key, n)
-              and sum(k == key for _, k, _ in operations) == 3]
-    if not places:
-        return False
-    n, i = draw.choice(places)
-    operations = list(history.transactions[n])
-    operations[i] = ("r", operations[i][1], operations[i][2][:-1])
-    del operations[i + 2]
-    history.write(path, {n: operations})
-    return True
+    for n, i, (what, key, value) in history.reads():
+        operations = history.transactions[n]
+        if (i + 2 < len(operations) and operations[i + 1] == ("append", key, n) and
+                sum(k == key for _, k, _ in operations) == 3):
+            changed = replaced(operations, i, (what, key, value[:-1]))
+            yield {n: changed[:i + 2] + changed[i + 3:]}, None, {}
 
 
-def read_aborted(history, draw, path):
+def read_aborted(history):
     """Marks a transaction whose write was seen as failed (G1a)."""
-    writers = [value[-1] for _, _, value in history.recovered
-               if value and value[-1] < len(history.transactions)]
-    if not writers:
-        return False
-    history.write(path, {}, types={draw.choice(writers): "fail"})
-    return True
+    for _, writer in history.last_writers():
+        yield {}, None, {writer: "fail"}
 
 
-def tear(history, draw, path):
+def tear(history):
     """Removes one of the several writes of a transaction from the recovered database."""
-    last = {value[-1] for _, _, value in history.recovered if value}
-    places = [i for i, (_, _, value) in enumerate(history.recovered)
-              if value and value[-1] < len(history.transactions)
-              and sum(what == "append" for what, _, _ in history.transactions[value[-1]]) >= 2]
-    if not places or not last:
-        return False
-    i = draw.choice(places)
-    changed = list(history.recovered)
-    changed[i] = ("r", changed[i][1], changed[i][2][:-1])
-    history.write(path, {}, last=changed)
-    return True
+    for i, writer in history.last_writers():
+        if sum(what == "append" for what, _, _ in history.transactions[writer]) >= 2:
+            what, key, value = history.recovered[i]
+            yield {}, replaced(history.recovered, i, (what, key, value[:-1])), {}
 
 
 PLANTERS = [swap_two_elements, drop_acknowledged_append, circular_information_flow, lose_update,
             read_aborted, tear]
 
 
+def replaced(operations, at, operation):
+    return [*operations[:at], operation, *operations[at + 1:]]
+
+
 def plant_all(exported, seed, keep, planted):
     """Plants each anomaly in turn, and counts in `planted` what the checker says."""
     history = Exported(exported)
     for planter in PLANTERS:
-        path = exported.replace(".edn", f".{planter.__name__}.edn")
-        if not planter(history, random.Random(seed), path):
+        path, ways = exported.replace(".edn", f".{planter.__name__}.edn"), list(planter(history))
+        if not ways:
             planted[planter.__name__]["no place for it"] += 1
             continue
+        history.write(path, *random.Random(seed).choice(ways))
         verdict, anomalies = judge(path)
         planted[planter.__name__][verdict] += 1
         planted[planter.__name__].update(f"as {name}" for name in anomalies)
