@@ -8,7 +8,6 @@ and ends with what differs and what does not, unless others used the cores. `mak
 script, which takes less than two minutes; with --all, every scheme, some fifteen.
 """
 
-import argparse
 import pathlib
 import random
 import shutil
@@ -24,7 +23,7 @@ import rounds  # noqa: E402
 
 from experiments import definition, doubts, files, groups, store  # noqa: E402
 from experiments.analysis import Measured  # noqa: E402
-from experiments.errors import Refused, number  # noqa: E402
+from experiments.errors import Refused, number, parser  # noqa: E402
 
 EXPERIMENTS = ("demo-commit", "demo-schemes")
 
@@ -106,14 +105,13 @@ def kill_and_recover(options, wal_dir):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logjam", default="build/logjam", help="the binary")
-    parser.add_argument("--out", default="build/demo", help="where CSVs and figures go")
-    parser.add_argument("--all", action="store_true", help="every scheme, as long as it takes")
-    parser.add_argument("--budget", type=number, default=60,
-                        help="seconds for each experiment, if its first round needs no more")
-    options = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--logjam", default="build/logjam", help="the binary")
+    made.add_argument("--out", default="build/demo", help="where CSVs and figures go")
+    made.add_argument("--all", action="store_true", help="every scheme, as long as it takes")
+    made.add_argument("--budget", type=number, default=60,
+                      help="seconds for each experiment, if its first round needs no more")
+    options = made.parse_args()
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     # The log must be on the same disk as the project; /tmp may be on another one.
