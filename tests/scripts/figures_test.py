@@ -1,6 +1,5 @@
 """The command line, with the real program: a run that is killed, resumed, refused."""
 
-import csv
 import os
 import shutil
 import signal
@@ -12,17 +11,12 @@ import unittest
 from fixtures import FIGURES, ROOT, InADirectory
 
 import figures
-from experiments.files import alone
+from experiments.files import alone, read_rows
 from experiments.runner import logjam_of
 
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
 SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify",
          "--log_buffer_mb=1"]
-
-
-def rows_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
@@ -37,7 +31,7 @@ class Figures(InADirectory):
 
     def test_a_sweep_has_a_row_for_each_point_and_round(self):
         self.sweep(*SWEEP, *SHORT)
-        rows = rows_of(self.directory / "x.csv")
+        rows = read_rows(self.directory / "x.csv")
         keys = {(row["round"], row["axis_log"], row["axis_threads"]) for row in rows}
         self.assertEqual((len(rows), len(keys)), (12, 12))
         self.assertTrue(all(row["log"] == row["axis_log"] and row["tps"] for row in rows))
@@ -49,10 +43,10 @@ class Figures(InADirectory):
             while not (self.directory / "x.csv").exists():
                 time.sleep(0.01)
             run.send_signal(signal.SIGKILL)
-        before = len(rows_of(self.directory / "x.csv"))
+        before = len(read_rows(self.directory / "x.csv"))
         self.assertLess(before, 12)
         self.sweep(*SWEEP, *SHORT)
-        rows = rows_of(self.directory / "x.csv")
+        rows = read_rows(self.directory / "x.csv")
         keys = {(row["round"], row["axis_log"], row["axis_threads"]) for row in rows}
         self.assertEqual((len(rows), len(keys)), (12, 12))
         self.assertEqual([path.name for path in self.directory.iterdir()], ["x.csv"])
@@ -78,12 +72,12 @@ class Figures(InADirectory):
     def test_what_logjam_refuses_is_left_out_and_said(self):
         done = self.sweep("log=centr,scm", "rounds=1", "--tries=1", *SHORT)
         self.assertRegex(done.stdout, "^left out 1: log=scm: --log=scm [^\n]*needs --device=nvm")
-        self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
+        self.assertEqual(len(read_rows(self.directory / "x.csv")), 1)
 
     def test_every_scheme_can_be_an_axis(self):
         self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100",
                    "--log_prealloc_mb=1", "--log_buffer_mb=1")
-        self.assertGreater(len(rows_of(self.directory / "x.csv")), 10)
+        self.assertGreater(len(read_rows(self.directory / "x.csv")), 10)
 
     def test_mistakes_get_one_sentence_and_status_2(self):
         for words in (["sweep", "--out=x", "threads"], ["sweep", "--out=x", "rounds=x", "log=centr"],
@@ -143,7 +137,7 @@ class Figures(InADirectory):
 
     def test_axes_may_stand_among_the_options(self):
         self.sweep("log=centr", "--tries=1", "threads=1,2", "rounds=1", *SHORT)
-        self.assertEqual(len(rows_of(self.directory / "x.csv")), 2)
+        self.assertEqual(len(read_rows(self.directory / "x.csv")), 2)
 
     def test_a_sweep_compared_with_itself_has_not_moved(self):
         self.sweep(*SWEEP, *SHORT)
@@ -162,4 +156,4 @@ class Figures(InADirectory):
                                "log=centr", "rounds=1", "--tries=1",
                                f"--wal_dir={self.directory}", *SHORT], check=False)
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
+        self.assertEqual(len(read_rows(self.directory / "x.csv")), 1)

@@ -3,7 +3,6 @@
 With LOGJAM_TEST_ALL the sweeps have 200 points.
 """
 
-import csv
 import json
 import os
 import signal
@@ -16,6 +15,8 @@ import local_hosts
 import local_slurm
 from fixtures import FIGURES, InADirectory
 from processes import wait_until
+
+from experiments.files import read_rows
 
 LARGE = bool(os.environ.get("LOGJAM_TEST_ALL"))
 LOGS = "aether-c,aether-cde,aether-d,centr,centr-faa,dlog-r,eleda,poplar,pwal,silo"
@@ -67,8 +68,7 @@ class Submitted(InADirectory):
         print(f"{time.monotonic() - self.begun:.1f} s: {what}", flush=True)
 
     def assert_no_row_is_lost_or_doubled(self):
-        with open(self.csv, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = read_rows(self.csv)
         axes = [name for name in rows[0] if name.startswith("axis_")]
         keys = {tuple(row[name] for name in ("round", *axes)) for row in rows}
         plan = json.loads((self.batch / "plan.json").read_text())

@@ -1,7 +1,6 @@
 """The hold-out: its statistics on small numbers, and its points, which name machines and kinds that
 there are."""
 
-import csv
 import math
 import os
 import pathlib
@@ -15,13 +14,13 @@ from fixtures import ROOT
 import holdout
 
 from experiments.errors import Refused
+from experiments.files import read_rows
 
 LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
 
 
 def points(curves="david"):
-    with open(ROOT / f"config/holdout/{curves}.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return read_rows(ROOT / f"config/holdout/{curves}.csv")
 
 
 def settings(curves="david"):
@@ -130,8 +129,7 @@ class Holdout(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.split()[:3], ["machine", "curve", "points"])
             self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 2)
-            with open(out, newline="", encoding="utf-8") as file:
-                rows = list(csv.DictReader(file))
+            rows = read_rows(out)
             self.assertEqual(len(rows), 12)
             for row in rows:
                 self.assertGreater(float(row["simulated"]), 0)

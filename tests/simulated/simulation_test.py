@@ -1,7 +1,6 @@
 """The simulated machine: what it says of itself, that every scheme runs on it, and that the same
 flags give the same bytes."""
 
-import csv
 import json
 import os
 import pathlib
@@ -10,6 +9,8 @@ import subprocess
 import unittest
 
 from fixtures import ROOT, InADirectory
+
+from experiments.files import read_rows
 
 LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
 LONGEST_SECONDS = 240
@@ -32,8 +33,7 @@ class OfTheSimulation(InADirectory):
         """The CSV row of a run, without what names its files."""
         path = self.directory / f"{name}.csv"
         self.simulate("run", *SHORT, *words, f"--csv={path}", where=name, **how)
-        with open(path, encoding="utf-8") as file:
-            row = next(csv.DictReader(file))
+        row = read_rows(path)[0]
         del row["flags"]
         return row
 
@@ -153,8 +153,7 @@ class Simulation(OfTheSimulation):
                 "--device=nvm", "--record_bytes=12288", "--log_buffer_mb=1", "--seconds=0.002",
                 "--warmup=0.0005", "--overwrite=true", f"--csv={path}",
                 f"--set=write_back_ns={first_ns},write_back_line_ns={further_ns}")
-            with open(path, encoding="utf-8") as file:
-                return float(list(csv.DictReader(file))[-1]["ns_insert"])
+            return float(read_rows(path)[-1]["ns_insert"])
 
         free = insert_ns(0, 0)
         self.assertAlmostEqual(insert_ns(1000, 0) - free, 1000, delta=200)
