@@ -11,11 +11,11 @@ some seeds only.
 The rows of each variant are a file of their own in results/<id>/sensitivity-<machine>/, so that a
 stopped run continues.
 
-Points that no check reads are not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x in values('tps', log='b'))` stops at the
-first comparison that is false, and would then not ask for its last points. So each check is
-evaluated once with a placeholder in place of every number: all comparisons of a placeholder are
-true, so the evaluation reaches the end of each `and` and `all`, and every point that it asks for is
-noted. (The second operand of an `or` would be missed.)
+Points that no check reads are not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x
+in values('tps', log='b'))` stops at the first comparison that is false, and would then not ask for
+its last points. So each check is evaluated once with a placeholder in place of every number: all
+comparisons of a placeholder are true, so the evaluation reaches the end of each `and` and `all`,
+and every point that it asks for is noted. (The second operand of an `or` would be missed.)
 """
 
 import copy

@@ -1,11 +1,11 @@
 """Runs points on a simulated machine: several at once, because virtual time is not disturbed.
 
 A simulated run takes one core of this machine, however many the simulated one has; so there is a
-runner for each core here. Native runs still run one at a time. A round is a seed of the
-simulation.
+runner for each core here. Native runs still run one at a time. A round is a seed of the simulation.
 
 A Profile is a simulated machine as the experiments see it. The profiles are
-config/machines/NAME.toml; logjam reads them itself (`--machine=NAME`). Here they say how many cores `{cores}` are, and which constants a sensitivity run halves and doubles.
+config/machines/NAME.toml; logjam reads them itself (`--machine=NAME`). Here they say how many cores
+`{cores}` are, and which constants a sensitivity run halves and doubles.
 """
 
 import concurrent.futures
