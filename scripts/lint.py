@@ -2,8 +2,6 @@
 """Checks the project's own rules: rooms and floors, ways around platform/, who may end the process,
 sizes, words, and that pages name only what exists.
 
-usage: scripts/lint.py
-
 tests/scripts/lint_test.py plants a line for each rule, so that each has been seen to fail.
 """
 import os
@@ -18,7 +16,7 @@ MOST_LINES, MOST_COLUMNS, MOST_SCHEME_LINES = 480, 100, 150
 # A room, and the project's headers that it may include. The first prefix of a path counts.
 ROOMS = {
     "platform/": "platform/",
-    "sim/": "sim/ platform/",
+    "sim/measure/": "sim/measure/ platform/", "sim/": "sim/ platform/",
     "engine/checkpoint/": "engine/ platform/ logging/log_scheme.h logging/format/",
     "engine/": "engine/ platform/ logging/log_scheme.h logging/recovery_rule.h "
                "logging/scheme_registry.h logging/format/log_reader.h logging/format/record.h "
@@ -46,7 +44,7 @@ FLOORS = """platform/ | sim/
  | logging/format/ | logging/recovery_rule. logging/device/ | logging/stream/
  | logging/log_scheme. logging/scheme_registry. | logging/schemes/common/ | logging/schemes/
  | logging/log. logging/log_directories. logging/directory_locks.
- | engine/ | cc/ | workloads/ | proof/ | cli/ | scripts/ | tests/""".split("|")
+ | engine/ | cc/ | workloads/ | proof/ | cli/ | scripts/ | proof/rounds/ tests/""".split("|")
 
 # logging/ and cc/ are built a second time on a simulated platform/: every way around it is banned.
 AROUND = [
@@ -97,12 +95,13 @@ ENDING_FILES = tuple(" ".join(MAY_END.values()).split())
 
 # Phrases that a reader must read twice. These files name them.
 NAME_WORDS = ("scripts/lint.py", "tests/scripts/lint_test.py")
+RECORDS = ("results/PLANTED.md",)  # the names on these pages are of an earlier revision
 PHRASES = (r"(?<!\bfall )(?<!\bfalls )(?<!\bfell )(?<!\bfalling )(?<!\bleft )(?<!\bleave )"
            r"(?<!\bleaves )(?<!\blag )(?<!\bstays )\bbehind\b|\bso (many|manyth|much)\b|"
            r"\b(h(ang|angs|anging|ung) on|but for|in vain|by turns|whoever|of whose)\b")
 NO_VERBS = """this its is was has always thus less plus whose yes us does as else unless across
-bytes rows workers threads seconds streams numbers units transactions cycles lines pages words files keys
-names times values flags columns ticks parts cores schemes entries devices segments""".split()
+bytes rows workers threads seconds streams numbers units transactions lines pages words files keys
+names times values flags columns parts cores schemes entries devices segments""".split()
 COMMENTED = r"(?:^ *//.*\n)+(?= *[^\s/])"
 FUNCTION = (
     r"\s*(?!(class|struct|enum|union|using|namespace|typedef|if|for|while|switch|return|delete|"
@@ -145,6 +144,7 @@ def floor_of(path):
 
 class Tree:
     """The texts of a source tree, by path, and the rules about them."""
+
     def __init__(self, files):
         self.files, self.findings = files, []
         self.folders = {str(folder) for path in files for folder in pathlib.PurePath(path).parents}
@@ -173,7 +173,7 @@ class Tree:
             if path in self.cpp:
                 self.check_rooms(path, strip(text, True))
                 self.check_code(path)
-            if path.endswith(".md"):
+            if path.endswith(".md") and path not in RECORDS:
                 self.check_page(path, text)
         return self.findings
 

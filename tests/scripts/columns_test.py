@@ -38,12 +38,6 @@ class ColumnsOfRows(WithAMachine):
                         f"--csv={rows}"], capture_output=True, check=True)
         return set(rows.read_text(encoding="utf-8").splitlines()[0].split(","))
 
-    def test_the_page_of_outputs_has_the_table_of_columns(self):
-        table = subprocess.run([runner.logjam_of(), "help", "columns"], capture_output=True,
-                               check=True, text=True).stdout
-        self.assertIn(table.strip(), (ROOT / "docs" / "OUTPUT.md").read_text(encoding="utf-8"),
-                      "put the output of `logjam help columns` into docs/OUTPUT.md")
-
     def test_the_page_has_the_columns_of_native_rows(self):
         own = self.own_columns("run", *FIRST, "--seconds=60") | self.own_columns("recover")
         rows = store.Store(self.directory / "x.csv")
