@@ -8,7 +8,8 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
+
+from experiments.errors import parser, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES, MOST_COLUMNS, MOST_SCHEME_LINES = 480, 100, 150
@@ -144,7 +145,6 @@ def floor_of(path):
 
 class Tree:
     """The texts of a source tree, by path, and the rules about them."""
-
     def __init__(self, files):
         self.files, self.findings = files, []
         self.folders = {str(folder) for path in files for folder in pathlib.PurePath(path).parents}
@@ -257,9 +257,8 @@ class Tree:
                         f"({flag}," not in text):  # a page's own example defines it
                     self.add(page, number, f"there is no flag --{flag}")
             for match in re.finditer(rf"(?<!--)(?<!{PATH}){PATH}+", line):
-                in_code = line.count("`", 0, match.start()) % 2 == 1
                 if not line[:match.start()].endswith("> "):  # into which a command writes
-                    self.check_path(page, number, match[0], in_code)
+                    self.check_path(page, number, match[0], line.count("`", 0, match.start()) % 2)
             for code in re.findall(r"`([^`]*)`", line):
                 for kind, name in re.findall(MEMBER, code):
                     if not any(kind in words and name in words for words in self.words.values()):
@@ -283,6 +282,7 @@ class Tree:
 
 
 def main():
+    parser(__doc__).parse_args()
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
                             stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
     files = {path: "" if path.startswith("results/") and not path.endswith(".md") else
@@ -293,8 +293,8 @@ def main():
                                for path in ENDING_FILES if path[-1] != "/" and
                                not re.search(ENDS, tree.code.get(path, ""))]
     print(*findings, f"{len(files)} files, {len(findings)} findings", sep="\n")
-    sys.exit(1 if findings else 0)
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)
