@@ -5,11 +5,7 @@
 // The algorithm is wait-free, and read-optimal: a herding thread reads as many words as there are
 // workers, and no list of records. A worker writes its flag twice per record.
 //
-// The LSN is the byte offset of the record's end. A commit is safe when its LSN <= SDL, and
-// recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
-// R1 to R4. SBL stands still for no idle worker (R5).
-//
-// Protocol. The flags': herd_flags.h. The sequencer's and SBL's: common/fetch_add_scheme.h.
+// SBL stands still for no idle worker (R5).
 #include "logging/scheme_registry.h"
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"

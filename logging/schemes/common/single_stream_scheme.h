@@ -76,6 +76,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
 };
 
 // Returns the registration of a scheme of this kind: what `info` leaves out, most of them share.
+// The top of this file says why "LSN <= durable" and the first gap keep R1 to R4.
 inline SchemeInfo lsn_scheme(SchemeInfo info) {
   fill_in(info.streams, "1");
   fill_in(info.sequence, "byte offset (LSN)");

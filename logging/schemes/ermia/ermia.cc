@@ -5,11 +5,7 @@
 // The source has a hole in its rule, and this scheme mends it with one bound. --ack=unsafe is the
 // rule as published, which can lose acknowledged transactions: every row says `unsafe`.
 //
-// The LSN is the byte offset of the record's end. A commit is safe when its LSN <= SDL, and
-// recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
-// R1 to R4. An idle worker is clean, and delays nothing (R5).
-//
-// Protocol. The words': dirty_ends.h. The sequencer's and SBL's: common/fetch_add_scheme.h.
+// An idle worker is clean, and delays nothing (R5).
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/scheme_flags.h"

@@ -7,12 +7,7 @@
 // older epoch, even if its hole lies after the read-only address; and a record that is filled
 // during an advance waits for the next one.
 //
-// The LSN is the byte offset of the record's end. A commit is safe when its LSN <= SDL, and
-// recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
-// R1 to R4. An idle worker is in no epoch, and delays nothing (R5).
-//
-// Protocol. That of the slots, the epoch and the read-only address: epoch_slots.h. The caller's
-// lock there is advancing_ of common/fetch_add_scheme.h, which has the rest.
+// An idle worker is in no epoch, and delays nothing (R5).
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"

@@ -11,15 +11,10 @@
 // MySQL's worker waits until its record is before the tail, and then writes; ours writes what is
 // there.
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap, as in all schemes whose
-// number is an LSN in one stream (single_stream_scheme.h says why). The tail is what makes it true
-// that a write has no hole (link_buf.h). SBL is a copy of the tail, taken under a try lock of
-// FetchAddScheme. LinkBuf has no thread of its own: a thread that asks for SBL advances it, also
-// with --flush_help=false.
+// SBL is a copy of the tail, taken under a try lock of FetchAddScheme. LinkBuf has no thread of its
+// own: a thread that asks for SBL advances it, also with --flush_help=false.
 //
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
-//
-// The shared fields and their protocol are those of LinkBuf and FetchAddScheme.
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"

@@ -4,8 +4,6 @@
 // is about to write takes the latch alone, and then knows that all records up to the end of the log
 // are filled (shared_latch.h).
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // A position up to which the log is written comes from filled_to_write(), under the latch alone, so
 // no hole lies before it. sbl() is only the end of the log: it says that there is something to
 // write, and may count holes.
@@ -16,7 +14,7 @@
 // Protocol. position_ is stored (release) under position_lock_, by a thread that shares the latch;
 // any thread loads it (acquire). A worker that finds no room leaves the latch before it waits,
 // because the write that makes room needs the latch. filled_ is stored (release) under the latch
-// alone, and loaded (acquire) by any thread. The latch's protocol is in shared_latch.h.
+// alone, and loaded (acquire) by any thread.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/mariadb/shared_latch.h"

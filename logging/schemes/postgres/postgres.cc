@@ -12,15 +12,9 @@
 // locks, and next to none with 128, because a worker that waits for the spin lock holds back, with
 // its old bound, the durability of all later records.
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h says why);
-// InsertionLocks::look is what makes it true that a write has no hole.
-//
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. That holder
 // comes to Stream::published soon, or announces its exact position and then steps or wakes the
 // daemon itself (Stream::wait_for_space).
-//
-// The shared fields and their protocol are those of InsertionLocks.
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"

@@ -2,8 +2,6 @@
 // groups, and the leader of a group copies the records of all its members into the log
 // (write_groups.h).
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // SBL is the end of the last record that a leader has copied, so no hole lies before it.
 //
 // The leader copies and the flusher writes here: in RocksDB the leader does both, and its members
@@ -14,7 +12,7 @@
 // earlier records.
 //
 // Protocol. sbl_ is stored (release) by the leader, one at a time, and loaded (acquire) by any
-// thread. The groups' is in write_groups.h.
+// thread.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/rocksdb/write_groups.h"

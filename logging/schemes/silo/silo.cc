@@ -26,15 +26,14 @@
 // watermark records, as long as some stream has an epoch without one.
 //
 // Protocol.
-//   tids_        its protocol is in epoch_tids.h. A logger asks which epoch is
-//                over for its workers, and then places the watermark record after all buffers that
-//                were dealt out. So no record of e comes to lie after a watermark of e.
-//   watermark    the last epoch with a watermark record. It is stored (release) under the lock
-//                that chunks are passed under, when the watermark record has its place.
-//   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
-//                it. The thread that raises it fences, and looks whether that epoch has ended. The
-//                thread that ends an epoch fences, and looks at wanted_. So one of the two tells
-//                the streams that have no watermark of the epoch.
+//   tids_        A logger asks which epoch is over for its workers, and then places the watermark
+//                record after all buffers that were dealt out. So no record of e comes to lie after
+//                a watermark of e.
+//   watermark    the last epoch with a watermark record; raised under passing(), when the record
+//                has its place.
+//   wanted()     the largest epoch with a reservation. The thread that raises it fences, and looks
+//                whether that epoch has ended. The thread that ends an epoch fences, and looks at
+//                wanted(). So one of the two tells the streams that lack a watermark of the epoch.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

@@ -3,15 +3,13 @@
 // parallel (log_slots.h). A thread that is about to write closes the slot, and writes up to the end
 // of the complete slots.
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
 // the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
 //
 // No wake-up is lost. A worker releases its record, fences (Stream::published), and looks whether
 // the daemon sleeps. The daemon says that it sleeps, fences, and looks at sbl().
 //
-// Protocol. The slots' is in log_slots.h. Only its worker uses an element of joined_slots_.
+// Protocol. Only its worker uses an element of joined_slots_.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/common/worker_states.h"
