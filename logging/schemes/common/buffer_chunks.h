@@ -123,7 +123,7 @@ inline Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
   return {{"padding_bytes", owners.total(&ChunkOwner::padding_bytes)}};
 }
 
-// The chunks of one stream.
+// The chunks of one stream. Any thread may call a function whose comment names no caller.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
   struct Place {
@@ -187,22 +187,22 @@ class alignas(platform::kCacheLine) BufferChunks {
     }
   }
 
-  // Returns whether pass() may find something to do. Any thread may call it.
+  // Returns whether pass() may find something to do.
   bool pass_due() const {
     const BufferChunk& next = slot(passed_.load(platform::memory_order_relaxed));
     const bool filled = next.dealt.load(platform::memory_order_acquire) &&
                         next.done.load(platform::memory_order_acquire);
     return filled || open_chunk_in_the_way();
   }
-  // Returns the stream position up to which all chunks were passed. Any thread may call it.
+  // Returns the stream position up to which all chunks were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
-  // Returns the end of the last chunk. Any thread may call it.
+  // Returns the end of the last chunk.
   uint64_t dealt() const;
-  // Returns whether a chunk was dealt after the newest boundary. Any thread may call it.
+  // Returns whether a chunk was dealt after the newest boundary.
   bool dealt_after_boundary() const {
     return dealt() != boundary_.load(platform::memory_order_relaxed);
   }
-  // Returns whether an open chunk is before the newest boundary. Any thread may call it.
+  // Returns whether an open chunk is before the newest boundary.
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
  private:

@@ -37,6 +37,7 @@ struct Numbers {
   uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
 };
 
+// Any thread may call a function whose comment names no caller.
 class alignas(platform::kCacheLine) SegmentedBuffer {
  public:
   struct Hole {
@@ -56,7 +57,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     LJ_ASSERT(numbers.name >> numbers.bits == 0 && std::has_single_bit(segment_bytes));
   }
 
-  // Returns the SSN of the last record that got its place. Any thread may call it.
+  // Returns the SSN of the last record that got its place.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
   // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
@@ -73,7 +74,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   void publish(uint32_t segment, uint64_t bytes) { segments_.filled(segment, bytes); }
 
   // Appends a record of `bytes` with the number `sequence`, if the last SSN is smaller and there is
-  // room. `write(begin)` fills the record. Any thread may call it.
+  // room. `write(begin)` fills the record.
   template <class Write>
   void raise(uint64_t sequence, uint32_t bytes, const Write& write) {
     if (this->sequence() >= sequence) return;
@@ -87,7 +88,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
 
   // Appends a record of `bytes`, if there is room, with a number larger than `above` and than the
-  // buffer's last one. `write(begin, sequence)` fills the record. Any thread may call it.
+  // buffer's last one. `write(begin, sequence)` fills the record.
   template <class Write>
   void append(uint64_t above, uint32_t bytes, const Write& write) {
     latch_.lock();
@@ -99,20 +100,20 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     latch_.unlock();
   }
 
-  // Returns the length of the open segment. Any thread may call it.
+  // Returns the length of the open segment.
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
-  // Returns whether a closed segment waits to be passed. Any thread may call it.
+  // Returns whether a closed segment waits to be passed.
   bool pending() const { return segments_.pending(); }
-  // Returns how many segments were closed so far. Any thread may call it.
+  // Returns how many segments were closed so far.
   uint64_t closed() const { return segments_.closed(); }
-  // Closes the open segment, if it has a record. Any thread may call it.
+  // Closes the open segment, if it has a record.
   void close() {
     latch_.lock();
     if (open_bytes() != 0) close_if_possible();
     latch_.unlock();
   }
   // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before
-  // filled() includes it. Returns whether it passed any. Any thread may call it.
+  // filled() includes it. Returns whether it passed any.
   template <class Note>
   bool pass(const Note& note) {
     if (!segments_.passable()) return false;
@@ -127,7 +128,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     advancing_.unlock();
     return passed;
   }
-  // Returns the position up to which all segments were passed. Any thread may call it.
+  // Returns the position up to which all segments were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
