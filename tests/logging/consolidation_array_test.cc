@@ -3,14 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <random>
 #include <set>
-#include <thread>
-#include <vector>
-
-#include "logging/schemes/common/handoff_lock.h"
 
 namespace logjam {
 namespace {
@@ -74,64 +67,6 @@ TEST(ConsolidationArray, OnlyASingleMemberMayExceedTheSizeOfAGroup) {
   EXPECT_EQ(array.join(32, 0).offset, 64u);
   array.close(*other.slot);
   EXPECT_EQ(array.join(8, 0).offset, 0u);
-}
-
-// Threads insert into a log that has positions but no bytes. Each region must begin where the
-// previous region ends, each of its bytes must belong to one thread, and only the last member
-// releases it.
-TEST(ConsolidationArray, EveryByteBelongsToOneOfManyThreads) {
-  constexpr uint32_t kThreads = 8, kInserts = 800;
-  ConsolidationArray array(2, kThreads, 2000);
-  HandoffLock lock(kThreads);
-  uint64_t next = 0;
-  std::atomic<uint64_t> released{0}, followers{0};
-  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> owned(kThreads);
-  std::vector<std::thread> threads;
-  for (uint32_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937_64 random(t);
-      // On a loaded machine the threads may run one after the other. Then they continue until one
-      // of them has joined another's group.
-      const auto more = [&](uint32_t i) {
-        return i < kInserts || (followers.load() == 0 && i < 1000 * kInserts);
-      };
-      for (uint32_t i = 0; more(i); ++i) {
-        const uint64_t bytes = random() % 64 == 0 ? 1600 : 48;
-        const auto [slot, offset] = array.join(bytes, random());
-        Region region;
-        if (offset == 0) {
-          lock.lock();
-          if (random() % 8 == 0) std::this_thread::yield();
-          const uint64_t begin = next;
-          next += array.close(*slot);
-          region = {.begin = begin, .end = next, .node = 0};
-          lock.unlock();
-          array.notify(*slot, region);
-        } else {
-          followers.fetch_add(1);
-          region = array.wait(*slot);
-        }
-        owned[t].emplace_back(region.begin + offset, bytes);
-        if (random() % 16 == 0) std::this_thread::yield();
-        if (array.leave(*slot, bytes)) {
-          array.free(*slot);
-          released.fetch_add(region.end - region.begin);
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  std::vector<std::pair<uint64_t, uint64_t>> all;
-  for (const auto& one : owned) all.insert(all.end(), one.begin(), one.end());
-  std::sort(all.begin(), all.end());
-  uint64_t end = 0;
-  for (const auto& [begin, bytes] : all) {
-    ASSERT_EQ(begin, end) << "bytes belong to two threads, or to none";
-    end = begin + bytes;
-  }
-  EXPECT_EQ(end, next);
-  EXPECT_EQ(released.load(), next) << "regions were released twice, or not at all";
-  EXPECT_GT(followers.load(), 0u) << "no group ever formed";
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace logjam {
 namespace {
 
@@ -21,12 +19,6 @@ TEST(Counters, AddSumsByName) {
   all.add({{"flushes", 3}, {"bytes_mean", 100, 3}});
   EXPECT_EQ(all.value("flushes"), 4);
   EXPECT_EQ(all.value("bytes_mean"), 50);
-}
-
-TEST(Counters, EmptyAndUnknownCountersAreZero) {
-  const Counters none = {{"mean", 0, 0}};
-  EXPECT_TRUE(std::isnan(none.value("mean")));
-  EXPECT_EQ(none.value("unknown"), 0);
 }
 
 }  // namespace
