@@ -21,6 +21,13 @@ class TideTest : public ScriptedLog {
   Dependencies reads_of(const Published& from) { return reads(scheme(), 0, from.sequence); }
 };
 
+TEST_F(TideTest, ANumberExceedsWhatItDependsOn) {
+  const Published first = publish(0), other = publish(1, {.max_overwritten = first.sequence});
+  EXPECT_GT(other.sequence, first.sequence);
+  EXPECT_GT(publish(2, reads_of(other)).sequence, other.sequence);
+  EXPECT_GT(publish(0).sequence, first.sequence) << "the worker's last number";
+}
+
 TEST_F(TideTest, AWriteRaisesTheFloorOfItsStreamAboveThoseOfAll) {
   const Published before = publish(0), other = publish(1);
   flush(0);
