@@ -1,21 +1,27 @@
 // The number of the record, or of the transaction, that a worker has open. Other threads learn from
 // it up to which number the worker adds nothing any more.
 //
-// A worker cannot announce a number before it has drawn it, and a number that is drawn and not yet
-// announced would be missed. So the worker announces a bound first, which is at most the number to
-// come; fences; draws the number; and announces it.
+// A worker cannot announce a number before it has drawn it, and a look would miss a number that is
+// drawn and not announced. So the worker first announces a bound, which is at most the number.
 //
-// Why a look misses no number. A thread that looks knows a value of the source, from which the
-// numbers are drawn. It has stored that value there, or has loaded it. Then it fences, and looks.
-// Of the two fences one is the first. If it is the worker's, the look sees the bound, or what was
-// announced later. If it is the other thread's, the worker draws from that value of the source, or
-// from a later one. So the number is announced, or it is one that the value does not count. The
-// looking thread needs no fence if it has loaded (acquire) a value of the source that counts the
-// number, and numbers are drawn by read-modify-writes (release), which continue each other's
-// release: then it sees the bound.
+// Why a look misses no number. `source` is where the numbers are drawn from.
 //
-// The bound may be stale, when others draw meanwhile. A thread that looks at this moment finds the
-// worker in the way of numbers between the bound and the drawn one, and may go to sleep. So
+//   the worker                          the thread that looks
+//   W1  announce a bound                L1  store or load a value of `source`
+//   W2  fence                           L2  fence
+//   W3  draw the number from `source`   L3  look
+//   W4  announce the number
+//
+//   first fence   then
+//   W2            L3 sees the bound, or what the worker has announced later
+//   L2            W3 draws from the value of L1, or from a later one: L1's value does not count the
+//                 number
+//
+// No L2 is necessary if L1 loads (acquire) a value that counts the number, and numbers are drawn by
+// read-modify-writes (release), which continue each other's release: then L3 sees the bound.
+//
+// The bound may be stale, if others draw between W1 and W3. A thread that looks before W4 finds the
+// worker in the way of the numbers from the bound to the drawn one, and may go to sleep. So
 // announce() says that others may wait, and its caller looks for them after a fence.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
