@@ -74,8 +74,6 @@ class Log {
   // drain() and stop().
   explicit Log(LogOptions options);
   ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
   LogScheme& scheme() { return *scheme_; }
   uint32_t streams() const { return options_.header.streams; }

@@ -44,8 +44,6 @@ class DeviceFile {
   // for a file without segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
-  DeviceFile(const DeviceFile&) = delete;
-  DeviceFile& operator=(const DeviceFile&) = delete;
 
   const std::string& path() const { return path_; }
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "logging/format/log_file.h"
-#include "logging/format/segmented_file.h"
+#include "logging/format/segments.h"
 #include "logging/format/stripes.h"
 #include "platform/fatal.h"
 #include "platform/files.h"

@@ -89,8 +89,6 @@ class LogReader {
   explicit LogReader(const std::vector<std::string>& paths, StreamStart start = {},
                      ReadMemory memory = {});
   ~LogReader();
-  LogReader(const LogReader&) = delete;
-  LogReader& operator=(const LogReader&) = delete;
 
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }

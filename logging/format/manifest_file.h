@@ -55,8 +55,6 @@ class LogManifest {
  public:
   // `directories` are the log's, in its order; `manifest` is what they have, or will have.
   LogManifest(std::vector<std::string> directories, Manifest manifest);
-  LogManifest(const LogManifest&) = delete;
-  LogManifest& operator=(const LogManifest&) = delete;
 
   const std::vector<std::string>& directories() const { return directories_; }
   Manifest current() const;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "logging/format/log_files.h"
-#include "logging/format/segmented_file.h"
+#include "logging/format/segments.h"
 #include "logging/scheme_registry.h"
 #include "tests/fuzz/byte_files.h"
 #include "tests/fuzz/replay.h"

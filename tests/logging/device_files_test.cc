@@ -7,7 +7,7 @@
 #include "logging/device/device_registry.h"
 #include "logging/device/segment_maker.h"
 #include "logging/format/log_reader.h"
-#include "logging/format/segmented_file.h"
+#include "logging/format/segments.h"
 #include "platform/files.h"
 #include "proof/disk/memory_files.h"
 #include "tests/logging/log_fixture.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "logging/schemes/aether/dependency_queue.h"
+#include "logging/schemes/aether/dependency_scheme.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {

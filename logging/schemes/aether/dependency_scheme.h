@@ -1,16 +1,105 @@
 // The common part of schemes in which a commit waits for a position in each log: a dependency queue
-// for each worker (dependency_queue.h), and waiting for its entries. A commit point is an entry of
-// a worker's queue, or a position in one stream.
+// for each worker, and waiting for its entries. A commit point is an entry of a worker's queue, or a
+// position in one stream.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "logging/schemes/aether/dependency_queue.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
+#include "platform/assert.h"
+#include "platform/atomic.h"
+#include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
+
+// The dependency queue of one worker, for schemes in which a transaction waits for all logs. An
+// entry holds the *tails* of one moment: for each log, the position up to which it was reserved.
+// The entry is met when every log is durable up to its tail. Entries are in the order of their
+// moments, so their tails only grow, and when an entry is met all entries before it are met.
+//
+// Protocol. The worker pushes; any thread may ask. `met_` is the
+// number of the last entry that is met, and `bound_` is the bound of that entry. Both only grow and
+// are stored with release, so a thread that asks for an entry already met takes no latch.
+class DependencyQueue {
+ public:
+  explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
+
+  // Adds an entry and returns its number, which is not 0. When the entry is met, bound() returns at
+  // least `bound`. Called by the worker.
+  uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
+    LJ_ASSERT(tails.size() == logs_);
+    const platform::lock_guard<platform::SpinLock> hold(latch_);
+    if (count_ == kMost) --count_;  // the new entry stands for the dropped one: it is met later
+    LJ_ASSERT_IN_TESTS(count_ == 0 || std::ranges::equal(tails_at((first_ + count_ - 1) % kMost),
+                                                         tails, std::ranges::less_equal{}));
+    const uint64_t index = (first_ + count_++) % kMost;
+    entries_[index] = {++last_, bound};
+    std::ranges::copy(tails, tails_at(index).begin());
+    return last_;
+  }
+
+  // Returns whether entry `number` is met. `durable(log)` returns the position up to which that log
+  // is durable. Any thread may call it.
+  template <class Durable>
+  bool met(uint64_t number, const Durable& durable) {
+    if (number <= met_.load(platform::memory_order_acquire)) return true;
+    const platform::lock_guard<platform::SpinLock> hold(latch_);
+    LJ_ASSERT(number <= last_);
+    for (; count_ > 0 && front_is_met(durable); --count_) {
+      bound_.store(entries_[first_].bound, platform::memory_order_release);
+      met_.store(entries_[first_].number, platform::memory_order_release);
+      first_ = (first_ + 1) % kMost;
+    }
+    return number <= met_.load(platform::memory_order_relaxed);
+  }
+
+  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
+  // dropped because the queue was full, copies those of the entry that stands for it. Any thread
+  // may call it.
+  void tails_of(uint64_t number, std::span<uint64_t> tails) {
+    const platform::lock_guard<platform::SpinLock> hold(latch_);
+    for (uint64_t i = 0; i < count_; ++i) {
+      const uint64_t index = (first_ + i) % kMost;
+      if (entries_[index].number < number) continue;
+      std::ranges::copy(tails_at(index), tails.begin());
+      break;
+    }
+  }
+
+  // Returns the bound of the last entry that is met. Any thread may call it.
+  uint64_t bound() const { return bound_.load(platform::memory_order_acquire); }
+
+ private:
+  static constexpr uint64_t kMost = 4096;
+  struct Entry {
+    uint64_t number, bound;
+  };
+
+  template <class Durable>
+  bool front_is_met(const Durable& durable) LJ_REQUIRES(latch_) {
+    for (uint32_t log = 0; log < logs_; ++log) {
+      if (durable(log) < tails_at(first_)[log]) return false;
+    }
+    return true;
+  }
+  std::span<uint64_t> tails_at(uint64_t index) LJ_REQUIRES(latch_) {
+    return {&tails_[index * logs_], logs_};
+  }
+
+  const uint32_t logs_;
+  platform::atomic<uint64_t> met_{0}, bound_{0};
+  platform::SpinLock latch_;
+  uint64_t last_ LJ_GUARDED_BY(latch_) = 0;  // the number of the entry pushed last
+  uint64_t first_ LJ_GUARDED_BY(latch_) = 0, count_ LJ_GUARDED_BY(latch_) = 0;
+  std::vector<Entry> entries_ LJ_GUARDED_BY(latch_);
+  std::vector<uint64_t> tails_ LJ_GUARDED_BY(latch_);  // `logs_` for each entry
+};
 
 class DependencyScheme : public MultiStreamScheme {
  public:

@@ -135,8 +135,6 @@ class alignas(platform::kCacheLine) BufferChunks {
   // and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
                ChunkLength::Rule rule = ChunkLength::Rule::kFixed);
-  BufferChunks(const BufferChunks&) = delete;
-  BufferChunks& operator=(const BufferChunks&) = delete;
 
   // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
   // publish(). Called by worker `worker`.

@@ -28,15 +28,14 @@ class DurableSequence {
   // Adds a pair, before the stream may write beyond the end of the previous pair. Any thread may
   // call it.
   void record(uint64_t end, uint64_t sequence) {
-    latch_.lock();
+    const platform::lock_guard<platform::SpinLock> hold(latch_);
     const uint64_t last =
         count_ == 0 ? durable_sequence() : pairs_[(first_ + count_ - 1) % kMost].sequence;
-    if (sequence <= last) return latch_.unlock();
+    if (sequence <= last) return;
     LJ_ASSERT(count_ == 0 || end > pairs_[(first_ + count_ - 1) % kMost].end);
     if (count_ == kMost) --count_;  // the new pair stands for the dropped one: it holds later
     pairs_[(first_ + count_++) % kMost] = {end, sequence};
     next_.store(pairs_[first_].end, platform::memory_order_release);
-    latch_.unlock();
   }
 
   // Returns the sequence number for a stream that is durable up to `durable`: the number of the

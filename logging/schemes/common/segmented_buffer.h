@@ -78,26 +78,24 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   template <class Write>
   void raise(uint64_t sequence, uint32_t bytes, const Write& write) {
     if (this->sequence() >= sequence) return;
-    latch_.lock();
+    const platform::lock_guard<HandoffLock> hold(latch_);
     if (this->sequence() < sequence && stream_.ring().fits(offset_ + bytes)) {
       const Hole hole = take(sequence, bytes);
       write(hole.begin);
       publish(hole.segment, bytes);
     }
-    latch_.unlock();
   }
 
   // Appends a record of `bytes`, if there is room, with a number larger than `above` and than the
   // buffer's last one. `write(begin, sequence)` fills the record.
   template <class Write>
   void append(uint64_t above, uint32_t bytes, const Write& write) {
-    latch_.lock();
+    const platform::lock_guard<HandoffLock> hold(latch_);
     if (stream_.ring().fits(offset_ + bytes)) {
       const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes);
       write(hole.begin, hole.sequence);
       publish(hole.segment, bytes);
     }
-    latch_.unlock();
   }
 
   // Returns the length of the open segment.
@@ -108,9 +106,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t closed() const { return segments_.closed(); }
   // Closes the open segment, if it has a record.
   void close() {
-    latch_.lock();
+    const platform::lock_guard<HandoffLock> hold(latch_);
     if (open_bytes() != 0) close_if_possible();
-    latch_.unlock();
   }
   // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before
   // filled() includes it. Returns whether it passed any.
@@ -118,14 +115,13 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   bool pass(const Note& note) {
     if (!segments_.passable()) return false;
     bool passed = false;
-    advancing_.lock();
+    const platform::lock_guard<platform::SpinLock> hold(advancing_);
     segments_.advance([&](uint64_t end, uint64_t sequence) {
       LJ_ASSERT(end > filled_.load(platform::memory_order_relaxed));
       note(end, sequence);
       filled_.store(end, platform::memory_order_release);
       passed = true;
     });
-    advancing_.unlock();
     return passed;
   }
   // Returns the position up to which all segments were passed.

@@ -29,6 +29,7 @@
 #include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
+#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -78,10 +79,9 @@ class LogSlots {
   // Passes the slots that are complete. Returns the end of the last one that was passed.
   uint64_t pass() {
     if (slots_.passable()) {
-      passing_.lock();
+      const platform::lock_guard<platform::SpinLock> hold(passing_);
       slots_.advance(
           [&](uint64_t end, uint64_t) { filled_.store(end, platform::memory_order_release); });
-      passing_.unlock();
     }
     return filled_.load(platform::memory_order_acquire);
   }
@@ -101,7 +101,7 @@ class LogSlots {
 
   // Closes the active slot, if it is still that of `seen`. Returns false if no other slot is free.
   bool close(uint64_t seen) {
-    lock_.lock();
+    const platform::lock_guard<platform::SpinLock> hold(lock_);
     const bool free = !slots_.full();
     const uint64_t number = seen >> kNumberShift;
     if (free && active_.load(platform::memory_order_relaxed) >> kNumberShift == number) {
@@ -112,7 +112,6 @@ class LogSlots {
       begins_[slot_of(next)] = end;
       active_.store(next, platform::memory_order_release);
     }
-    lock_.unlock();
     return free;
   }
 
