@@ -30,7 +30,9 @@ void dump_log(Input bytes) {
   run.header = files.header;
   run.begun = true;
   run.ends = files.ends;
+  manifest.last_ordinal = run.ordinal();
   const std::string text = manifest.encode();
+  require(Manifest().decode(text).empty(), "the input's manifest is read");
   const Input encoded = bytes_of(text);
   disk.add(std::string(kDirectory) + "/manifest", {encoded.begin(), encoded.end()});
   const platform::ReplaceFiles replace(disk);
