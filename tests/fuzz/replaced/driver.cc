@@ -24,6 +24,9 @@ namespace {
 // One of this number of mutated inputs keeps its wrong checksums.
 constexpr uint64_t kMended = 16;
 
+// What the target says; also known at the process's end, when the list of targets is gone.
+bool keeps_memory = false;
+
 const FuzzTarget& target() {
   static const FuzzTarget& chosen = []() -> const FuzzTarget& {
     const char* name = std::getenv("LOGJAM_FUZZ");
@@ -45,7 +48,7 @@ const FuzzTarget& target() {
 using namespace logjam::fuzz;
 
 int LLVMFuzzerInitialize(int*, char***) {
-  target();
+  keeps_memory = target().keeps_memory;
   return 0;
 }
 
@@ -74,5 +77,5 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
 const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
 
 // What a target keeps would be looked through after each input that has added to it.
-int __lsan_is_turned_off() { return target().keeps_memory ? 1 : 0; }
+int __lsan_is_turned_off() { return keeps_memory ? 1 : 0; }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
