@@ -22,7 +22,7 @@ namespace logjam {
 class DevicePace {
  public:
   explicit DevicePace(double bytes_per_second) : ns_per_byte_(1e9 / bytes_per_second) {
-    LJ_ASSERT(bytes_per_second > 0);
+    LJ_ASSERT(bytes_per_second != 0);
   }
 
   // Queues a transfer of `bytes` after all earlier ones, and sleeps until a device of that speed

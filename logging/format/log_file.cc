@@ -92,8 +92,8 @@ KeyValues LogFileHeader::lines() const {
 }
 
 std::vector<std::byte> LogFileHeader::encode() const {
-  LJ_ASSERT(stripe < stripes && stream < std::max(streams, 1u) && stripe_bytes != 0);
-  LJ_ASSERT(segment_bytes % kLogHeaderBytes == 0 && ordinal >= 1 && ordinal <= kMostOrdinal);
+  LJ_ASSERT(stripe < stripes && stripe_bytes != 0 && segment_bytes % kLogHeaderBytes == 0);
+  LJ_ASSERT(ordinal >= 1 && ordinal <= kMostOrdinal);
   const std::string text = encode_text_block(kFirstLine, lines());
   constexpr uint64_t kMostBytes = kLogHeaderBytes - kStoredSdlBytes;
   if (text.size() > kMostBytes) {

@@ -51,7 +51,7 @@ class SegmentIndex {
   // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
   // under the buffer's latch.
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
-    LJ_ASSERT(!full() && bytes != 0 && bytes <= end);
+    LJ_ASSERT(!full() && bytes != 0);
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
     Entry& segment = entries_[index_of(number)];
     segment.allocated.store(bytes, platform::memory_order_relaxed);
