@@ -30,7 +30,7 @@ namespace logjam {
 // The numbers of a buffer: their `bits` low bits are `name`. With 0 bits these are all numbers.
 struct Numbers {
   uint32_t bits = 0;
-  uint64_t name = 0;
+  uint64_t name = 0;  // below 2^bits
 
   // Returns the first or the second of the buffer's numbers above `above`, which may be a number of
   // another buffer.
@@ -54,7 +54,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
         segment_bytes_(segment_bytes),
         segments_(stream.ring().capacity() / segment_bytes),
         latch_(workers) {
-    LJ_ASSERT(numbers.name >> numbers.bits == 0 && std::has_single_bit(segment_bytes));
+    LJ_ASSERT(std::has_single_bit(segment_bytes));
   }
 
   // Returns the SSN of the last record that got its place.
