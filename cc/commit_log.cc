@@ -39,7 +39,8 @@ void CommitLog::after_validation(const Dependencies& deps, std::span<const Write
 void CommitLog::validation_failed() {
   if (traits_.number_drawn == NumberDrawn::kAfterValidation) return;
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) return parts_.early_numbers->abandon(context_.id);
+  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole)
+    return parts_.early_numbers->abandon(context_.id);
   if (reservation_.hole != nullptr) {
     RecordWriter(reservation_, RecordKind::kVoid, txn_, flags_)
         .seal(log_.run(), reservation_.position);

@@ -24,8 +24,8 @@
 // record is written.
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. Any thread may
-// call a function, unless an annotation says which thread does: the thread of `worker`
+// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. Any thread
+// may call a function, unless an annotation says which thread does: the thread of `worker`
 // (worker_role), or a thread of the log (log_role).
 #pragma once
 

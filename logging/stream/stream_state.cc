@@ -184,7 +184,7 @@ void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due du
   if (owner_.filled(index_) != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
-// The reader then finds a clean end and not the bytes of an earlier run or lap. The ring is not
+// Gives the reader a clean end, and not the bytes of an earlier run or lap. The ring is not
 // changed: if the log continues, the block is written again. The zeros may reach into the next
 // stripe, of which nothing else has been written yet.
 void StreamState::write_log_end() {

@@ -151,9 +151,9 @@ class StreamState {
   // Finishes the writes that are done, and starts those that are due; with Flush::kNow, of all that
   // is filled. With `may_block` it waits for a write that is under way alone.
   Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
-  // The first half of step(). Returns whether durable() advanced.
+  // Takes the first half of step(). Returns whether durable() advanced.
   bool finish() LJ_REQUIRES(latch_);
-  // The second half. Returns whether a write started.
+  // Takes the second half. Returns whether a write started.
   bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   // Returns whether no device can take a write.
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }

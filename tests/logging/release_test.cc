@@ -323,8 +323,7 @@ TEST(ReleaseDeathTest, ASegmentThatIsUsedAgainIsNotOpenUnderItsOldNumber) {
     open = open_files_in(directory.path());
   }
   EXPECT_LE(open, 2u);
-  EXPECT_DEATH(device->write_through(4 * kSegment, {memory.data(), 512}),
-               "index >= released");
+  EXPECT_DEATH(device->write_through(4 * kSegment, {memory.data(), 512}), "index >= released");
 }
 
 TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {

@@ -1,6 +1,6 @@
 // The common part of schemes in which a commit waits for a position in each log: a dependency queue
-// for each worker, and waiting for its entries. A commit point is an entry of a worker's queue, or a
-// position in one stream.
+// for each worker, and waiting for its entries. A commit point is an entry of a worker's queue, or
+// a position in one stream.
 #pragma once
 
 #include <algorithm>

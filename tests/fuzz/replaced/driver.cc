@@ -24,7 +24,7 @@ namespace {
 // One of this number of mutated inputs keeps its wrong checksums.
 constexpr uint64_t kMended = 16;
 
-// What the target says; also known at the process's end, when the list of targets is gone.
+// The answer of the target; also known at the process's end, when the list of targets is gone.
 bool keeps_memory = false;
 
 const FuzzTarget& target() {
@@ -76,6 +76,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
 // An input is short, and so is the time from a free to a wrong use. ASAN_OPTIONS asks for more.
 const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
 
-// What a target keeps would be looked through after each input that has added to it.
+// Memory that a target keeps would be looked through after each input that has added to it.
 int __lsan_is_turned_off() { return keeps_memory ? 1 : 0; }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
