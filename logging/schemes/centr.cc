@@ -27,13 +27,11 @@ class Centr final : public SingleStreamScheme {
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override
+  void fill_done(uint32_t, const LogReservation& reservation, RecordRole) override
       LJ_RELEASE(lock_) {
     LJ_ASSERT_IN_TESTS(reservation.position == sbl_.load(platform::memory_order_relaxed));
     sbl_.store(reservation.sequence, platform::memory_order_release);
     lock_.unlock();
-    stream().published(commits(role));
-    return commit_point(reservation.sequence);
   }
 
  private:

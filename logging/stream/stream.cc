@@ -2,14 +2,14 @@
 
 namespace logjam {
 
-void Stream::published(bool commits) {
+void Stream::on_publish(bool commits) {
   state_.count_publish(commits);
   if (state_.discards()) return;
   state_.note_publish();
   tell();
 }
 
-void Stream::wanted_by_others(Flush flush) {
+void Stream::on_wanted(Flush flush) {
   platform::full_fence();
   if (state_.discards()) return;
   const bool now = flush == Flush::kNow && !state_.policy().immediate();

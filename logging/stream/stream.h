@@ -74,12 +74,12 @@ class Stream {
   // Wakes the daemon, or the waiter that is to lead, if they wait for filled() to advance.
   // `commits` says whether the publish counts for --flush=txns. Call it after filled() may have
   // advanced.
-  void published(bool commits);
+  void on_publish(bool commits);
   // Wakes them likewise, because commits in other streams wait for this one, which may have nothing
   // to write yet. If it has nothing, the write that follows does not wait for the flush timeout.
   // With Flush::kNow, the commits have waited for the timeout of their own streams, and nothing
   // here waits for it any more.
-  void wanted_by_others(Flush flush);
+  void on_wanted(Flush flush);
   // Lets the writes keep the pace of `pacer`, which outlives the stream. Call it before workers
   // start.
   void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }

@@ -121,7 +121,7 @@ class StreamState {
   // Counts a commit, and fences.
   void count_publish(bool commits) {
     if (policy_.txns != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
-    platform::full_fence();  // of others too: Release::after_published()
+    platform::full_fence();  // of others too: Release::after_publish()
   }
   // Notes the time of a publish, if no older one is unflushed.
   void note_publish();

@@ -41,7 +41,7 @@ class DrawsAndAQuestion {
       bodies.emplace_back([this, worker] {
         drawn_[worker] = shared_->tids.tid(worker, 0);
         shared_->records[worker].store(1, memory_order_release);
-        shared_->tids.published(worker, true);
+        shared_->tids.note_publish(worker, true);
       });
     }
     bodies.emplace_back([this] {
@@ -215,7 +215,7 @@ class APublishAndALook {
   }
   std::vector<Body> threads() {
     const Body worker = [this] {
-      log_->published(64);
+      log_->note_fill(64);
       if (opens_) log_->open(6, [] { return 9; });
     };
     return {worker, [this] { seen_ = log_->look(); }};
@@ -283,7 +283,7 @@ TEST(WorkerLogTest, ANumberIsAboveTheFloorOrItsBoundIsSeen) {
 TEST(WorkerLogTest, OthersMayWaitIfTheBoundWasStale) {
   WorkerLog log;
   EXPECT_FALSE(log.open(5, [] { return 5; }).others_may_wait);
-  log.published(64);
+  log.note_fill(64);
   EXPECT_TRUE(log.open(6, [] { return 9; }).others_may_wait);
 }
 

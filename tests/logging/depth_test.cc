@@ -33,7 +33,7 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
   }
   void publish(uint64_t end) {
     filled_.store(end);
-    stream_->published(true);
+    stream_->on_publish(true);
   }
   void step() {
     // poll() does not look at the device more often.

@@ -19,7 +19,7 @@ TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
     EXPECT_EQ(EpochTids::epoch_of(tid), epoch);
     EXPECT_EQ(Version(tid, false).sequence(), tid);
     EXPECT_FALSE(Version(tid, false).absent() || Version(tid, false).locked());
-    tids.published(0, true);
+    tids.note_publish(0, true);
     if (epoch == EpochTids::kLastEpoch) break;
     EXPECT_EQ(tids.end_epoch(), epoch);
   }

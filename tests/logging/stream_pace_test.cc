@@ -39,7 +39,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
   // Fills 64 bytes, and returns when they are durable.
   void write_now(Stream& stream) {
     filled_ += 64;
-    stream.published(true);
+    stream.on_publish(true);
     while (stream.durable() < filled_) stream.flush(Flush::kNow);
   }
   // Fills 64 bytes, and asks until the stream writes them when they are due. Returns for how long
@@ -47,7 +47,7 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
   double us_until_write(Stream& stream) {
     const uint64_t before = begun_;
     filled_ += 64;
-    stream.published(true);
+    stream.on_publish(true);
     while (stream.durable() < filled_) stream.poll();
     return platform::ticks_to_ns(begun_ - before) / 1e3;
   }

@@ -56,7 +56,7 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   // Records are filled, without a hole, up to `end`.
   void publish(uint64_t end, bool commits = true) {
     filled_.store(end);
-    stream_->published(commits);
+    stream_->on_publish(commits);
   }
   uint64_t durable() const { return stream_->durable(); }
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
@@ -92,7 +92,7 @@ TEST_F(StreamTest, WorkersThatWaitForAHoleSleepUntilItsPublisherWakesOneToLead) 
     std::vector<std::thread> asleep;
     for (uint32_t worker = 1; worker < kWorkers; ++worker) {
       asleep.emplace_back([&, worker] {
-        stream_->published(true);
+        stream_->on_publish(true);
         stream_->wait(worker, point(64 * (worker + 1)));
       });
     }
@@ -129,7 +129,7 @@ TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
           holes.erase(begin);
           filled_.store(holes.empty() ? end : *holes.begin());
           mutex.unlock();
-          stream_->published(true);
+          stream_->on_publish(true);
           if (i % 4 != worker % 4) stream_->wait(worker, point(begin + 64));
         }
       });
@@ -415,19 +415,19 @@ TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
 // Commits in other streams have waited for their T. Nothing else comes before its own T.
 TEST_F(ByPolicy, OnlyWhatOthersWaitForDoesNotWaitForT) {
   open("sync");
-  stream_->wanted_by_others(Flush::kByPolicy);
+  stream_->on_wanted(Flush::kByPolicy);
   filled_.store(100);  // a watermark record
   EXPECT_EQ(flushed(), 100u);
   publish(200);
-  stream_->wanted_by_others(Flush::kByPolicy);
+  stream_->on_wanted(Flush::kByPolicy);
   EXPECT_EQ(flushed(), 100u) << "a commit of this stream waits for T";
-  stream_->wanted_by_others(Flush::kNow);
+  stream_->on_wanted(Flush::kNow);
   EXPECT_EQ(flushed(), 200u);
   publish(300);
   EXPECT_EQ(flushed(), 200u);
 
   open("sync");
-  stream_->wanted_by_others(Flush::kByPolicy);
+  stream_->on_wanted(Flush::kByPolicy);
   EXPECT_EQ(flushed(), 0u);  // nothing is wanted any more
   publish(100);
   EXPECT_EQ(flushed(), 0u);

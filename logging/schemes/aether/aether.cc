@@ -30,11 +30,10 @@ class Aether final : public SingleStreamScheme {
     const auto [begin, waited] = buffer_.reserve(worker, bytes);
     return reservation(begin, bytes, waited);
   }
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
-    buffer_.publish(worker, reservation.bytes, role);
-    return commit_point(reservation.sequence);
+  void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    buffer_.fill_done(worker, reservation.bytes);
   }
+  void after_publish(uint32_t, RecordRole) override { buffer_.after_publish(); }
 
   Counters counters() const override {
     Counters all = SingleStreamScheme::counters();

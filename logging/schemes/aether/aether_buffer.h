@@ -94,7 +94,7 @@ class AetherBuffer {
 
   // Hands over the worker's hole of `bytes`, which is filled (Alg. 2, L21-L26; the fill of L20 came
   // before). Called by the thread of worker `worker`.
-  void publish(uint32_t worker, uint32_t bytes, RecordRole role) {
+  void fill_done(uint32_t worker, uint32_t bytes) {
     WorkerState& me = workers_[worker];
     if (me.slot == nullptr) {
       release(me);
@@ -102,9 +102,9 @@ class AetherBuffer {
       me.array->free(*me.slot);
       release(me);
     }
-    stream_.published(commits(role));
-    release_.after_published();
   }
+  // Wakes the threads that wait for a release. Call it after the stream was told, which fences.
+  void after_publish() { release_.after_publish(); }
 
   // Returns the stream position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return release_.filled(); }

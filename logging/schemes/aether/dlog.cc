@@ -96,15 +96,19 @@ class Dlog final : public DependencyScheme {
     return reservation(me.home, begin, bytes, gsn, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     WorkerState& me = workers_[worker];
     const CommitPoint point = commits(role) ? CommitPoint::in_dependency_queue(
                                                   worker, queue(worker).push(me.tails, me.bound))
                                             : CommitPoint::in_stream(me.home, me.tails[me.home]);
-    logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
-    if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
+    logs_[reservation.stream]->buffer.fill_done(worker, me.bytes);
     return point;
+  }
+  void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    logs_[reservation.stream]->buffer.after_publish();
+    WorkerState& me = workers_[worker];
+    if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
   }
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {

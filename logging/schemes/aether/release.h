@@ -7,7 +7,7 @@
 //   join             called under the log's lock, in LSN order, with the end of the new region
 //   release          called by the thread that filled the region's last byte; returns false if it
 //                    left the release to another thread
-//   after_published  called after the full fence of Stream::published(); wakes the threads that
+//   after_publish  called after the full fence of Stream::on_publish(); wakes the threads that
 //                    sleep here
 //   filled           any thread: the stream position up to which all regions are released
 #pragma once
@@ -41,7 +41,7 @@ class ReleaseUnderLock {
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }
-  void after_published() {}
+  void after_publish() {}
 
  private:
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
@@ -69,7 +69,7 @@ class ReleaseInOrder {
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }
-  void after_published() { turn_.notify_after_fence(); }
+  void after_publish() { turn_.notify_after_fence(); }
 
  private:
   static constexpr uint64_t kPausesATurn = 2, kMostTurns = 256;

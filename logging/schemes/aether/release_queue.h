@@ -60,7 +60,7 @@ class ReleaseQueue {
   // Called by the thread that filled the region's last byte.
   bool release(const Region& region, uint64_t random);
   // Wakes the threads that wait for a free node. Called after a full fence.
-  void after_published() { room_.notify_after_fence(); }
+  void after_publish() { room_.notify_after_fence(); }
 
  private:
   enum State : uint32_t { kFree, kWaiting, kDelegated, kItsTurn };

@@ -97,11 +97,10 @@ class Autonomous final : public WatermarkScheme {
             .waited_ticks = opened.waited_ticks};
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     if (commits(role)) raise_wanted(worker, reservation.sequence);
     logs_[reservation.stream]->groups.publish(nth(worker), reservation.bytes);
-    stream(reservation.stream).published(commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
 

@@ -75,7 +75,7 @@ class StealingGroup {
   // Hands over the open record, which has `bytes`.
   void publish(uint32_t member, uint32_t bytes) {
     WorkerLog& log = members_[member]->log;
-    log.published(log.filled() + bytes);
+    log.note_fill(log.filled() + bytes);
   }
 
   // Returns how many bytes are handed over and not moved. Any thread may call it.

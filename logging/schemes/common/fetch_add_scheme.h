@@ -27,7 +27,7 @@
 //             SBL has reached it. If a hole stays open, it returns the end that SBL has reached
 //             since an earlier call.
 //   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
-//             (Stream::published), and loads tracking_ (platform/event_count.h).
+//             (Stream::on_publish), and loads tracking_ (platform/event_count.h).
 // A thread that finds advancing_ taken waits a moment and then uses the current SBL; the thread
 // that holds advancing_ advances SBL. If the holder is descheduled, the daemon asks for SBL again
 // after its nap.
@@ -90,12 +90,11 @@ class FetchAddScheme : public SingleStreamScheme {
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
-    stream().published(commits(role));
+  }
+  void after_publish(uint32_t, RecordRole) override {
     if (!helped()) tracking_.notify_after_fence();
-    return commit_point(reservation.sequence);
   }
 
   void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
@@ -183,15 +182,15 @@ class FetchAddScheme : public SingleStreamScheme {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);
       const bool left_alone = sbl == sbl_seen_;
       sbl_seen_ = sbl;
-      if (left_alone && advance()) return stream().published(false);
+      if (left_alone && advance()) return stream().on_publish(false);
       return platform::sleep_ns(left_alone ? kSafetyTimeoutNs : kNapNs);
     }
     for (platform::SpinWait wait; wait.rounds() < kLooks; wait.once()) {
-      if (advance()) return stream().published(false);
+      if (advance()) return stream().on_publish(false);
     }
     platform::EventCount::Waiter waiter(tracking_);
     const uint32_t seen = waiter.prepare();
-    if (advance()) return stream().published(false);
+    if (advance()) return stream().on_publish(false);
     waiter.sleep(seen, stopping ? kStoppingNapNs : kSafetyTimeoutNs);
   }
 

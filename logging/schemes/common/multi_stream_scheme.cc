@@ -85,7 +85,7 @@ std::vector<uint64_t> MultiStreamScheme::published_positions() {
     positions.push_back(filled_to_write(index, filled(index)));
     // The look may have appended a watermark record, of which no flusher knows.
     if (positions.back() != stream(index).durable()) {
-      stream(index).wanted_by_others(Flush::kByPolicy);
+      stream(index).on_wanted(Flush::kByPolicy);
     }
   }
   return positions;

@@ -2,7 +2,7 @@
 // flusher for each, durable watermarks in sequence numbers, the least of these, and waiting across
 // streams.
 //
-// A scheme implements three functions: `reserve` and `publish`, as every scheme does, and
+// A scheme implements three functions: `reserve`, as every scheme does, `fill_done`, and
 // `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
 // filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme
 // calls record_durable_sequence(s, end, sequence), which says which sequence numbers that position
@@ -52,6 +52,12 @@ namespace logjam {
 
 class MultiStreamScheme : public LogScheme, protected StreamOwner {
  public:
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) final {
+    const CommitPoint point = fill_done(worker, reservation, role);
+    stream(reservation.stream).on_publish(commits(role));
+    after_publish(worker, reservation, role);
+    return point;
+  }
   bool is_durable(const CommitPoint& point) const override {
     switch (point.scope) {
       case CommitPoint::Scope::kStream:
@@ -96,6 +102,13 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
                              Writers writers = Writers::kDealt);
 
+  // Makes the record in the hole visible: filled() may pass the hole now. Returns the record's
+  // commit point.
+  virtual CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                                RecordRole role) = 0;
+  // Does the rest of a publish after the stream was told, and after a full fence.
+  virtual void after_publish(uint32_t /*worker*/, const LogReservation& /*reservation*/,
+                             RecordRole /*role*/) {}
   // Looks again, so that a write takes what was filled since the look before it. A scheme that
   // groups records closes the open group here, and not in filled(), which is called much more
   // often. Called under the flush latch when a write is due (logging/stream/stream.h), and by any
@@ -162,14 +175,14 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     }
   }
   // Wakes the flusher of stream `index`. Any thread may call it.
-  void notify_flusher(uint32_t index) { stream(index).published(false); }
+  void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
   // the flusher does not wait for its stream's T. Any thread may call it.
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      if (watermark(s) < wanted) stream(s).wanted_by_others(flush);
+      if (watermark(s) < wanted) stream(s).on_wanted(flush);
     }
   }
 

@@ -34,7 +34,6 @@ CommitPoint SegmentedScheme::hand_over(uint32_t worker, const LogReservation& re
   const uint32_t index = reservation.stream;
   if (commits(role) && everywhere) wanted_.raise(index, reservation.sequence);
   buffers_[index]->publish(open_segments_[worker], reservation.bytes);
-  stream(index).published(commits(role));
   return everywhere ? CommitPoint::in_every_stream(reservation.sequence, kEveryStreamQueue)
                     : CommitPoint::in_stream(index, reservation.sequence, kOwnStreamQueue);
 }

@@ -14,7 +14,7 @@
 //
 // Protocol. The buffer's is in common/segmented_buffer.h. Only its worker uses a segment of
 // open_segments_. A publisher raises `wanted_`, fills its segment, then fences and loads whether
-// the daemon sleeps (Stream::published). The daemon stores that it sleeps, fences, and calls
+// the daemon sleeps (Stream::on_publish). The daemon stores that it sleeps, fences, and calls
 // filled().
 #pragma once
 

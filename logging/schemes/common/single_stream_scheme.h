@@ -23,6 +23,12 @@ namespace logjam {
 
 class SingleStreamScheme : public LogScheme, private StreamOwner {
  public:
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) final {
+    fill_done(worker, reservation, role);
+    stream_.on_publish(commits(role));
+    after_publish(worker, role);
+    return commit_point(reservation.sequence);
+  }
   // Returns the point of the largest number that the transaction read: all that it has read lies
   // before that point. Under early lock release that may not be durable yet.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
@@ -51,6 +57,10 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   explicit SingleStreamScheme(const LogConfig& config)
       : LogScheme(config), stream_(config, 0, waiters(), *this) {}
 
+  // Makes the record in the hole visible: sbl() may pass the hole now.
+  virtual void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole role) = 0;
+  // Does the rest of a publish after the stream was told, and after a full fence.
+  virtual void after_publish(uint32_t /*worker*/, RecordRole /*role*/) {}
   // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
   uint64_t sdl() const { return stream_.durable(); }

@@ -34,7 +34,7 @@
 //
 // Who looks last. Worker A stores the tail and does not see the link of the next record; worker B
 // stores that link and does not see the new tail. Both fence after they have published
-// (Stream::published). The later one looks again and sees both, or a flusher does that fences and
+// (Stream::on_publish). The later one looks again and sees both, or a flusher does that fences and
 // looks before it sleeps. A worker that moves the tail while it waits for the window tells no
 // flusher: the records that the tail has passed may wait for the worker of the next hole, or for a
 // timeout.

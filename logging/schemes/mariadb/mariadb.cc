@@ -42,11 +42,8 @@ class MariaDb final : public SingleStreamScheme {
     }
   }
 
-  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override
-      LJ_RELEASE_SHARED(latch_) {
+  void fill_done(uint32_t, const LogReservation&, RecordRole) override LJ_RELEASE_SHARED(latch_) {
     latch_.unlock_shared();
-    stream().published(commits(role));
-    return commit_point(reservation.sequence);
   }
 
   std::vector<uint64_t> published_positions() override { return {filled_to_write(0, 0)}; }

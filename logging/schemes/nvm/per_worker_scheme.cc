@@ -15,14 +15,13 @@ PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
       positions_(config.workers + 1),
       workers_poll_(config.flush_help) {}
 
-CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation,
-                                     RecordRole role) {
+CommitPoint PerWorkerScheme::fill_done(uint32_t worker, const LogReservation& reservation,
+                                       RecordRole role) {
   if (commits(role)) wanted_.raise(worker, reservation.sequence);
   const uint64_t end = reservation.position + reservation.bytes;
   LJ_ASSERT_IN_TESTS(end == logs_[worker].end && end > logs_[worker].log.filled());
   record_durable_sequence(worker, end, reservation.sequence);
-  logs_[worker].log.published(end);
-  stream(worker).published(commits(role));
+  logs_[worker].log.note_fill(end);
   return CommitPoint::in_every_stream(reservation.sequence);
 }
 

@@ -74,7 +74,8 @@ class PerWorkerScheme : public MultiStreamScheme {
  public:
   explicit PerWorkerScheme(const LogConfig& config);
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override;
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override;
   bool is_durable(const CommitPoint& point) const override {
     if (point.sequence == 0) return true;
     const bool of_one_worker =

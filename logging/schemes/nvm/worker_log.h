@@ -28,7 +28,7 @@ class WorkerLog {
     return open_.announce(bound, draw);
   }
   // Says that the open record is filled, and ends at `end`. Called by the worker.
-  void published(uint64_t end) {
+  void note_fill(uint64_t end) {
     filled_.store(end, platform::memory_order_release);
     open_.withdraw();
   }

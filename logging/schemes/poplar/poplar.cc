@@ -49,8 +49,8 @@ class Poplar final : public SegmentedScheme {
     return take_hole(worker, deps.max_number(), bytes);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     return hand_over(worker, reservation, role, reads_[worker]);
   }
 

@@ -13,7 +13,7 @@
 // its old bound, the durability of all later records.
 //
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. That holder
-// comes to Stream::published soon, or announces its exact position and then steps or wakes the
+// comes to Stream::on_publish soon, or announces its exact position and then steps or wakes the
 // daemon itself (Stream::wait_for_space).
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
@@ -42,11 +42,8 @@ class Postgres final : public SingleStreamScheme {
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  void fill_done(uint32_t worker, const LogReservation&, RecordRole) override {
     locks_.release(worker);
-    stream().published(commits(role));
-    return commit_point(reservation.sequence);
   }
 
  private:

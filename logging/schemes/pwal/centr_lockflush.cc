@@ -44,14 +44,14 @@ class CentrLockFlush final : public SingleStreamScheme {
     return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override
-      LJ_RELEASE(mutex_) {
+  void fill_done(uint32_t, const LogReservation& reservation, RecordRole) override
+      LJ_REQUIRES(mutex_) {
     LJ_ASSERT_IN_TESTS(reservation.position == sbl_.load(platform::memory_order_relaxed));
     sbl_.store(reservation.sequence, platform::memory_order_release);
-    stream().published(commits(role));
+  }
+  void after_publish(uint32_t worker, RecordRole role) override LJ_RELEASE(mutex_) {
     if (commits(role) && ++commits_ >= group_) flush_buffer(worker);
     mutex_.unlock();
-    return commit_point(reservation.sequence);
   }
 
   // Flushes nothing: workers flush under the mutex only.

@@ -102,22 +102,23 @@ class Pwal final : public MultiStreamScheme {
       const uint64_t begin = records.place().end;
       if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn, waited);
       records.cancel();  // a watermark has taken the room
-      stream(worker).published(false);
+      stream(worker).on_publish(false);
     }
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     Buffer& buffer = *buffers_[worker];
     buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
     if (commits(role)) {
       ++buffer.commits;
       buffer.committed = reservation.sequence;
     }
-    stream(worker).published(commits(role));
-    if (locked_flush_) flush_full_group(worker);
     return unsafe_ ? CommitPoint::in_stream(worker, reservation.sequence)
                    : CommitPoint::in_every_stream(reservation.sequence);
+  }
+  void after_publish(uint32_t worker, const LogReservation&, RecordRole) override {
+    if (locked_flush_) flush_full_group(worker);
   }
 
   // Returns a point that is durable at once if unsafe, as in the paper.

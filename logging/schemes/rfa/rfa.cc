@@ -79,8 +79,8 @@ class Rfa final : public SegmentedScheme {
     return hole;
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     return hand_over(worker, reservation, role, !workers_[worker].closed);
   }
 

@@ -33,8 +33,7 @@ class RocksDb final : public SingleStreamScheme {
     return mine;
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  void fill_done(uint32_t worker, const LogReservation&, RecordRole) override {
     groups_.hand_over(
         worker,
         [this](uint64_t begin, const std::byte* record, uint32_t bytes) {
@@ -42,9 +41,7 @@ class RocksDb final : public SingleStreamScheme {
           platform::copy(stream().at(begin, bytes), record, bytes);
           sbl_.store(begin + bytes, platform::memory_order_release);
         },
-        [this] { stream().published(false); });
-    stream().published(commits(role));
-    return commit_point(reservation.sequence);
+        [this] { stream().on_publish(false); });
   }
 
  private:

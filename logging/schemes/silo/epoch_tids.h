@@ -69,7 +69,7 @@ class EpochTids {
   }
   // Ends the use of the TID if the record that the worker has published is the last one with it:
   // the transaction's last (`last`), or one with a TID of its own.
-  void published(uint32_t worker, bool last) {
+  void note_publish(uint32_t worker, bool last) {
     if (last || !workers_[worker].drawn) abandon(worker);
   }
   // Ends the use of the TID.

@@ -58,6 +58,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
       : WatermarkScheme(config, 1),
         epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
         buffers_(config.workers),
+        first_of_epoch_(config.workers),
         tids_(config.workers) {
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<StreamLog>(stream(s), run(), workers_of(s)));
@@ -82,20 +83,20 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     return reservation(index, begin, bytes, tid, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
-    const bool first_of_epoch = raise_wanted(0, epoch);
+    first_of_epoch_[worker] = raise_wanted(0, epoch);
     auto& chunks = logs_[reservation.stream]->chunks;
     chunks.publish(buffers_[worker], reservation.bytes, reservation.sequence);
-    tids_.published(worker, commits(role));
-    stream(reservation.stream).published(commits(role));
-    if (first_of_epoch) {
-      // The epoch may have ended since the draw, when no stream wanted a watermark of it.
-      platform::full_fence();
-      if (tids_.ended() >= epoch) notify_lagging(wanted());
-    }
+    tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
+  }
+  // Tells the streams of an epoch that may have ended since the draw, when no stream wanted a
+  // watermark of it.
+  void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    if (!first_of_epoch_[worker]) return;
+    if (tids_.ended() >= EpochTids::epoch_of(reservation.sequence)) notify_lagging(wanted());
   }
 
   uint32_t flushers() const override { return streams() + 1; }
@@ -161,6 +162,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
+  WorkerStates<bool> first_of_epoch_;  // the last record of the worker was it
   std::vector<std::unique_ptr<StreamLog>> logs_;
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it

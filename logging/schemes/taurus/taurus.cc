@@ -107,15 +107,18 @@ class Taurus final : public DependencyScheme {
     return hole;
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
+                        RecordRole role) override {
     WorkerState& me = workers_[worker];
     const CommitPoint point =
         commits(role)
             ? point_of(worker)
             : CommitPoint::in_stream(reservation.stream, me.vector[reservation.stream], kOwnLog);
-    logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
+    logs_[reservation.stream]->buffer.fill_done(worker, me.bytes);
     return point;
+  }
+  void after_publish(uint32_t, const LogReservation& reservation, RecordRole) override {
+    logs_[reservation.stream]->buffer.after_publish();
   }
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {

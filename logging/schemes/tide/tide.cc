@@ -81,11 +81,9 @@ class Tide final : public WatermarkScheme {
     return reservation(index, begin, bytes, number, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  CommitPoint fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     const auto [number, index] = std::pair(reservation.sequence, reservation.stream);
     logs_[index]->chunks.publish(buffers_[worker], reservation.bytes, number);
-    stream(index).published(commits(role));
     return CommitPoint::in_every_stream(number);
   }
 

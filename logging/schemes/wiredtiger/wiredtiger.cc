@@ -6,7 +6,7 @@
 // A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
 // the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
 //
-// No wake-up is lost. A worker releases its record, fences (Stream::published), and looks whether
+// No wake-up is lost. A worker releases its record, fences (Stream::on_publish), and looks whether
 // the daemon sleeps. The daemon says that it sleeps, fences, and looks at sbl().
 //
 // Protocol. Only its worker uses an element of joined_slots_.
@@ -31,11 +31,8 @@ class WiredTiger final : public SingleStreamScheme {
     return reservation(begin, bytes, stream().wait_for_space(begin + bytes));
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
-                      RecordRole role) override {
+  void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     slots_.release(joined_slots_[worker], reservation.bytes);
-    stream().published(commits(role));
-    return commit_point(reservation.sequence);
   }
 
   std::vector<uint64_t> published_positions() override { return {filled_to_write(0, 0)}; }
