@@ -28,18 +28,6 @@ struct PostingCounts {
   }
 };
 
-bool has_posting(Index& index, Key key, const Tuple& tuple) {
-  bool found = false;
-  index.find_all(key, [&](NodeVersion, std::span<Keyed* const> entries) {
-    for (Keyed* entry : entries) {
-      const auto& posting = *static_cast<const Posting*>(entry);
-      found |= posting.primary == tuple.key && posting.tuple == &tuple;
-    }
-    return true;
-  });
-  return found;
-}
-
 // Returns what is wrong with a posting, or null.
 const char* wrong_posting(Table& table, const SecondarySchema& schema, const Posting& posting,
                           bool earlier_keys_left) {
@@ -53,6 +41,18 @@ const char* wrong_posting(Table& table, const SecondarySchema& schema, const Pos
 }
 
 }  // namespace
+
+bool has_posting(Index& index, Key key, const Tuple& tuple) {
+  bool found = false;
+  index.find_all(key, [&](NodeVersion, std::span<Keyed* const> entries) {
+    for (Keyed* entry : entries) {
+      const auto& posting = *static_cast<const Posting*>(entry);
+      found |= posting.primary == tuple.key && posting.tuple == &tuple;
+    }
+    return true;
+  });
+  return found;
+}
 
 std::string row_name(const Table& table, Key key) {
   std::string name;

@@ -30,6 +30,9 @@ std::string row_name(const Table& table, Key key);
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected);
 
+// Returns whether the index has a posting under `key` that leads to the tuple.
+bool has_posting(Index& index, Key key, const Tuple& tuple);
+
 // Compares the postings of secondary index `which` with the rows, in both directions: each present
 // row has its posting under its present key, and each posting leads to the tuple that the primary
 // index has. With `earlier_keys_left`, rows may also have postings under other keys, because keys

@@ -2,6 +2,7 @@
 
 #include "workloads/oltp/rows.h"
 #include "workloads/parallel_check.h"
+#include "workloads/table_checks.h"
 
 namespace logjam::oltp {
 namespace {
@@ -25,19 +26,6 @@ struct Found {
 };
 
 const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
-
-// Returns whether the index has a posting that leads from the row's k to the row.
-bool is_posted(Table& table, Key id, const Row& row) {
-  bool found = false;
-  table.secondary(kByK).find_all(row.k, [&](NodeVersion, std::span<Keyed* const> entries) {
-    for (Keyed* entry : entries) {
-      const auto& posting = *static_cast<Posting*>(entry);
-      found |= posting.primary == id && posting.tuple->key == id;
-    }
-    return true;
-  });
-  return found;
-}
 
 void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, Found* found) {
   table.for_each_row(part, parts, [&](Key id, const std::byte* bytes) {
@@ -65,9 +53,12 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
 BrokenRows unposted_rows(Database& database) {
   BrokenRows rows;
   for (const auto& table : database.tables()) {
-    table->for_each_row([&](Key id, const std::byte* bytes) {
-      if (is_posted(*table, id, row_of(bytes))) return;
-      rows.note([&] { return "; first: " + table->schema().name + " " + std::to_string(id); });
+    table->primary().for_each([&](Keyed* entry) {
+      const Tuple& tuple = *Table::tuple_of(entry);
+      if (tuple.load_version().absent()) return;
+      if (has_posting(table->secondary(kByK), row_of(tuple.row()).k, tuple)) return;
+      rows.note(
+          [&] { return "; first: " + table->schema().name + " " + std::to_string(tuple.key); });
     });
   }
   return rows;
