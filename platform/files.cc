@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -387,8 +386,7 @@ int read_file(const std::string& path, std::string* text, uint64_t most_bytes) {
 
 int names_in(const std::string& directory, std::vector<std::string>* names) {
   const int error = files().list(directory, names);
-  LJ_ASSERT(error == 0 || names->empty());
-  LJ_ASSERT(std::ranges::is_sorted(*names));
+  LJ_ASSERT(error == 0 ? std::ranges::is_sorted(*names) : names->empty());
   return error == ENOENT || error == ENOTDIR ? 0 : error;
 }
 
