@@ -33,6 +33,7 @@
 
 namespace logjam {
 
+// Makes a lock whose waiters pause kPauses times and yield kYields times before they sleep.
 template <uint32_t kPauses, uint32_t kYields>
 class LJ_CAPABILITY("latch") BasicQueueLock {
  public:
