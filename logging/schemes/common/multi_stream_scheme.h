@@ -106,7 +106,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // commit point.
   virtual CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
                                 RecordRole role) = 0;
-  // Does the rest of a publish after the stream was told, and after a full fence.
+  // Completes a publish after the stream was told, and after a full fence.
   virtual void after_publish(uint32_t /*worker*/, const LogReservation& /*reservation*/,
                              RecordRole /*role*/) {}
   // Looks again, so that a write takes what was filled since the look before it. A scheme that

@@ -59,7 +59,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
 
   // Makes the record in the hole visible: sbl() may pass the hole now.
   virtual void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole role) = 0;
-  // Does the rest of a publish after the stream was told, and after a full fence.
+  // Completes a publish after the stream was told, and after a full fence.
   virtual void after_publish(uint32_t /*worker*/, RecordRole /*role*/) {}
   // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
