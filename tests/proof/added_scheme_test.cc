@@ -89,7 +89,7 @@ class CrashOfAnAddedScheme : public testing::Test {
     std::string source{std::istreambuf_iterator<char>(in), {}};
     replace_only("\n\nnamespace logjam \\{", "\n" + walk[1] + "\nnamespace logjam {", &source);
     replace_only("\n    lock_.lock\\(\\);\n", "\n" + walk[2], &source);
-    replace_only("\n\\}\\);\n", "\n" + walk[3] + "});\n", &source);
+    replace_only("\n\\}\\)\\);\n", "\n" + walk[3] + "}));\n", &source);
     std::ofstream(path) << source;
 
     // build-thread is what SAN=thread built; another name was given to make.
