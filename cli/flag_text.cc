@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -72,6 +73,10 @@ void FlagCheck::refuse_name(const std::string& name, const std::string& value) c
   const std::string help = "`logjam " +
                            (command_ == kAllCommands ? "COMMAND" : names_of(command_)) +
                            " --help=all` lists them";
+  constexpr std::string_view kOfSimulation[] = {"machine", "cores", "set", "sim_seed", "report"};
+  if (std::ranges::find(kOfSimulation, name) != std::end(kOfSimulation)) {
+    refuse("--" + name + " is a flag of build-sim/logjam, which `make sim` builds");
+  }
   for (std::string_view meant : meant_by(name)) {
     if (!has(meant.substr(0, meant.find('=')))) continue;
     refuse(none + " (did you mean " + with_value(meant, value) + "?); " + help);
