@@ -82,7 +82,8 @@ def ended(words, status, out, err):
               and not line.startswith("note: ")]
     if len(errors) > 1:
         done.broken.append(("words", f"{len(errors)} lines of error"))
-    if status > 0 and not errors and "FAIL" not in texts[0]:
+    said = [line for line in errors if line.removeprefix("logjam:").strip()]
+    if status > 0 and not said and "FAIL" not in texts[0]:
         done.broken.append(("words", "not a word of error"))
     if any(unicodedata.category(one) in ("Cc", "Cs") and one not in "\n\t"
            for one in set(texts[0] + texts[1])):
@@ -103,6 +104,7 @@ class Judge:
         self.runs = 0
         self.replaced = False  # the log gave way to another one, or a loss was accepted
         self.moved_by = ""
+        self.outputs = set()  # the names of earlier commands' outputs, which may be replaced
         self.says_lost = False  # the last recovery with the history has ended with status 4
         self.outside = self._tree_outside()
         hand.kept = [name for name in hand.kept if self._is_kept(name)]
@@ -252,6 +254,7 @@ def output_name(judge, draw, history=False):
     name = f"{directory}/out"
     if how > 2 and os.path.isdir(hand.path(directory)):
         put_thing(hand, draw, name)
+        judge.outputs.discard(name)
         if is_fifo(hand.path(name)) and not history:
             hand.clear(name)
         if draw.random() < 0.3:
@@ -263,12 +266,15 @@ def output_name(judge, draw, history=False):
 def foreign_at(judge, names):
     """Maps the outputs of a command that would replace what is not theirs to what is there. An
     empty file may be written to, and a link that leads nowhere replaced."""
-    there = {name: judge.hand.path(name) for name in names if name.endswith("/out")}
+    there = {name: judge.hand.path(name) for name in names
+             if name.endswith("/out") and name not in judge.outputs}
     return {name: entry_of(path) for name, path in there.items()
             if os.path.exists(path) and (not os.path.isfile(path) or os.path.getsize(path))}
 
 
 def check_foreign(judge, before):
+    judge.outputs.update(f"{directory}/out" for directory in judge.log.directories
+                         if not before.get(f"{directory}/out"))
     for name, entry in before.items():
         path = judge.hand.path(name)
         if not os.path.lexists(path) or entry_of(path) != entry:

@@ -203,6 +203,8 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
       found.error = "the log's manifest is lost: " + why_not + "; --accept_damage uses its copy";
       return found;
     }
+    found.lost = false;
+    found.error.clear();
     found.damage = "the log's manifest is lost (" + why_not + "), and its copy of generation " +
                    std::to_string(copy.generation) + " may be one generation old";
     // The copy is in the last directory, so the first one is the one that is no member.

@@ -344,6 +344,15 @@ TEST_F(Lives, AFileOfAnotherHistoryIsNotOfThisOne) {
   EXPECT_TRUE(has(refused({"recover", "--history=" + kept}), "it is of another log"));
 }
 
+TEST_F(Lives, ALostManifestGivesWayToItsCopyIfTheDamageIsAccepted) {
+  logjam(run({}));
+  std::ofstream(log_ + "/manifest") << "no manifest";
+  EXPECT_TRUE(has(refused({"recover"}), "--accept_damage uses its copy"));
+  const std::string recovered = logjam({"recover", "--accept_damage"});
+  EXPECT_TRUE(has(recovered, "recovered              1000 transactions")) << recovered;
+  EXPECT_TRUE(has(recovered, "may be one generation old")) << recovered;
+}
+
 TEST_F(Lives, AKilledCheckpointAndARunThatNeverBeganAreTrimmed) {
   logjam(run({}));
   // A process was killed during a checkpoint, and the next one before its run began.
