@@ -25,8 +25,9 @@
 // The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
 // only if it is the oldest holder.
 //
-// Deadlock under detection. The word names an exclusive holder. The workers announce which locks
-// they hold (waits_for.h).
+// Deadlock under 2pl-detect. The lock word names the worker that holds the lock exclusively. For
+// shared holders, the workers announce which locks they hold. From both, a waiter finds cycles
+// (waits_for.h).
 //
 // No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
 // becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. Under

@@ -167,7 +167,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     // An exclusive lock without a holder (kLockedForever) is never released.
     return !seen.exclusive() || seen.writer() != 0;
   }
-  // Returns the waits-for graph. A worker executes the transaction, through the Transaction API.
+  // Returns the waits-for graph. The caller is a worker, because only workers execute transactions.
+  // No annotation says so, since the Transaction API has none.
   static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
   // Returns whether the transaction would wait for itself (waits_for.h). It need not abort if its
   // own worker is a holder of this lock: either the transaction itself holds the lock shared, and

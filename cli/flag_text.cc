@@ -31,8 +31,8 @@ class FlagCheck {
   [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
-  // Checks a flag without its leading hyphens, "name=value" or "name". Returns the flag whose value
-  // is the next argument, or nothing.
+  // Checks `text`, "name=value" or "name" without the leading hyphens. If the flag still needs a
+  // value, returns the flag: its value is then the next argument. Otherwise returns nothing.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);

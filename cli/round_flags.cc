@@ -82,8 +82,8 @@ const std::set<std::string>& given_flags() {
   return given;
 }
 
-// A workload other than the ledger, at a scale that loads at once, and at which its transactions
-// meet each other.
+// A workload other than the ledger, with a scale so small that the load takes no time, and that
+// transactions often conflict.
 struct Scale {
   std::string_view workload;
   RoundFlags flags;

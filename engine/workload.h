@@ -165,8 +165,9 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens the history of `workers` workers if the flags ask for a history, or refuses. If an
-  // earlier run left a record, continues its history. The run is not part of the log yet.
+  // Opens a history for `workers` workers if the flags ask for one, or ends the process with a
+  // refusal. Continues the history of an earlier run if there is one. The run is not part of the
+  // log yet.
   virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
     (void)origin;

@@ -32,9 +32,9 @@ struct RecoveryRule {
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
   // its header in memory.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
-  // Drops watermark records on which neither the cut of these tails depends, nor the cut of longer
-  // ones. Called while the streams are read, so that not all watermarks of a log are kept. A rule
-  // that uses StreamTail::watermarks should have it.
+  // Drops the watermark records that no longer matter: neither the cut of these tails nor the cut
+  // of any longer tails depends on them. Called while the streams are read, so that not all
+  // watermarks of a log are kept. A rule that uses StreamTail::watermarks should have it.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 

@@ -98,8 +98,9 @@ uint64_t blocks_covered();
 // Lets the schedule crash here in one of a few calls: a crash here would show much.
 void maybe_crash();
 
-// Declares that nobody touches these bytes any more: an access ends the schedule. Returns whether
-// there is a schedule; then the caller does not use them again. Otherwise it does nothing.
+// Forbids further accesses to these bytes: an access ends the schedule. Returns true under a
+// schedule; the caller must then not use the bytes again. Without a schedule, does nothing and
+// returns false.
 bool forbid(const void* at, size_t bytes);
 
 // Calls `with` with the open file and the memory of each mapped file of a disk in memory. After a

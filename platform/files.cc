@@ -332,7 +332,7 @@ Files*& files_in_place() {
   return in_place;
 }
 
-// Returns the directory that has the name `path`.
+// Returns the parent directory of `path`.
 std::string parent_of(const std::string& path) {
   const std::string name = without_slashes_at_end(path);
   const size_t slash = name.rfind('/');

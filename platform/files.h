@@ -8,8 +8,8 @@
 // that makes it so: a file's bytes and length need `sync` of the file; a name that a call creates,
 // changes or removes needs `sync` of the directory that has it.
 //
-// Others may write into a log's directories. They can destroy the log, but no call on a path in a
-// directory that is held (`hold`) leaves that directory, or waits.
+// Others may write into a log's directories. They can destroy the log. But a call on a path in a
+// held directory (`hold`) never reaches a file outside of that directory, and never blocks.
 #pragma once
 
 #include <fcntl.h>
@@ -91,7 +91,7 @@ class Files {
   // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
   // come in the middle, `names` is empty.
   virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
-  // Gives what is at `from` the name `to`, and removes what had that name, in one step.
+  // Renames `from` to `to` in one step. If `to` exists, it is replaced.
   virtual int rename(const std::string& from, const std::string& to) = 0;
   // Removes a file, or a symbolic link itself. EISDIR if it is a directory.
   virtual int remove(const std::string& path) = 0;

@@ -20,8 +20,8 @@ struct ListKey {
 // be: an empty list, or some of `keys`, each once, with a number that it may take.
 std::string check_list(std::string_view flag, std::string_view text, std::span<const ListKey> keys);
 
-// Returns the number of `key` in a list that check_list() accepts, or `otherwise` if the list does
-// not have the key.
+// Returns the value that the list gives to `key`, or `otherwise` if the list does not have the key.
+// check_list() must accept the list.
 double listed(std::string_view text, std::string_view key, double otherwise = 0);
 
 }  // namespace logjam::platform

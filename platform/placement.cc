@@ -28,7 +28,7 @@ Contexts in_turn(const Contexts& contexts, int HardwareContext::*group) {
   return ordered;
 }
 
-// Moves every sibling after all cores.
+// Orders the contexts so that the first context of every core comes before any second context.
 Contexts cores_first(const Contexts& contexts) { return in_turn(contexts, &HardwareContext::core); }
 
 Contexts in_order_of(PlacementPolicy policy, const Contexts& contexts) {

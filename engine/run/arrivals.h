@@ -25,7 +25,7 @@ class Arrivals {
   // Sets the first arrival a random distance after `now`. In this function and in take(), `random`
   // is a random number.
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
-  // Returns when the next transaction arrives: its intended start.
+  // Returns the time at which the next transaction arrives: its intended start.
   uint64_t next() const { return next_; }
   // Returns next(), and goes to the arrival after it.
   uint64_t take(uint64_t random) {

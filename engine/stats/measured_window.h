@@ -29,9 +29,9 @@ class MeasuredWindow {
   }
 
   bool has_begun() const { return begun() != kNever; }
-  // Returns when the window began, or kNever.
+  // Returns the time at which the window began, or kNever.
   uint64_t begun() const { return begin_.load(platform::memory_order_relaxed); }
-  // Returns when it ended, or kNever.
+  // Returns the time at which the window ended, or kNever.
   uint64_t ended() const { return end_.load(platform::memory_order_relaxed); }
   // Returns how many of the ticks between `from` and `to` are measured time.
   uint64_t part(uint64_t from, uint64_t to) const {

@@ -50,9 +50,9 @@ class DurabilityWaiters {
   // Unparks the workers whose points are durable. Any thread may call it, after it advanced a
   // watermark.
   void wake_durable();
-  // Unparks one worker that waits for `stream`, would lead, and whose point is not durable yet.
-  // Returns false if it sees no such worker: a worker that parks later finds the lead free. Any
-  // thread may call it, after it freed the lead of `stream`.
+  // Unparks one worker that waits for a point in `stream` that is not durable, and that would lead.
+  // Returns false if there is none. A worker that parks later is not missed: it finds the lead
+  // free. Any thread may call it, after it freed the lead of `stream`.
   bool wake_one_to_lead(uint32_t stream);
 
  private:

@@ -39,7 +39,7 @@ class FlushPacer {
     const uint64_t least = pace_ * took;
     return least - std::min(least, write);
   }
-  // Returns when the last round began, in ticks; 0 before the first one.
+  // Returns the time at which the last round began, in ticks; 0 if there was none.
   uint64_t round() const { return round_.load(platform::memory_order_relaxed); }
 
  private:

@@ -8,8 +8,9 @@
 //
 // The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
 // least one gap after the one before it, because each write costs them processor time. Bytes that
-// are filled meanwhile become one larger write. No thread that waits for
-// durability waits for the gap (Flush::kNow, and workers that rely on the daemon: stream.h).
+// are filled during the gap become one larger write. A thread that waits for durability does not
+// wait for the gap: it passes Flush::kNow, or tells the daemon that it sleeps
+// (Stream::rely_on_daemon).
 //
 // A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads
 // these and passes them on (stream.h).

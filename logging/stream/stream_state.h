@@ -115,7 +115,7 @@ class StreamState {
   // Returns how many nanoseconds are left until the gap or the flush timeout is over.
   uint64_t ns_until_due() const;
   uint64_t gap_ns() const;
-  // Returns when the last write started, in ticks; 0 if there was none.
+  // Returns the time at which the last write started, in ticks; 0 if there was none.
   uint64_t started() const { return started_.load(platform::memory_order_relaxed); }
 
   // Counts a commit, and fences.

@@ -49,8 +49,9 @@ class DataRaces {
     Access earlier, later;
   };
 
-  // Counts the atomic operations at the sites in `weakened`, the addresses after their calls, as
-  // relaxed: then a race shows why they are not.
+  // Treats the atomic operations at the sites in `weakened` as relaxed, whatever order they ask
+  // for. A site is the address after the call. If a race is then found, it shows why the program
+  // needs the stronger order.
   explicit DataRaces(const std::vector<uint64_t>& weakened = {})
       : weakened_(weakened.begin(), weakened.end()) {}
   // Returns how many operations have counted as relaxed although they are not.

@@ -82,7 +82,8 @@ std::string Explorer::longest_wait_in_words() const {
   return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
 }
 
-// Returns a line for each turn that followed the record and after which another thread went on.
+// Returns a line for each turn that went as in the recorded schedule and ended with a switch to
+// another thread.
 std::string Explorer::turns_in_words() const {
   if (turn_stacks_.empty()) return "";
   Symbols symbols;

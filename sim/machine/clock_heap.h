@@ -1,8 +1,9 @@
 // The contexts whose fibers are ready but do not run now, in the order of their clocks: the next
 // one to run is at the top. Equal clocks go by the context's number.
 //
-// The scheduler uses the heap at every switch, so each entry holds its clock, and the running
-// context changes places with the first one in one walk. A context's clock does not move while the
+// The scheduler uses the heap at every switch, so the heap must be fast: each entry has a copy of
+// its context's clock, and one walk through the heap replaces the first context by the running
+// context. A context's clock does not move while the
 // context is in the heap. Only the one host thread uses these objects.
 #pragma once
 

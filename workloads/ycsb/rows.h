@@ -125,7 +125,8 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
   }
 }
 
-// The fields of a row, which updates change: the whole row is one field, or it has ten.
+// The fields of a row. An update changes one field. A row has either one field, which is the whole
+// row, or ten fields.
 //
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
 // to a stamp: 1 if its transaction has only one update, otherwise a number that looks random; the

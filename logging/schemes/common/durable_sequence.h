@@ -25,8 +25,8 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Adds a pair, before the stream may write beyond the end of the previous pair. Any thread may
-  // call it.
+  // Adds a pair. Call it before the stream can write beyond the end of the previous pair. Any
+  // thread may call it.
   void record(uint64_t end, uint64_t sequence) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     const uint64_t last =

@@ -2,10 +2,10 @@
 // of FASTER and of Garnet's append-only file (epoch_slots.h has the algorithm and its proof;
 // epochs: Chandramouli et al., FASTER, SIGMOD 2018).
 //
-// A worker reads the epoch's line, which only an advance of SBL writes, and writes its own slot
-// twice per record. The price is a coarser SBL: an advance waits for every worker that is in an
-// older epoch, even if its hole lies after the read-only address; and a record that is filled
-// during an advance waits for the next one.
+// For each record a worker reads the cache line of the epoch, and writes its own slot twice. Only
+// an advance of SBL writes the epoch's line. The price is a coarser SBL: an advance waits for every
+// worker that is in an older epoch, even if its hole lies after the read-only address; and a record
+// that is filled during an advance is covered only by the next advance.
 //
 // An idle worker is in no epoch, and delays nothing (R5).
 #include "logging/scheme_registry.h"

@@ -8,7 +8,8 @@
 // for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
 // for it under the mutex.
 //
-// LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex.
+// The LSN, the condition under which a commit is safe, and the cut are those of `centr`: the buffer
+// is filled in order, under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
 // daemon takes no mutex, so a worker may wait for it under the mutex.

@@ -14,8 +14,9 @@
 // in use is announced, or it is none that the thread has seen ended. A thread that sees the end of
 // a use also sees the records that were published with the TID.
 //
-// A thread that asks may find a stale bound, if an epoch ends at the same time as a worker draws.
-// It need not be told: the worker's publish, which follows, wakes it.
+// If an epoch ends while a worker draws a TID, a thread that asks for the bound may get an older
+// bound. This needs no extra wake-up: the worker publishes soon after the draw, and the publish
+// wakes the thread.
 #pragma once
 
 #include <algorithm>
