@@ -169,8 +169,8 @@ class StealingGroup {
   static void move(Member& member, uint64_t end, bool own, Piece& piece)
       LJ_REQUIRES(member.moving) {
     const uint64_t begin = moved(member);
-    LJ_ASSERT(begin <= end && begin >= member.base);
-    if (begin == end) return;
+    if (begin == end) return;  // the worker may change `base` now
+    LJ_ASSERT(begin < end && begin >= member.base);
     piece.move(at(member, begin), end - begin);
     member.moved.store(end, platform::memory_order_release);
     if (own) return;
