@@ -46,7 +46,7 @@ RecoverOptions recover_options() {
   if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
     platform::refuse("--export_history exports the file of --history, which is missing");
   }
-  const RecoverOptions options = {.recovery = recovery_options(),
+  RecoverOptions options = {.recovery = recovery_options(),
                                   .verify = FLAGS_verify,
                                   .history = FLAGS_history,
                                   .checkpoint = FLAGS_checkpoint,

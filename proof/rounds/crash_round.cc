@@ -42,9 +42,9 @@ const std::vector<std::pair<std::string, std::string>>& schemes_and_records() {
 const std::vector<std::string> kCommits = {"sync", "pipelined", "async"};
 constexpr uint32_t kMostDirectories = 3;
 
-class Random {
+class RoundDraws {
  public:
-  explicit Random(uint64_t seed) : random_(seed) {}
+  explicit RoundDraws(uint64_t seed) : random_(seed) {}
   uint64_t below(uint64_t limit) { return random_() % limit; }
   bool one_in(uint64_t n) { return below(n) == 0; }
   template <class Choice>
@@ -56,7 +56,7 @@ class Random {
   std::mt19937_64 random_;
 };
 
-void draw_commit_path(Random& random, LedgerFlags* flags) {
+void draw_commit_path(RoundDraws& random, LedgerFlags* flags) {
   flags->threads = 1 + static_cast<uint32_t>(random.below(4));
   flags->sockets = 2 + static_cast<uint32_t>(random.below(2));
   flags->pipeline_depth = random.one_of({1u, 16u, 1024u, 16384u});
@@ -86,7 +86,7 @@ void draw_commit_path(Random& random, LedgerFlags* flags) {
   }
 }
 
-void draw_transactions(Random& random, LedgerFlags* flags) {
+void draw_transactions(RoundDraws& random, LedgerFlags* flags) {
   flags->keys = random.one_of({16, 200, 5000});
   flags->reads = random.below(5);
   flags->writes = random.one_of({1, 2, 4, flags->keys == 16 ? 8 : 40});
@@ -101,7 +101,8 @@ void draw_transactions(Random& random, LedgerFlags* flags) {
 }
 
 // Draws the directories of the log, and a device.
-void draw_devices(Random& random, const SchemeInfo& scheme, uint32_t streams, CrashRound* round) {
+void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams,
+                  CrashRound* round) {
   const bool in_place = scheme.traits.in_place;
   const char* slow = "faulty:sim:100:20";  // a write takes time in proportion to its size
   round->flags.device =
@@ -165,7 +166,7 @@ CrashRound derive_round(uint64_t seed) {
   std::tie(flags.scheme, flags.log_records) = pairs[take(pairs.size())];
   const SchemeInfo& scheme = *find_scheme(flags.scheme);
 
-  Random random(seed * 0x9e3779b97f4a7c15 + 1);
+  RoundDraws random(seed * 0x9e3779b97f4a7c15 + 1);
   draw_commit_path(random, &flags);
   draw_transactions(random, &flags);
   // Schemes have a stream for each directory, socket, or worker. There are at most as many
