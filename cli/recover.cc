@@ -47,12 +47,12 @@ RecoverOptions recover_options() {
     platform::refuse("--export_history exports the file of --history, which is missing");
   }
   RecoverOptions options = {.recovery = recovery_options(),
-                                  .verify = FLAGS_verify,
-                                  .history = FLAGS_history,
-                                  .checkpoint = FLAGS_checkpoint,
-                                  .export_tables = FLAGS_export,
-                                  .export_history = FLAGS_export_history,
-                                  .files = output_files()};
+                            .verify = FLAGS_verify,
+                            .history = FLAGS_history,
+                            .checkpoint = FLAGS_checkpoint,
+                            .export_tables = FLAGS_export,
+                            .export_history = FLAGS_export_history,
+                            .files = output_files()};
   if (!options.checkpoint.empty()) {
     checkpoint_at_end_options(options.checkpoint, options.recovery.directories);
   }

@@ -35,7 +35,7 @@
 // its later fence and look for work come after the publisher's fence: it sees the work. A leader
 // that gives up with work pending wakes the next one, so the chain ends only when nothing is
 // pending, or when no waiter is left. In that case the lead stays free, and the next waiter takes
-// it instead of sleeping; the work is the daemon's or a polling worker's meanwhile (stream.h).
+// it instead of sleeping. Until then the daemon or a polling worker does the work (stream.h).
 #pragma once
 
 #include <cstdint>

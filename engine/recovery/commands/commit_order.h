@@ -75,12 +75,12 @@ class CommitOrder {
     }
     return true;
   }
-  // Passes the turn to the next command: command `index`, which has the turn, is certain to commit.
+  // Passes the turn to the next command: command `index` is certain to commit.
   void pass(uint64_t index) {
     LJ_ASSERT(index == committed());
     turn_.store(index + 1, platform::memory_order_release);
   }
-  // Ends replay before command `index`, which has the turn, because of `error`.
+  // Ends replay before command `index` because of `error`.
   void stop(uint64_t index, std::string error) {
     LJ_ASSERT(index == committed() && !stopped());
     error_ = std::move(error);
