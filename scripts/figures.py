@@ -118,16 +118,6 @@ def run_command(args):
     return 0 if well or not args.check else 1
 
 
-def sensitivity_command(args):
-    """which claims survive when a machine's constants are halved and doubled"""
-    return sim_commands.vary_constants(args)
-
-
-def validate_command(args):
-    """simulated rates beside native ones, point by point"""
-    return sim_commands.validate(args)
-
-
 def submit_results(args, experiments):
     if args.budget or args.plot or args.check:
         raise Refused("--budget, --plot and --check do not go with --submit")
@@ -203,11 +193,6 @@ def serve_command(args):
     return 0
 
 
-def sweep_here(args):
-    """a grid of your own: scripts/sweep.sh"""
-    return sweep.run(args)
-
-
 def task_command(args):
     """run one job of a batch (what --submit submits)"""
     made = batch.Batch(args.batch)
@@ -227,7 +212,6 @@ def merge_command(args):
 
 
 def add_ids(made):
-    """Adds the arguments that name results, their size and their machine."""
     made.add_argument("ids", nargs="*", metavar="ID")
     made.add_argument("--all", action="store_true", help="all published results")
     made.add_argument("--results", default=str(ROOT / "build" / "results"),
@@ -244,7 +228,6 @@ def add_ids(made):
 
 
 def add_running(made):
-    """Adds the arguments of commands that run logjam."""
     made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
     made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
                                         "build/wal, if the runs are here")
@@ -257,21 +240,18 @@ def add_running(made):
 
 
 def add_seeds(made):
-    """Adds the arguments of commands that simulate."""
     made.add_argument("--seeds", type=whole, help="rounds of a simulated run, each of a seed")
     made.add_argument("--jobs", type=whole, help="simulated runs at once; else one a core here")
 
 
 def add_other_commands(command):
     """Adds the commands that name no results."""
-    made = command("report", report_command)
-    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
-    made.add_argument("--no-pictures", dest="pictures", action="store_false",
-                      help="do not draw the PNGs again")
-    made = command("verdicts", verdicts_command)
-    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
-    made = command("serve", serve_command)
-    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+    report = command("report", report_command)
+    verdicts, made = command("verdicts", verdicts_command), command("serve", serve_command)
+    for reader in (report, verdicts, made):
+        reader.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+    report.add_argument("--no-pictures", dest="pictures", action="store_false",
+                        help="do not draw the PNGs again")
     made.add_argument("--port", type=whole, default=8036, help="on 127.0.0.1; 0: a free one")
     made.add_argument("--no-browser", dest="browser", action="store_false",
                       help="only serve: do not open the browser")
@@ -279,7 +259,7 @@ def add_other_commands(command):
     made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
-    made = command("sweep", sweep_here,
+    made = command("sweep", sweep.run, "a grid of your own: scripts/sweep.sh",
                    prog="scripts/sweep.sh", description=SWEEP,
                    formatter_class=argparse.RawDescriptionHelpFormatter,
                    usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")
@@ -304,8 +284,8 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name, function, **more):
-        made = commands.add_parser(name, help=function.__doc__, allow_abbrev=False, **more)
+    def command(name, function, words="", **more):
+        made = commands.add_parser(name, help=words or function.__doc__, allow_abbrev=False, **more)
         made.set_defaults(function=function, parser=made)
         return made
 
@@ -327,7 +307,8 @@ def arguments():
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
-    made = command("sensitivity", sensitivity_command)
+    made = command("sensitivity", sim_commands.vary_constants,
+                   "which claims survive when a machine's constants are halved and doubled")
     add_ids(made)
     add_seeds(made)
     made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
@@ -337,7 +318,8 @@ def arguments():
                       metavar="A,B", help="only these; else all that the machine uses")
     made.add_argument("--screen", action="store_true",
                       help="other seeds only where a check comes out otherwise with the first one")
-    add_ids(command("validate", validate_command))
+    add_ids(command("validate", sim_commands.validate,
+                    "simulated rates beside native ones, point by point"))
     add_ids(command("plot", plot_command))
     add_ids(command("check", check_command))
     add_other_commands(command)
@@ -345,7 +327,7 @@ def arguments():
 
 
 def take(args, word):
-    """Takes a word that argparse does not know: one more axis or id, after options."""
+    """Takes a word that argparse does not know: an axis or an id after options. Refuses others."""
     listed = next((name for name in ("axes", "ids") if name in args), None)
     if not word.startswith("-") and listed:
         getattr(args, listed).append(word)

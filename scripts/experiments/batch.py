@@ -12,6 +12,7 @@ plan, or none.
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -32,21 +33,17 @@ FOLDERS = ("rows", "logs")
 
 
 def _write(path, content):
-    """Replaces the file by this JSON; a reader sees the whole file, or the file before it."""
     files.write(path, json.dumps(content, indent=1))
 
 
 def _entries(folder):
-    """Returns the paths in a batch's directory, without those of its folders themselves."""
-    found = list(folder.iterdir())
-    for name in FOLDERS:
-        if (folder / name).is_dir():
-            found += (folder / name).iterdir()
-    return [path for path in found if str(path.relative_to(folder)) not in FOLDERS]
-
-
-def _is_own(folder, path):
-    return OWN.fullmatch(str(path.relative_to(folder))) is not None
+    """Yields what lies in a batch's directory, without its folders: each path, the path relative to
+    the directory, and whether batches make files of this name."""
+    for place in (folder, *(folder / name for name in FOLDERS)):
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            name = str(path.relative_to(folder))
+            if name not in FOLDERS:
+                yield path, name, OWN.fullmatch(name) is not None
 
 
 def _refuse_links(folder):
@@ -54,22 +51,24 @@ def _refuse_links(folder):
     elsewhere."""
     for name in FOLDERS:
         files.refuse_link(folder / name)
-    for path in _entries(folder):
-        if _is_own(folder, path):
+    for path, _, is_own in _entries(folder):
+        if is_own:
             files.is_there(path)
 
 
 def _remove(folder):
-    """Removes the files that the batch made; says which are not its own, and stay."""
-    for path in _entries(folder):
-        if _is_own(folder, path):
+    """Removes the files that the batch made. Prints which other files stay."""
+    kept = []
+    for path, name, is_own in list(_entries(folder)):
+        if is_own:
             path.unlink()
+        else:
+            kept.append(name)
     for name in FOLDERS:
         with contextlib.suppress(OSError):
             (folder / name).rmdir()  # it stays while something is in it
-    kept = sorted(str(path.relative_to(folder)) for path in _entries(folder))
     if kept:
-        print(f"{folder}: kept, because no batch made them: {', '.join(kept)}", flush=True)
+        print(f"{folder}: kept, because no batch made them: {', '.join(sorted(kept))}", flush=True)
 
 
 def refuse_path(path):
@@ -81,13 +80,9 @@ def refuse_path(path):
 
 def ranges(numbers):
     """Writes [1, 2, 3, 7] as "1-3, 7"."""
-    spans = []
-    for number in sorted(numbers):
-        if spans and spans[-1][1] == number - 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    runs = [[number for _, number in run] for _, run in itertools.groupby(
+        enumerate(numbers), lambda place: place[1] - place[0])]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 class Batch:
@@ -96,34 +91,27 @@ class Batch:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
         self.plan = plan.read(self.folder)
-        self.jobs, self._points = self.plan["jobs"], plan.points(self.plan)
+        self.jobs, self.points = self.plan["jobs"], plan.points(self.plan)
         self.rows, self.logs = self.folder / "rows", self.folder / "logs"
         _refuse_links(self.folder)
 
     def name_of(self, index):
-        job = self.jobs[index]
-        return f"job {index}, round {job['round']}: {self.point(index).name}"
-
-    def point(self, index):
-        return self._points[index]
-
-    def log(self, index):
-        return self.logs / f"{index:05}.log"
+        return f"job {index}, round {self.jobs[index]['round']}: {self.points[index].name}"
 
     def _path(self, index):
         return self.rows / f"{index:05}.json"
 
     def run(self, index):
-        """Runs one job on this machine and writes its file, unless it is there."""
+        """Runs a job on this machine and writes its file, unless the file is there."""
         if not 0 <= index < len(self.jobs):
             raise Refused(f"{self.folder} has jobs 0 to {len(self.jobs) - 1}, not {index}")
         if self.result(index)[0]:
             print(f"{self.name_of(index)}: done before", flush=True)
             return
-        logjam, said = str(self.folder / "logjam"), self.plan
+        logjam, said, point = str(self.folder / "logjam"), self.plan, self.points[index]
         if digest(logjam) != said["binary"]:
             raise Refused(f"{logjam} is not the binary that was submitted")
-        file_flags.refuse_in_batch(self.point(index))
+        file_flags.refuse_in_batch(point)
         if not os.path.isdir(said["directory"]):
             raise Refused(f"there is no {said['directory']} here, where it was submitted")
         os.chdir(said["directory"])  # --wal_dir may be relative to it
@@ -134,9 +122,9 @@ class Batch:
         wal_dir = pathlib.Path(os.path.expandvars(said["wal_dir"]), host)
         with Runner(logjam, str(wal_dir), said["tries"]) as runner:
             try:
-                outcome = runner.run(self.point(index))
+                outcome = runner.run(point)
                 if said["skip_refused"]:
-                    refuse_without_effect(self.point(index), outcome.row)
+                    refuse_without_effect(point, outcome.row)
                 made.update(row=outcome.row, extras=outcome.extras)
             except PointRefused as error:
                 if not said["skip_refused"]:
@@ -171,39 +159,31 @@ class Batch:
 
     def forget(self, hosts):
         """Removes the rows that these machines made; returns how many."""
-        removed = 0
-        for index in range(len(self.jobs)):
-            found, _ = self.result(index)
-            if found and found["host"] in hosts:
-                self._path(index).unlink()
-                removed += 1
-        return removed
+        results = [self.result(index)[0] for index in range(len(self.jobs))]
+        made_there = [found["job"] for found in results if found and found["host"] in hosts]
+        for index in made_there:
+            self._path(index).unlink()
+        return len(made_there)
 
     def _last_words(self, index):
         try:
-            lines = files.read_bytes(self.log(index)).decode(errors="replace").splitlines()
+            log = files.read_bytes(self.logs / f"{index:05}.log").decode(errors="replace")
         except (OSError, Refused):
-            lines = []
-        return lines[-1] if lines else "no log: it did not begin"
+            log = ""
+        return f"{self.name_of(index)}: {(log.splitlines() or ['no log: it did not begin'])[-1]}"
 
     def _results(self):
         """Returns the contents of all jobs' files, in order. Raises Refused if one is missing."""
-        results, damaged, missing = [], [], []
-        for index in range(len(self.jobs)):
-            found, wrong = self.result(index)
-            results.append(found)
-            if found is None:
-                missing.append(index)
-            if wrong:
-                damaged.append(wrong)
+        results = [self.result(index) for index in range(len(self.jobs))]
+        missing = [index for index, (found, _) in enumerate(results) if found is None]
         if missing:
-            words = [f"{self.name_of(index)}: {self._last_words(index)}" for index in missing[:3]]
+            damaged = [f"; {wrong}" for _, wrong in results if wrong][:3]
             more = f"\n  and {len(missing) - 3} more" if len(missing) > 3 else ""
             raise Refused(
                 f"{len(missing)} of {len(self.jobs)} rows are missing (jobs {ranges(missing)})"
-                + "".join(f"; {each}" for each in damaged[:3])
-                + ": --submit again submits these alone\n  " + "\n  ".join(words) + more)
-        return results
+                + "".join(damaged) + ": --submit again submits these alone\n  "
+                + "\n  ".join(map(self._last_words, missing[:3])) + more)
+        return [found for found, _ in results]
 
     def _refuse_a_mixture(self, results):
         """Refuses rows of different machines, whose ratios would mean nothing."""
@@ -241,8 +221,8 @@ class Batch:
                           f"--wal_dir={said} says that they may")
 
     def merge(self):
-        """Adds all rows to the CSV; returns it, and what logjam refused: a dict of points' names
-        to sentences."""
+        """Adds all rows to the CSV. Returns the Store, and what logjam refused: a dict of points'
+        names to sentences."""
         with alone(self.plan["csv"]):
             return self._merge_into(store.Store(self.plan["csv"]))
 
@@ -250,13 +230,13 @@ class Batch:
         results = self._results()
         measured = [(index, found) for index, found in enumerate(results) if "row" in found]
         self._refuse_a_mixture([found for _, found in measured])
-        wanted = [(self.point(index), self.jobs[index]["round"],
+        wanted = [(self.points[index], self.jobs[index]["round"],
                    Outcome(found["row"], found["extras"])) for index, found in measured]
         done = rows.done()
         rows.add_all([each for each in wanted if rows.key(each[0], each[1]) not in done])
         files.write(self.folder / "merged", "")
-        return rows, {self.point(index).name: found["refused"]
-                      for index, found in enumerate(results) if "refused" in found}
+        return rows, {point.name: found["refused"]
+                      for point, found in zip(self.points, results) if "refused" in found}
 
 
 def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused, fresh):
@@ -279,10 +259,9 @@ def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused
     made["directory"] = os.getcwd()
     if folder.exists():
         there = Batch(folder) if os.path.lexists(folder / "plan.json") else None
-        over = fresh or there is None or there.merged()
-        if not over and there.plan["fingerprint"] == made["fingerprint"]:
-            return there
-        if not over:
+        if not (fresh or there is None or there.merged()):
+            if there.plan["fingerprint"] == made["fingerprint"]:
+                return there
             rows = len(there.jobs) - len(there.missing())
             raise Refused(f"{folder} holds another plan, with {rows} rows that are not merged: "
                           "--fresh begins anew, --batch names another directory")

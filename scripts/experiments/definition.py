@@ -8,6 +8,7 @@ have.
 import dataclasses
 import itertools
 import pathlib
+import re
 import tomllib
 
 from experiments.errors import Refused
@@ -103,10 +104,8 @@ EVERY = "every"  # an axis of all log schemes, each on the device that it needs
 def _flags_of_axis(axis, values, schemes=None):
     """Maps the names of an axis' values to their flags."""
     if values == EVERY:
-        return {name: dict(flags) for name, flags in (schemes() if schemes else {}).items()}
-    if isinstance(values, dict):
-        return {name: dict(flags) for name, flags in values.items()}
-    return {text(value): {axis: value} for value in values}
+        values = schemes() if schemes else {}
+    return values if isinstance(values, dict) else {text(value): {axis: value} for value in values}
 
 
 def _merged(flags, over):
@@ -127,45 +126,42 @@ def _narrowed(named, wanted):
     return {name: flags for name, flags in named.items() if name in kept}
 
 
+def _axes_of(grid):
+    """Yields (axis, its values, which flags it sets) of a grid, the axes of the first run first."""
+    for axes, flags in (("prepare_axes", "prepare"), ("axes", "flags")):
+        for axis, values in grid.get(axes, {}).items():
+            yield axis, values, flags
+
+
 class Experiment:
     """An experiment's file. The attributes are the file's fields; `own` says that it is logjam's
     own measurement and not a published result."""
 
     def __init__(self, fields, where, own=False):
-        self.where = where
-        unknown = set(fields) - FIELDS
-        self._refuse_if(unknown, f"has unknown fields: {', '.join(sorted(unknown))}")
+        self.where, self.own = where, own
+        self._refuse_unknown(fields, FIELDS, "has")
         for field in ("id", "title", "claim", "grid"):
             self._refuse_if(field not in fields, f"has no field {field}")
-        self.own = own
-        self.id = fields["id"]
-        self.also = fields.get("also", [])
+        for field in ("source", "published", "setting", "here", "why", "cause"):
+            setattr(self, field, fields.get(field, ""))
+        self.id, self.also = fields["id"], fields.get("also", [])
         self.title, self.claim = fields["title"], fields["claim"]
-        self.source = fields.get("source", "")
-        self.published = fields.get("published", "")
-        self.setting, self.here = fields.get("setting", ""), fields.get("here", "")
-        self.needs_cores = fields.get("needs_cores", 1)
-        self.why = fields.get("why", "")
-        self.grids = fields["grid"]
-        self.columns = fields.get("columns", {})
-        self.table_columns = fields.get("table", {}).get("columns", [])
-        self.ratios = fields.get("table", {}).get("ratios", {})
-        self.if_above = fields.get("table", {}).get("if_above", {})
-        self.best = fields.get("table", {}).get("best", {})
-        self.plot = fields.get("plot", {})
+        self.needs_cores = max(1, fields.get("needs_cores", 1))
+        self.grids, self.columns = fields["grid"], fields.get("columns", {})
+        table = fields.get("table", {})
+        self.table_columns, self.ratios = table.get("columns", []), table.get("ratios", {})
+        self.if_above, self.best = table.get("if_above", {}), table.get("best", {})
+        self.plot, self.number = fields.get("plot", {}), fields.get("number", {})
         self.published_points = fields.get("published_points", [])
-        self.number = fields.get("number", {})
         self.checks = fields.get("check", [])
         self.sizes = {name: self._size(name, fields.get(name, {})) for name in SIZES}
-        self.needs_cores = max(1, self.needs_cores)
         self.simulated = self._simulated(fields["simulated"]) if "simulated" in fields else None
         self._check_grids(self.grids, self.sizes)
         if self.simulated:
             self._check_grids(self.simulated.grids, self.simulated.sizes)
         self.names = {(axis, way): log for axis, way, log in self._renamed()}
-        self.cause = fields.get("cause", "")
-        self._refuse_if(self.cause not in ("", *CAUSES), f"has the cause {self.cause}; there are "
-                                                         f"{', '.join(CAUSES)}")
+        self._refuse_if(self.cause not in ("", *CAUSES),
+                        f"has the cause {self.cause}; there are {', '.join(CAUSES)}")
         for check in self.checks:
             self._refuse_bad_check(check)
         self._refuse_if(self.best and set(self.best) != BEST_FIELDS,
@@ -179,9 +175,12 @@ class Experiment:
         if wrong:
             raise Refused(f"{self.where} {what}")
 
+    def _refuse_unknown(self, fields, known, has):
+        unknown = ", ".join(sorted(set(fields) - known))
+        self._refuse_if(unknown, f"{has} unknown fields: {unknown}")
+
     def _refuse_bad_check(self, check):
-        unknown = set(check) - CHECK_FIELDS
-        self._refuse_if(unknown, f"has a check with unknown fields: {', '.join(sorted(unknown))}")
+        self._refuse_unknown(check, CHECK_FIELDS, "has a check with")
         self._refuse_if("says" not in check, "has a check that does not say what it computes")
         name = f'has a check, "{check["says"]}", '
         self._refuse_if(("holds" in check) == ("ours" in check),
@@ -194,15 +193,13 @@ class Experiment:
                         f"{name}that does not say, in because, why its band is its own")
 
     def _size(self, name, given):
-        unknown = set(given) - SIZE_FIELDS
-        self._refuse_if(unknown, f"[{name}] has unknown fields: {', '.join(sorted(unknown))}")
+        self._refuse_unknown(given, SIZE_FIELDS, f"[{name}] has")
         values = {**SIZES.get(name, {}), "axes": {}, "flags": {}, "prepare": {}, **given}
         self._refuse_if(values["rounds"] < 1, f"[{name}] has no rounds")
         return Size(name, **values)
 
     def _simulated(self, given):
-        unknown = set(given) - SIMULATED_FIELDS
-        self._refuse_if(unknown, f"[simulated] has unknown fields: {', '.join(sorted(unknown))}")
+        self._refuse_unknown(given, SIMULATED_FIELDS, "[simulated] has")
         self._refuse_if("machine" not in given, "[simulated] names no machine")
         full = {**SIMULATED, **{name: given[name] for name in SIZE_FIELDS if name in given}}
         quick = given.get("quick", {})
@@ -226,8 +223,7 @@ class Experiment:
 
     def _check_grids(self, grids, sizes):
         for grid in grids:
-            unknown = set(grid) - GRID_FIELDS
-            self._refuse_if(unknown, f"has a grid with unknown fields: {sorted(unknown)}")
+            self._refuse_unknown(grid, GRID_FIELDS, "has a grid with")
             command = grid.get("command", "run")
             self._refuse_if(command not in COMMANDS,
                             f"has a grid of command {command}; there are {', '.join(COMMANDS)}")
@@ -235,8 +231,7 @@ class Experiment:
                             f"has a grid of command {command} without [grid.prepare]")
         for size in sizes.values():
             for axis, narrowed in size.axes.items():
-                axes = [axes.get(axis, []) for grid in grids
-                        for axes in (grid.get("axes", {}), grid.get("prepare_axes", {}))]
+                axes = [values for grid in grids for name, values, _ in _axes_of(grid) if name == axis]
                 if EVERY in axes:
                     continue
                 known = {name for values in axes for name in _flags_of_axis(axis, values)}
@@ -244,15 +239,18 @@ class Experiment:
                 self._refuse_if(missing, f"[{size.name}] narrows {axis} to {sorted(missing)}, "
                                          "which no grid has")
 
+    def _all_axes(self):
+        """Yields what _axes_of() does of all grids, in the order of the file."""
+        for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
+            yield from _axes_of(grid)
+
     def _renamed(self):
         """Yields (axis, way, scheme) of each way that has the name of another scheme than it runs."""
-        for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
-            for axes in (grid.get("axes", {}), grid.get("prepare_axes", {})):
-                for axis, values in axes.items():
-                    for way, flags in values.items() if isinstance(values, dict) else ():
-                        log = flags.get("log", way)
-                        if log != way and way in SCHEMES and log in SCHEMES and log not in values:
-                            yield axis, way, log
+        for axis, values, _ in self._all_axes():
+            for way, flags in values.items() if isinstance(values, dict) else ():
+                log = flags.get("log", way)
+                if log != way and way in SCHEMES and log in SCHEMES and log not in values:
+                    yield axis, way, log
 
     def name_of(self, axis, value):
         """Returns an axis' value as readers see it: P7's way centr, the paper's CENTR, runs centr-faa, and
@@ -260,12 +258,8 @@ class Experiment:
         return self.names.get((axis, value), value)
 
     def axis_names(self):
-        """Returns the axes of all grids, in the order of the file."""
-        names = {}
-        for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
-            names.update(dict.fromkeys(grid.get("prepare_axes", {})))
-            names.update(dict.fromkeys(grid.get("axes", {})))
-        return list(names)
+        """Returns the names of the axes of all grids, in the order of the file."""
+        return list(dict.fromkeys(axis for axis, _, _ in self._all_axes()))
 
     def points(self, size="quick", schemes=None, simulated=False):
         """Returns the points of all grids in this size (a name), in the order of the file.
@@ -274,11 +268,8 @@ class Experiment:
         size, points = self.form(size, simulated), []
         for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
-            axes = [(axis, values, "prepare")
-                    for axis, values in grid.get("prepare_axes", {}).items()]
-            axes += [(axis, values, "flags") for axis, values in grid.get("axes", {}).items()]
             choices = []
-            for axis, values, kind in axes:
+            for axis, values, kind in _axes_of(grid):
                 named = _flags_of_axis(axis, values, schemes)
                 if axis in size.axes:
                     named = _narrowed(named, size.axes[axis])
@@ -323,13 +314,9 @@ def load(path, own=False):
 
 
 def _order(experiment):
-    """Sorts A2 before A10: letters, then the number. Our own come last, by name."""
-    if experiment.own:
-        return (True, experiment.id, 0, "")
-    head = experiment.id.rstrip("0123456789abcdefghijklmnopqrstuvwxyz")
-    tail = experiment.id[len(head):]
-    digits = "".join(c for c in tail if c.isdigit())
-    return (experiment.own, head, int(digits or 0), tail)
+    """Sorts A2 before A10: letters, then the number. Our own experiments come last, by name."""
+    head, digits, tail = re.fullmatch(r"(.*?)([0-9]*)([a-z]*)", experiment.id).groups()
+    return (True, experiment.id, 0, "") if experiment.own else (False, head, int(digits or 0), tail)
 
 
 def load_all(config=CONFIG):

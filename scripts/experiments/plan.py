@@ -1,4 +1,4 @@
-"""Reads the files of a batch, which may come from elsewhere: all of their texts and numbers are
+"""Reads the files of a batch. They may come from elsewhere, so all of their texts and numbers are
 checked before anything is done with them."""
 
 import hashlib
@@ -12,7 +12,6 @@ from experiments.errors import Refused
 from experiments.store import EXTRAS
 
 OF_PLAN = ("name", "csv", "binary", "wal_dir", "tries", "skip_refused", "jobs")
-POINT = {"index", "axes", "command", "flags", "prepare"}
 NAME = re.compile("[A-Za-z0-9_-]{1,100}")  # of a flag, an axis or an experiment
 MOST = 10 ** 9
 
@@ -36,8 +35,12 @@ def _is_count(value):
     return type(value) is int and 0 <= value < MOST
 
 
+def _is_wal_dir(value):
+    return _is_text(value) and value != "" and ".." not in value.split("/")
+
+
 def _is_path(value):
-    return _is_text(value) and os.path.isabs(value) and ".." not in value.split("/")
+    return _is_wal_dir(value) and os.path.isabs(value)
 
 
 def _is_value(value):
@@ -48,37 +51,48 @@ def _is_value(value):
     return value is None or _is_text(value) or isinstance(value, (bool, int, float))
 
 
-def _are(value, is_key, is_value):
-    return isinstance(value, dict) and all(is_key(key) and is_value(of)
-                                           for key, of in value.items())
+def _is_column(name):
+    return _is_text(name) and name not in ("", "round", "given") and not name.startswith("axis_")
 
 
-def _is_job(job):
-    """Returns whether this is a round and the fields of a Point."""
-    if not isinstance(job, dict) or set(job) != {"round", "point"} or not _is_count(job["round"]):
-        return False
-    point = job["point"]
-    return (isinstance(point, dict) and set(point) == POINT and _is_count(point["index"])
-            and _are(point["axes"], _is_name, _is_text) and point["command"] in COMMANDS
-            and _are(point["flags"], _is_name, _is_value)
-            and (point["prepare"] is None or _are(point["prepare"], _is_name, _is_value)))
+def _map(is_key, is_value):
+    """Returns the form of a dict of any size."""
+    return lambda value: isinstance(value, dict) and all(
+        is_key(key) and is_value(of) for key, of in value.items())
 
 
-def _is_list_of_jobs(value):
-    return isinstance(value, list) and value != [] and all(map(_is_job, value))
+def _list(form):
+    """Returns the form of a list of any size."""
+    return lambda value: isinstance(value, list) and all(_fits(one, form) for one in value)
 
 
-def _is_wal_dir(value):
-    return _is_text(value) and value != "" and ".." not in value.split("/")
+def _fits(value, form):
+    """Returns whether content of a JSON file has this form: a predicate, or a dict of the forms of
+    all fields."""
+    if callable(form):
+        return form(value)
+    return (isinstance(value, dict) and set(value) == set(form)
+            and all(_fits(value[name], of) for name, of in form.items()))
 
 
+FLAGS, ROW = _map(_is_name, _is_value), _map(_is_column, _is_text)
+JOB = {"round": _is_count, "point": {
+    "index": _is_count, "axes": _map(_is_name, _is_text), "command": COMMANDS.__contains__,
+    "flags": FLAGS, "prepare": lambda value: value is None or FLAGS(value)}}
 FIELDS = {"name": _is_name, "csv": _is_path, "binary": _is_name, "wal_dir": _is_wal_dir,
           "tries": _is_count, "skip_refused": lambda value: isinstance(value, bool),
-          "jobs": _is_list_of_jobs, "fingerprint": _is_name, "directory": _is_path}
+          "jobs": lambda value: value != [] and _list(JOB)(value), "fingerprint": _is_name,
+          "directory": _is_path}
+# What a job leaves: its row and the rows of the files beside it, or why logjam refuses the job.
+OF_JOB = {"plan": _is_text, "job": _is_count, "cores": _is_count,
+          "host": lambda value: _is_text(value) and value != ""}
+MEASURED = {**OF_JOB, "row": lambda value: value != {} and ROW(value),
+            "extras": _map(EXTRAS.__contains__, _list(ROW))}
+REFUSED = {**OF_JOB, "refused": _is_text}
 
 
 def _json(path):
-    """Returns the content of a JSON file; raises ValueError if it is none."""
+    """Returns the content of a JSON file. Raises ValueError if the file is no JSON."""
     try:
         return json.loads(files.read_text(path))
     except RecursionError as error:
@@ -93,7 +107,7 @@ def read(folder):
         raise Refused(f"{folder} is not a batch: {error}") from error
     if not isinstance(plan, dict) or set(plan) != set(FIELDS):
         raise Refused(f"{folder} is not a batch: plan.json has not the fields {', '.join(FIELDS)}")
-    wrong = [name for name, is_right in FIELDS.items() if not is_right(plan[name])]
+    wrong = [name for name, form in FIELDS.items() if not _fits(plan[name], form)]
     if wrong:
         raise Refused(f"{folder} is not a batch: plan.json is damaged in {wrong[0]}")
     if fingerprint(plan) != plan["fingerprint"]:
@@ -106,35 +120,13 @@ def points(plan):
     return [Point(**job["point"]) for job in plan["jobs"]]
 
 
-def _is_column(name):
-    return _is_text(name) and name not in ("", "round", "given") and not name.startswith("axis_")
-
-
-def _are_rows(value):
-    return isinstance(value, list) and all(_are(row, _is_column, _is_text) for row in value)
-
-
-def is_result(found):
-    """Returns whether this is what a job leaves: its row and those beside it, or why logjam refuses
-    it."""
-    if not isinstance(found, dict) or not _is_text(found.get("plan")) or not _is_count(
-            found.get("job")):
-        return False
-    if not _is_text(found.get("host")) or not found["host"] or not _is_count(found.get("cores")):
-        return False
-    if "refused" in found:
-        return _is_text(found["refused"])
-    return (_are(found.get("row"), _is_column, _is_text) and found["row"] != {}
-            and _are(found.get("extras"), EXTRAS.__contains__, _are_rows))
-
-
 def read_result(path):
-    """Returns the content of a job's file, or None if it is not whole. Raises FileNotFoundError if
-    there is none."""
+    """Returns the content of a job's file, or None if the content is not whole. Raises
+    FileNotFoundError if there is no such file."""
     try:
         found = _json(path)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, Refused):
         return None
-    return found if is_result(found) else None
+    return found if _fits(found, MEASURED) or _fits(found, REFUSED) else None

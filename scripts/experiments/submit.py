@@ -63,7 +63,6 @@ def add_arguments(parser):
 
 
 def check_arguments(args):
-    """Refuses what does not go together with --submit, before anything is done."""
     if not args.submit:
         for name in ("batch", "slurm_options", "hosts"):
             if getattr(args, name):
@@ -85,12 +84,13 @@ def check_arguments(args):
         shlex.split(args.slurm_options)
     except ValueError as error:
         raise Refused(f"--slurm-options={args.slurm_options}: {error}") from error
-    _need("sbatch" if args.submit == SLURM else "parallel")
+    program = "sbatch" if args.submit == SLURM else "parallel"
+    if not shutil.which(program):
+        raise Refused(f"there is no {program} here")
 
 
 def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
-    """Sends the points' rounds away that the file `csv` lacks. Returns whether they are merged
-    already."""
+    """Sends the jobs away that have no row in the file `csv`. Returns whether all rows are merged."""
     csv = pathlib.Path(csv)
     folder = pathlib.Path(args.batch) if args.batch else csv.with_suffix(".batch")
     with alone(folder, "another --batch") as lock:
@@ -116,21 +116,15 @@ def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
 
 
 def merge(made):
-    """Merges a batch, and says what came of it."""
     if made.merged():
         print(f"{made.folder} is merged: its {len(made.jobs)} jobs are in {made.plan['csv']}")
         return
     rows, refused = made.merge()
-    points = {made.point(index).name: made.point(index) for index in range(len(made.jobs))}
+    points = {point.name: point for point in made.points}
     for line in refusals.lines(list(points.values()), refused):
         print(line)
     print(f"{made.plan['name']}: the rows of {len(made.jobs)} jobs are merged, {rows.path} has "
           f"{len(rows.rows)} rows")
-
-
-def _need(program):
-    if not shutil.which(program):
-        raise Refused(f"there is no {program} here")
 
 
 def _words(made):
@@ -140,15 +134,8 @@ def _words(made):
         ("wal_dir", made.plan["wal_dir"]), ("csv", made.plan["csv"]))}
 
 
-def _for_parallel(word):
-    """Returns a word of a shell in which parallel finds nothing to replace: it looks for {}, {.},
-    {#} and the like, which are apart once an empty pair of quotes follows the {. The word has its {
-    in single quotes."""
-    return word.replace("{", "{''")
-
-
 def _call(*line):
-    """Runs a command of Slurm; returns what it printed. It says itself what is wrong."""
+    """Runs a command of Slurm; returns what it printed."""
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refused(f"{line[0]}: {done.stderr.strip()}")
@@ -174,11 +161,8 @@ def _refuse_if_running(folder):
 
 def max_array():
     """Returns how many tasks an array may have here."""
-    for line in _call("scontrol", "show", "config").splitlines():
-        name, _, value = line.partition("=")
-        if name.strip() == "MaxArraySize" and value.strip().isdigit():
-            return max(1, int(value))
-    return MAX_ARRAY
+    said = re.search(r"^\s*MaxArraySize\s*=\s*(\d+)\s*$", _call("scontrol", "show", "config"), re.M)
+    return max(1, int(said[1])) if said else MAX_ARRAY
 
 
 def _to_slurm(made, missing, options):
@@ -224,7 +208,9 @@ def _to_hosts(made, missing, hosts, lock):
         listed = made.folder / "hosts"
         files.write(listed, "".join(f"{host}\n" for host in hosts.split(",") if host))
         hosts = str(listed)
-    words = {name: _for_parallel(word) for name, word in _words(made).items()}
+    # parallel replaces {}, {.}, {#} and the like. An empty pair of quotes after each {, which stands in
+    # single quotes, takes them apart.
+    words = {name: word.replace("{", "{''") for name, word in _words(made).items()}
     task = (f"{words['figures']} task {words['batch']} {{}} --wal_dir={words['wal_dir']} "
             f">>{words['logs']}/{{}}.log 2>&1")
     line = ["parallel", "--sshloginfile", os.path.abspath(hosts), "--jobs", "1", "--retries",
@@ -244,10 +230,9 @@ def _to_hosts(made, missing, hosts, lock):
 
 
 def _wait(made, running, total):
-    """Says from time to time how far it is."""
-    begun, left = time.monotonic(), total
-    every = 2 if sys.stderr.isatty() else 30
-    end = "\r" if sys.stderr.isatty() else "\n"
+    """Waits for the end of the tasks, and says from time to time how many are done."""
+    begun = time.monotonic()
+    every, end = (2, "\r") if sys.stderr.isatty() else (30, "\n")
     while True:
         try:
             running.wait(every)

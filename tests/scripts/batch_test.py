@@ -109,7 +109,7 @@ class Batch(Batches):
     def test_a_merge_says_what_is_missing_and_how_it_ended(self):
         made = self.make()
         self.run_all(made, but=(1, 2, 6))
-        made.log(2).write_text("one\nfigures.py: the disk is full\n")
+        (made.logs / "00002.log").write_text("one\nfigures.py: the disk is full\n")
         said = self.refused_merge(made)
         for words in ("3 of 8", "jobs 1-2, 6", "log=centr threads=2", "the disk is full",
                       "it did not begin"):

@@ -32,60 +32,52 @@ def costs(*instructions):
     return [cost for _, cost in sorted(block_costs.costs(body).items())]
 
 
+FRAME = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx", "pop %rbp", "ret"]
+# A rule, a function's instructions, and what its blocks cost.
+RULES = [
+    ("calls of the instrumentation and their arguments are free",
+     [TRACE, "lea 0x8(%rbx),%rdi", READ, "add 0x8(%rbx),%rax", "mov $0x20,%esi",
+      "lea 0x10(%rbx),%rdi", "call 9010 <__tsan_read_range>", "ret"], [2]),
+    ("an atomic operation is one instruction, and its order none",
+     [TRACE, "mov $0x5,%edx", "mov $0x1,%esi", "mov %rbx,%rdi",
+      "call 9010 <__tsan_atomic64_fetch_add>", "ret"], [2]),
+    ("an atomic operation at a function's end is the operation and the return",
+     [TRACE, "mov $0x5,%esi", "jmp 9010 <__tsan_atomic64_load>"], [2]),
+    ("an address that is kept for the next access is free",
+     [TRACE, "lea 0x8(%rbx),%rax", "mov %rax,%rdi", "mov %rax,-0x40(%rbp)", READ,
+      "add 0x8(%rbx),%rcx", "mov -0x40(%rbp),%rdi", "call 9010 <__tsan_write8>", "ret"], [2]),
+    ("an address that the access uses itself counts",
+     [TRACE, "lea 0x8(%rbx),%r12", "mov %r12,%rdi", READ, "add (%r12),%rcx", "ret"], [3]),
+    ("moves count less, but not those that set up another call",
+     [TRACE, "mov %rax,%rbx", "mov 0x8(%rbx),%rsi", "mov %rbx,%rdi", "call 9010 <other>", "ret"],
+     [MOVE + 4]),
+    ("a store and a constant count whole",
+     [TRACE, "mov $0x1,%eax", "mov %rax,0x8(%rbx)", "ret"], [3]),
+    ("a frame is free where only the instrumentation is called", FRAME, [2]),
+    ("a frame counts where another function is called",
+     [*FRAME[:4], "call 9010 <other>", *FRAME[5:]], [4 * SAVE + MOVE + 2]),
+    ("a branch separates two blocks, and instructions before a call are of the call's block",
+     [TRACE, "test %eax,%eax", "je @6", TRACE, "inc %ebx", "ret", "xor %eax,%eax", "inc %eax",
+      TRACE, "inc %eax", "ret"], [2, 2, 4]),
+    ("a block without a call is charged before, as often as it is reached",
+     [TRACE, "test %eax,%eax", "je @7", *["inc %ebx"] * 4, TRACE, "ret"], [2 + 4 / 2, 1]),
+    ("blocks without a call in a row are all charged before",
+     [TRACE, "jmp @2", "inc %ebx", "jmp @4", "inc %ebx", "jmp @6", "inc %ebx", "ret"], [7]),
+    ("divisions are expensive, and padding is free",
+     [TRACE, "div %rcx", "vsqrtsd %xmm0,%xmm0,%xmm0", "nopl 0x0(%rax)", "xchg %ax,%ax", "ret"],
+     [2 * block_costs.EXPENSIVE + 1]),
+]
+
+
 class BlockCosts(unittest.TestCase):
-    def test_calls_of_the_instrumentation_and_their_arguments_are_free(self):
-        self.assertEqual(costs(TRACE, "lea 0x8(%rbx),%rdi", READ, "add 0x8(%rbx),%rax",
-                               "mov $0x20,%esi", "lea 0x10(%rbx),%rdi",
-                               "call 9010 <__tsan_read_range>", "ret"), [2])
-
-    def test_an_atomic_operation_is_one_instruction_and_its_order_none(self):
-        self.assertEqual(costs(TRACE, "mov $0x5,%edx", "mov $0x1,%esi", "mov %rbx,%rdi",
-                               "call 9010 <__tsan_atomic64_fetch_add>", "ret"), [2])
-
-    def test_an_atomic_operation_at_a_functions_end_is_it_and_the_return(self):
-        self.assertEqual(costs(TRACE, "mov $0x5,%esi", "jmp 9010 <__tsan_atomic64_load>"), [2])
-
-    def test_an_address_kept_for_the_next_access_is_free(self):
-        self.assertEqual(costs(TRACE, "lea 0x8(%rbx),%rax", "mov %rax,%rdi", "mov %rax,-0x40(%rbp)",
-                               READ, "add 0x8(%rbx),%rcx", "mov -0x40(%rbp),%rdi",
-                               "call 9010 <__tsan_write8>", "ret"), [2])
-
-    def test_an_address_that_the_access_uses_itself_counts(self):
-        self.assertEqual(costs(TRACE, "lea 0x8(%rbx),%r12", "mov %r12,%rdi", READ,
-                               "add (%r12),%rcx", "ret"), [3])
-
-    def test_moves_count_less_but_not_what_sets_up_another_call(self):
-        self.assertAlmostEqual(costs(TRACE, "mov %rax,%rbx", "mov 0x8(%rbx),%rsi",
-                                     "mov %rbx,%rdi", "call 9010 <other>", "ret")[0], MOVE + 4)
-
-    def test_a_store_and_a_constant_count_whole(self):
-        self.assertEqual(costs(TRACE, "mov $0x1,%eax", "mov %rax,0x8(%rbx)", "ret"), [3])
-
-    def test_a_frame_is_free_where_only_the_instrumentation_is_called(self):
-        frame = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx",
-                 "pop %rbp", "ret"]
-        self.assertEqual(costs(*frame), [2])
-        frame[4] = "call 9010 <other>"
-        self.assertAlmostEqual(costs(*frame)[0], 4 * SAVE + MOVE + 2)
-
-    def test_a_branch_separates_two_blocks_and_what_is_before_a_call_is_its_blocks(self):
-        self.assertEqual(costs(TRACE, "test %eax,%eax", "je @6", TRACE, "inc %ebx", "ret",
-                               "xor %eax,%eax", "inc %eax", TRACE, "inc %eax", "ret"), [2, 2, 4])
-
-    def test_a_block_without_a_call_is_charged_before_as_often_as_it_is_reached(self):
-        self.assertEqual(costs(TRACE, "test %eax,%eax", "je @7", "inc %ebx", "inc %ebx", "inc %ebx",
-                               "inc %ebx", TRACE, "ret"), [2 + 4 / 2, 1])
-
-    def test_blocks_without_a_call_in_a_row_are_all_charged_before(self):
-        self.assertEqual(costs(TRACE, "jmp @2", "inc %ebx", "jmp @4", "inc %ebx", "jmp @6",
-                               "inc %ebx", "ret"), [7])
+    def test_each_rule(self):
+        for rule, instructions, wanted in RULES:
+            with self.subTest(rule):
+                found = costs(*instructions)
+                self.assertEqual([round(cost, 6) for cost in found], [round(cost, 6) for cost in wanted])
 
     def test_a_loop_without_a_call_ends(self):
         self.assertLess(costs(TRACE, "dec %eax", "jne @1", "ret")[0], 20)
-
-    def test_divisions_are_expensive_and_padding_is_free(self):
-        self.assertEqual(costs(TRACE, "div %rcx", "vsqrtsd %xmm0,%xmm0,%xmm0", "nopl 0x0(%rax)",
-                               "xchg %ax,%ax", "ret"), [2 * block_costs.EXPENSIVE + 1])
 
     def test_a_function_that_is_not_instrumented_has_no_price(self):
         self.assertEqual(list(block_costs.functions(listing("inc %eax", "ret"))), [])

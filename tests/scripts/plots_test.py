@@ -25,39 +25,18 @@ def styles_of(**series):
 
 
 class Drawing(unittest.TestCase):
-    def draw(self, toml):
-        one = synthetic.experiment(toml)
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "quick.png"
-            plots.draw(one, synthetic.measured(one), path, synthetic.extras(one))
-            self.assertLess(path.stat().st_size, MOST_BYTES)
-            with Image.open(path) as image:
-                self.assertEqual(image.width, 1350)
-                self.assertGreater(len(image.convert("RGB").getcolors(1 << 24)), 12)
-
-    def test_lines_are_drawn(self):
-        self.draw(synthetic.LINES)
-
-    def test_bars_and_ranges_are_drawn(self):
-        self.draw(synthetic.BARS)
-
-    def test_points_are_drawn(self):
-        self.draw(synthetic.POINTS)
-
-    def test_stacks_are_drawn(self):
-        self.draw(synthetic.STACKED)
-
-    def test_distributions_are_drawn(self):
-        self.draw(synthetic.CDF)
-
-    def test_time_series_are_drawn(self):
-        self.draw(synthetic.TIMELINE)
-
-    def test_dependencies_are_drawn(self):
-        self.draw(synthetic.DEPENDENCIES)
-
-    def test_an_experiment_without_rows_of_its_column_is_drawn_all_the_same(self):
-        self.draw(synthetic.LINES.replace('y = "tps"', 'y = "sbl_crawls"'))
+    def test_every_kind_is_drawn_and_a_column_without_rows_too(self):
+        kinds = ("LINES", "BARS", "POINTS", "STACKED", "CDF", "TIMELINE", "DEPENDENCIES")
+        for toml in (*(getattr(synthetic, kind) for kind in kinds),
+                     synthetic.LINES.replace('y = "tps"', 'y = "sbl_crawls"')):
+            one = synthetic.experiment(toml)
+            with self.subTest(toml), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "quick.png"
+                plots.draw(one, synthetic.measured(one), path, synthetic.extras(one))
+                self.assertLess(path.stat().st_size, MOST_BYTES)
+                with Image.open(path) as image:
+                    self.assertEqual(image.width, 1350)
+                    self.assertGreater(len(image.convert("RGB").getcolors(1 << 24)), 12)
 
 
 class Marks(unittest.TestCase):

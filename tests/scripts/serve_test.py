@@ -51,29 +51,23 @@ class Served(InADirectory):
             named = f"{host}:{self.one.server_port}"
             self.assertEqual(self.status(hosts=[named.encode()]), 200)
 
-    def test_a_request_to_another_host_gets_no_page(self):
-        port = str(self.one.server_port).encode()
-        for host in (b"evil.example", b"evil.example:" + port, b"127.0.0.1", b"localhost",
-                     b"127.0.0.1:1", b"localhost.:" + port, b"localhost.evil.example:" + port,
-                     b"a@127.0.0.1:" + port, b"127.1:" + port, b"[::2]:" + port, b""):
-            with self.subTest(host=host):
-                self.assertEqual(self.status(hosts=[host]), 421)
-        for hosts in ([], [self.host.encode()] * 2, [self.host.encode(), b"evil.example"]):
-            with self.subTest(hosts=hosts):
-                self.assertEqual(self.status(hosts=hosts), 400)
-        self.assertEqual(self.status(b"http://evil.example/"), 404)
-
-    def test_there_is_one_page_and_no_directory(self):
-        for path in (b"/index.html", b"/p5/", b"/p5/quick.csv", b"/../", b"/%2e%2e/",
-                     b"/%2Fetc/passwd", b"/./", b"/%20", b"*"):
-            with self.subTest(path=path):
-                self.assertEqual(self.status(path), 404)
-
-    def test_a_path_that_is_no_text_is_a_bad_request(self):
-        for path in (b"/%00", b"/a%00b", b"/\0", b"/%", b"/%2", b"/%zz", b"/?%g0", b"/\xff",
-                     b"/\x01", b"/\x7f"):
-            with self.subTest(path=path):
-                self.assertEqual(self.status(path), 400)
+    def test_other_requests_get_no_page(self):
+        port, host = str(self.one.server_port).encode(), self.host.encode()
+        wrong_hosts = (b"evil.example", b"evil.example:" + port, b"127.0.0.1", b"localhost",
+                       b"127.0.0.1:1", b"localhost.:" + port, b"localhost.evil.example:" + port,
+                       b"a@127.0.0.1:" + port, b"127.1:" + port, b"[::2]:" + port, b"")
+        other_paths = (b"/index.html", b"/p5/", b"/p5/quick.csv", b"/../", b"/%2e%2e/",
+                       b"/%2Fetc/passwd", b"/./", b"/%20", b"*", b"http://evil.example/")
+        no_texts = (b"/%00", b"/a%00b", b"/\0", b"/%", b"/%2", b"/%zz", b"/?%g0", b"/\xff",
+                    b"/\x01", b"/\x7f")
+        for status, requests in (
+                (421, [{"hosts": [wrong]} for wrong in wrong_hosts]),
+                (400, [{"hosts": hosts} for hosts in ([], [host] * 2, [host, b"evil.example"])]),
+                (404, [{"path": path} for path in other_paths]),
+                (400, [{"path": path} for path in no_texts])):
+            for request in requests:
+                with self.subTest(request):
+                    self.assertEqual(self.status(**request), status)
         self.assertEqual(self.stderr.getvalue(), "")
 
     def test_no_other_method_is_answered(self):
