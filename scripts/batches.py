@@ -96,8 +96,7 @@ def in_order(sources):
 
 
 def packed(sources):
-    """Returns units of files that may be joined. A file with many names that others have is placed
-    first, in the smallest unit that takes it."""
+    """Returns units of files that may be joined. Files with many common names are placed first."""
     for source in sources:
         source.find_names()
     if sources[0].is_test:

@@ -58,7 +58,7 @@ EXPENSIVE_NAME = re.compile(r"i?div[bwlq]?$|v?(div|sqrt)[sp][sd]$|rep")
 
 
 class Instruction:
-    """What one text of a disassembly stands for, wherever it is."""
+    """What a text of a disassembly stands for, wherever the text is."""
 
     __slots__ = ("price", "name", "operands", "source", "to", "target", "ends", "goes_on",
                  "calls", "leaves", "trace", "arguments", "sets", "makes_frame")
@@ -109,7 +109,7 @@ class Instruction:
         return MOVE if self.is_move() else 1.0
 
     def is_move(self):
-        """Tells whether it moves into a register or to the frame."""
+        """Returns whether this moves a value into a register or to the frame."""
         return self.name.startswith(("mov", "vmov")) and (
             self.to[:1] == "%" and self.source[:1] != "$" or bool(FRAME_SLOT.fullmatch(self.to)))
 
@@ -135,7 +135,7 @@ def functions(lines):
 
 
 def prices(body):
-    """Returns the count of each instruction in a build without instrumentation."""
+    """Returns the price of each instruction in a build without instrumentation."""
     body = [each for _, each in body]
     price = [each.price for each in body]
     leaf = not any(each.calls and each.arguments is None for each in body)
@@ -160,7 +160,7 @@ def stretch(body, at):
 
 
 def set_up(body, at, price):
-    """Makes free what sets up the arguments of this call of the instrumentation's."""
+    """Makes the instructions free that set up the arguments of this call of the instrumentation."""
     missing = set(body[at].arguments)
     for before in stretch(body, at):
         each = body[before]
@@ -174,7 +174,7 @@ def set_up(body, at, price):
 
 
 def address_made(body, copied, at, price):
-    """Makes free what computes an address, if the access itself has it as its operand."""
+    """Makes the instruction free that computes an address, if the access has it as its operand."""
     register = body[copied].source
     for before in range(copied - 1, max(-1, copied - 60), -1):
         each = body[before]
@@ -240,8 +240,8 @@ def costs(body):
 
 
 def table(lines, begin, size):
-    """Returns one byte for each byte of .text. What rounding takes from a block is given to the
-    next one, so that a function's sum is right."""
+    """Returns a byte for each byte of .text. A block gets what rounding took from the one
+    before."""
     made = bytearray(size)
     for body in functions(lines):
         left = 0.0
@@ -253,7 +253,7 @@ def table(lines, begin, size):
 
 
 def text_and_build_id(binary):
-    """Returns (begin and bytes of .text, the first 8 bytes of the build id) of an ELF file."""
+    """Returns .text's begin and length, and the first 8 bytes of the build id, of an ELF file."""
     if binary[:6] != b"\x7fELF\x02\x01":
         raise Refused("it is no 64-bit ELF file")
     first, = struct.unpack_from("<Q", binary, 0x28)

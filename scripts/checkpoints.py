@@ -34,7 +34,7 @@ def arguments():
 
 
 def used_mb(folder):
-    """Returns the blocks of all files under `folder`; files may go meanwhile."""
+    """Returns the size of all files under `folder`, from which files may vanish meanwhile."""
     total = 0
     for path in pathlib.Path(folder).rglob("*"):
         try:

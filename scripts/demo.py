@@ -29,7 +29,7 @@ EXPERIMENTS = ("demo-commit", "demo-schemes")
 
 
 class Failed(Exception):
-    """The demo cannot continue; the message is the reason, in one sentence."""
+    """The demo cannot continue. The message is the reason, in one sentence."""
 
 
 def figures(options, command, *words):
@@ -51,15 +51,13 @@ def measure(options):
 
 
 def measured(options):
-    """Returns the Measured of both experiments."""
     size = "full" if options.all else "quick"
     return [Measured(definition.find(name), store.Store(
         pathlib.Path(options.out, name, f"{size}.csv")).rows) for name in EXPERIMENTS]
 
 
 def conclusions(found):
-    """Returns the last lines: what differs and what does not, by the rows of demo-schemes. With too
-    many disturbed rows nothing can be said of either experiment."""
+    """Returns the last lines: which schemes of demo-schemes differ, or why none can be compared."""
     rows = [row for one in found for row in one.rows]
     if doubts.no_comparison(rows):
         return [doubts.no_comparison(rows)]
@@ -70,7 +68,6 @@ def conclusions(found):
 
 
 def conclude(options):
-    """Draws the figures, if the rows can be compared, and prints the last lines."""
     found = measured(options)
     print(flush=True)
     if not doubts.no_comparison([row for one in found for row in one.rows]):
@@ -79,7 +76,7 @@ def conclude(options):
 
 
 def kill_and_recover(options, wal_dir):
-    """Kills the ledger workload while it commits. Recovery must prove that nothing is lost."""
+    """Kills the ledger workload while it commits. Recovery must prove that no commit is lost."""
     history = wal_dir / "history"
     command = [options.logjam, "run", "--workload=ledger", "--cc=occ", "--log=centr",
                "--commit=pipelined", "--device=file", "--seconds=60", "--warmup=0",

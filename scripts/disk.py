@@ -21,7 +21,7 @@ from experiments.text_tables import print_lines
 
 
 def fio_mb_s(folder, kib, depth, seconds):
-    """Returns fio's MB/s: synced overwrites of a file of 1 GiB, as the log makes them."""
+    """Returns the MB/s of fio, which overwrites 1 GiB by synced writes, as the log does."""
     done = subprocess.run(
         ["fio", "--name=log", f"--filename={folder}/fio", "--size=1G", "--direct=1", "--sync=dsync",
          "--ioengine=io_uring", "--rw=write", f"--bs={kib}k", f"--iodepth={depth}", "--time_based",
@@ -31,7 +31,7 @@ def fio_mb_s(folder, kib, depth, seconds):
 
 
 def written(runner, folder, kib, depth, seconds):
-    """Returns the rates of the log-insert benchmark, which fills the log as fast as the buffer takes it."""
+    """Returns the rates of the log-insert benchmark and of fio."""
     flags = {"log": "eleda", "device": "file", "io_bytes": kib << 10, "io_depth": depth,
              "threads": 1, "record_bytes": 4096, "flush_gap_us": 0, "log_prealloc_mb": 4096,
              "seconds": seconds}
@@ -52,8 +52,7 @@ def dd_mb_s(folder, read_bytes):
 
 
 def recovered(runner, folder, log, transactions):
-    """Returns a log of write-only transactions of 1 kB, in two files where the scheme has
-    several."""
+    """Returns the rates at which logjam recovers, and dd reads, a log of writes of 1 kB."""
     write = {"workload": "ycsb", "ycsb_workload": "poplar-write-only", "ycsb_records": 200000,
              "log": log, "device": "sim:0", "threads": 2, "transactions": transactions // 2,
              "seconds": 600, "warmup": 0, "verify": False, "wal_dir": "{dir}/0,{dir}/1"}

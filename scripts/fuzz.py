@@ -31,13 +31,12 @@ LAST_LINES = 40
 
 
 def all_targets():
-    """Returns the lengths of the longest inputs, by target."""
     lines = subprocess.run([FUZZ], text=True, stdout=subprocess.PIPE, check=True).stdout.split("\n")
     return {name: int(most) for name, most in (line.split() for line in lines if line)}
 
 
 def fuzz(target, most_bytes, given):
-    """Runs a target; returns the line of the table, and the output's end if it found something."""
+    """Runs a target. Returns the line of the table, and the output's end if there is a finding."""
     grown, found = BUILD / "corpus" / target, BUILD / "findings" / target
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)

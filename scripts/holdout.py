@@ -34,9 +34,8 @@ HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
 
 
 def summary(curves_of_group):
-    """Returns points, median and 90th percentile of the error, the median of simulated over
-    published, and the median of the curves' rank correlations, or None if no curve has one. Each
-    curve is a list of (published, simulated)."""
+    """Returns points, median and 90th percentile of the error, median ratio and rank
+    correlation."""
     logs = [math.log(simulated / published)
             for curve in curves_of_group for published, simulated in curve]
     errors = [abs(log) for log in logs]
@@ -47,7 +46,7 @@ def summary(curves_of_group):
 
 
 class Simulation:
-    """Runs points; a point that several curves need runs once."""
+    """Runs points. A point that several curves need runs once."""
 
     def __init__(self, logjam, settings, seconds, seed, changes):
         self._logjam, self._settings = logjam, settings
@@ -55,7 +54,6 @@ class Simulation:
         self._known = {}
 
     def value(self, row):
-        """Returns the simulated value of a row of the CSV file, in the row's unit."""
         machine, lines, threads = row["machine"], int(row["lines"]), int(row["threads"])
         if row["sync"] != "best":
             return self._rate(machine, row["sync"], lines, threads)
@@ -66,7 +64,6 @@ class Simulation:
         return best / max(self._rate(machine, lock, lines, 1) for lock in locks)
 
     def flags(self, machine, sync, lines, threads):
-        """Returns the flags of one run."""
         profile = tomllib.loads((ROOT / "config/machines" / f"{machine}.toml").read_text())
         settings = self._settings[machine]
         sockets = -(-threads // profile["cores"]) if profile["sockets"] > 1 else 1
@@ -99,13 +96,11 @@ class Simulation:
 
 
 def kind_of(row):
-    """Returns whether a row of the CSV file is of atomic operations or of locks."""
     return "atomics" if row["figure"] in ("4", "atomics") else "locks"
 
 
 def fit(key, rows, simulation_with):
-    """Returns "key=value" with the value that has the least median error of the rows' atomics, the
-    least one of equals. `simulation_with` returns the Simulation with such a change."""
+    """Returns the first "key=value" with the least median error of the rows' atomics."""
     atomics = [row for row in rows if kind_of(row) == "atomics"]
     if not atomics:
         raise Refused("there are no atomic operations to fit to")
@@ -118,8 +113,7 @@ def fit(key, rows, simulation_with):
 
 
 def curves(points):
-    """Returns (machine, name) -> curves: one curve each, then atomics and locks of a machine, then
-    those of all machines. `points` are (row, simulated), curves (published, simulated) pairs."""
+    """Returns (machine, name) -> lists of (published, simulated): curves, then groups of them."""
     groups = {}
     for row, simulated in points:
         kind = kind_of(row)
@@ -137,7 +131,6 @@ def curves(points):
 
 
 def table(groups):
-    """Returns the lines of the table that main() prints."""
     return [[*of, *(None if value is None else round(value, 2) for value in summary(group))]
             for of, group in groups.items()]
 

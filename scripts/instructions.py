@@ -43,8 +43,7 @@ def each(logjam, command, flags, one_thread=False):
 
 
 def inserts(logjam):
-    """Prints the instructions of an insert: one thread inserts records of 120 B, few enough that no
-    buffer or list of a scheme fills up. Those of the flushers are not counted."""
+    """Prints the instructions of a thread's insert of 120 B, without those of the flushers."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
         if "device" in flags:  # the instructions would include the device's

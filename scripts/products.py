@@ -29,7 +29,6 @@ SOCKET_BYTES = 107 - len("/products-1234567-12345678/postgres/.s.PGSQL.5432")
 
 
 def clients_of(text):
-    """Returns the numbers in a list like 1,2,16."""
     clients = [whole(word) for word in text.split(",")]
     if not all(1 <= n <= MOST_CLIENTS for n in clients) or len(set(clients)) < len(clients):
         raise ValueError
@@ -37,12 +36,11 @@ def clients_of(text):
 
 
 def refuse(message):
-    """Raises Refused, where argparse would print its usage and end the process."""
+    """Raises Refused. argparse itself would print the usage and end the process."""
     raise Refused(message)
 
 
 def arguments(words):
-    """Returns the command line, or raises Refused."""
     parser = argparse.ArgumentParser(prog="scripts/products.sh", exit_on_error=False,
                                      description=__doc__.splitlines()[0])
     parser.error = refuse
@@ -76,8 +74,7 @@ def arguments(words):
 
 
 def own_directory(folder):
-    """Makes a directory that the unprivileged user may enter, after removing those that killed
-    calls have left. Raises Refused if there can be none."""
+    """Makes a directory for the unprivileged user. Removes those that killed calls have left."""
     folder = pathlib.Path(folder).absolute()
     if len(os.fsencode(folder)) > SOCKET_BYTES:
         raise Refused(f"--dir={folder} is longer than {SOCKET_BYTES} characters, too long for a "
@@ -107,7 +104,7 @@ def stop(number, _):
 
 
 def run(args):
-    """Measures, alone at the file of rows. Returns the exit status."""
+    """Measures while it holds the file of rows. Returns the exit status."""
     experiment = definition.find("products")
     logjam = runner.logjam_of(args.logjam)
     path = pathlib.Path(args.csv)
@@ -151,7 +148,6 @@ def report(experiment, rows, path):
 
 
 def main(words):
-    """Returns the exit status."""
     try:
         args = arguments(words)
         if args.packages:

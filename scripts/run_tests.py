@@ -66,7 +66,6 @@ def seed_of_commit():
 
 
 def drawn(names, seed):
-    """Returns the names that are drawn, in their order."""
     lines = (ROOT / "tests/draws.txt").read_text(encoding="utf-8").splitlines()
     counts = [(line.split()[0], int(line.split()[1])) for line in lines
               if line and not line.startswith("#")]
@@ -90,7 +89,6 @@ class Test:
 
 
 def list_tests(command):
-    """Returns the names of all tests that the binary would run."""
     listed = subprocess.run([*command, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True,
                             check=True).stdout
     names, suite = [], ""
@@ -104,8 +102,7 @@ def list_tests(command):
 
 
 def read_log(log):
-    """Returns the tests that a process ran, in order; the last one if it did not end; other
-    output."""
+    """Returns the tests that a process ran, in order; the test that did not end; other output."""
     tests, outside, running = [], [], None
     for line in log.read_text(errors="replace").splitlines():
         begin, end = BEGIN.search(line), END.search(line)
@@ -122,7 +119,7 @@ def read_log(log):
 
 
 def processor_seconds(process):
-    """What a process, its descendants and their ended children have used."""
+    """Returns what a process, its descendants and their ended children have used."""
     parents, ticks = {}, {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -191,8 +188,7 @@ def run_tests(command, names, log):
 
 
 def dealt_out(command, names):
-    """Pairs of the command and some of the names. A script's process starts slowly (pandas), so it
-    runs a whole class of tests; these come first, as they take longest."""
+    """Pairs the command with names. Scripts start slowly (pandas): they run a whole class."""
     if command[0].endswith(".py"):
         suites = {}
         for name in names:
@@ -203,7 +199,7 @@ def dealt_out(command, names):
 
 
 def report(tests, seconds, logs, files):
-    """Prints what there is to say; returns whether all is well."""
+    """Prints the results. Returns whether all is well."""
     passed = sum(test.result == "OK" for test in tests)
     skipped = sum(test.result == "SKIPPED" for test in tests)
     failed = [test for test in tests if test.result == "FAILED"]

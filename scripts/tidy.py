@@ -25,7 +25,7 @@ CHECKS = {".clang-tidy"}
 
 
 def original_lines(unit):
-    """Returns for each line of a unit, counted from 1, the file and the line that it comes from."""
+    """Returns for each line of a unit, counted from 1, its original file and line."""
     lines, file, number = [""], "", 0
     with open(unit, encoding="utf-8") as text:
         for line in text:
@@ -36,7 +36,7 @@ def original_lines(unit):
 
 
 def run(command):
-    """Returns whether the command found nothing, after printing what it found."""
+    """Runs a command, and prints what it finds. Returns whether it finds nothing."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
     if done.returncode == 0:
@@ -49,8 +49,7 @@ def run(command):
 
 
 def changed_since(revision, sources):
-    """Returns those of the sources that have changed, and these with those that include a header
-    that has."""
+    """Returns the sources that have changed, and these with all that include a changed header."""
     names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.split()
     if CHECKS.intersection(names):

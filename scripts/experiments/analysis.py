@@ -25,7 +25,7 @@ MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
 def rising(values, slack=0.05):
-    """Returns whether no value is smaller than the one before it by more than that share."""
+    """Returns whether no value is smaller than the value before it by more than this share."""
     return all(b >= a * (1 - slack) for a, b in zip(values, values[1:]))
 
 
@@ -34,7 +34,7 @@ def falling(values, slack=0.05):
 
 
 class NotMeasured(Exception):
-    """An expression asks for a point that has no row, or for a column that is empty."""
+    """An expression asks for a point without rows, or for a column that is empty."""
 
 
 def _value_of(cell):
@@ -48,14 +48,12 @@ def _counters(row):
 
 
 def cores_of(row):
-    """Returns the cores of the machine that a row comes from."""
     found = re.search(r"(?:^|, )([0-9]{1,6}) cores(?:,|$)", row.get("machine", ""))
     return int(found[1]) if found else 1
 
 
 def _with_columns(experiment, row, columns):
-    """Returns a row with numbers in place of texts, and the experiment's own columns. `columns` are
-    those of all rows: what this row does not have is None."""
+    """Returns numbers by `columns`, and the experiment's own columns. A missing value is None."""
     values = {name: _value_of(row.get(name) or "") for name in columns}
     counters = _counters(row)
     for name, expression in experiment.columns.items():
@@ -71,7 +69,7 @@ def _with_columns(experiment, row, columns):
 
 
 class Measured:
-    """The rows (dicts of texts, as Store has them) of an experiment."""
+    """The rows (dicts of texts) of an experiment."""
 
     def __init__(self, experiment, rows):
         self.experiment, self.rows = experiment, rows
@@ -92,8 +90,7 @@ class Measured:
         self.thrown_away = sum(int(number_of(row.get("thrown_away")) or 0) for row in rows)
 
     def points(self, **axes):
-        """Returns the axes (dicts) of all points that have these values of the axes, in the order
-        in which they were run."""
+        """Returns the points (dicts of axes) with these values, in the order of their runs."""
         wanted = {name: text(value) for name, value in axes.items()}
         unknown = set(wanted) - set(self.experiment.axis_names())
         if unknown:
@@ -102,7 +99,6 @@ class Measured:
                 if all(dict(point).get(name) == value for name, value in wanted.items())]
 
     def rows_of(self, axes):
-        """Returns the rows of one point."""
         return self._rows.get(tuple(sorted(axes.items())), [])
 
     def reference(self, ratio, axes):
@@ -111,8 +107,7 @@ class Measured:
         return {**axes, **{axis: text(value) for axis, value in to.items()}}
 
     def column(self, name, axes):
-        """Returns the values of a column, or of one of the table's ratios, in the rounds of one
-        point: a dict of rounds to values."""
+        """Returns a column's values, or a ratio's, at a point: a dict of rounds to values."""
         if name in self.experiment.ratios:
             of = self.experiment.ratios[name]["of"]
             return self._ratio_of_rounds(of, axes, self.reference(name, axes))
@@ -179,8 +174,7 @@ class Measured:
         return found
 
     def evaluate(self, expression, **known):
-        """Returns the value of a check or of the number; `known` are more names in it. Unsteady rows take
-        no part: their windows show the way to a rate, and no rate."""
+        """Returns the value of an expression with the names `known`. Unsteady rows do not count."""
         self._judging = True
         try:
             return self._eval(expression, known)
@@ -203,7 +197,6 @@ class Measured:
             raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
 
     def cores(self):
-        """Returns the cores of the machine that the rows come from."""
         return cores_of(self.origin)
 
     def verdict_of(self, check):
@@ -216,7 +209,7 @@ class Measured:
             return MISSING
 
     def _each_round(self):
-        """Returns each round's rows as Measured, in order."""
+        """Returns a Measured for each round, in order."""
         if not self._rounds:
             numbers = sorted({row["round"] for row in self.rows}, key=int)
             self._rounds = [Measured(self.experiment, [row for row in self.rows
@@ -225,9 +218,7 @@ class Measured:
         return self._rounds
 
     def checks(self, cores=None):
-        """Returns a list of (check, verdict), in the order of the file. A check that needs more
-        cores than the machine has is open; one whose points are not measured is not measured; one
-        whose rounds do not agree is undecided."""
+        """Returns (check, verdict) pairs of a machine with this many cores, in the file's order."""
         cores = cores or self.cores()
         found = []
         for check in self.experiment.checks:
@@ -241,7 +232,7 @@ class Measured:
         return found
 
     def number(self):
-        """Returns the figure beside the published one, or None."""
+        """Returns our number beside the published number, or None."""
         if not self.wanted:
             return None
         try:
@@ -259,8 +250,7 @@ class Measured:
             return False
 
     def _table_points(self):
-        """Returns the points of the table. These are all; with table.best, of the points that differ
-        only in the axis `over`, the one with the most `of` among those for which `where` holds."""
+        """Returns all points; with table.best, the best point of each group along `over`."""
         if not self.experiment.best:
             return self.points()
         of, over, where = (self.experiment.best[name] for name in ("of", "over", "where"))
@@ -273,16 +263,13 @@ class Measured:
                 for axes, points in groups.items()]
 
     def _compared_axis(self):
-        """Returns the axis whose values a reader ranks: the log, what the plot's series are, or the
-        only one; "" for none."""
+        """Returns the axis that a reader ranks, or "": the log, the series, the only axis."""
         axes, series = self.experiment.axis_names(), self.experiment.plot.get("series")
         return next((axis for axis in ("log", series, axes[0] if len(axes) == 1 else "")
                      if axis in axes), "")
 
     def groups(self):
-        """Returns the Groups of the table's points by its first column. A block are the points that
-        differ in the compared axis alone; a key is the point's axes, sorted. Where too many rows are
-        disturbed nothing is compared."""
+        """Returns the Groups of the table's points by its first column. Keys are sorted axes."""
         axis, blocks = self._compared_axis(), {}
         column = next(iter(self.experiment.table_columns), "")
         if not axis or not column or doubts.no_comparison(self.rows):
@@ -298,7 +285,7 @@ class Measured:
         return groups.Groups(axis, column, list(blocks.values()))
 
     def _cells(self, column, point):
-        """Returns a column's median, and half of its interval in percent; None for what is not there."""
+        """Returns a column's median and half of its interval in percent, each or None."""
         try:
             values = list(self.column(column, point).values())
         except NotMeasured:
@@ -308,15 +295,13 @@ class Measured:
         return statistics.median(values), doubts.half_in_pct(values)
 
     def _where_it_matters(self):
-        """Returns the table's columns that are shown only if a row has much of them."""
+        """Returns the table's columns that are shown only if a row has large values in them."""
         return [column for column, least in self.experiment.if_above.items() if any(
             (values.get(column) or 0) > least for rounds in self._points.values()
             for values in rounds.values())]
 
     def table(self):
-        """Returns a DataFrame: the axes, and the medians of the table's columns and ratios at each
-        point, each beside half of its interval in percent of it (its name ends in MARGIN). The first
-        has letters besides, if the rounds tell points apart."""
+        """Returns a DataFrame: axes, and medians, each with half of its interval in percent."""
         import pandas  # takes half a second to load
         lines, letters, axes = [], self.groups().letters(), self.experiment.axis_names()
         unsafe = any(map(doubts.unsafe, self.rows))

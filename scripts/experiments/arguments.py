@@ -8,7 +8,7 @@ from experiments.text_tables import say
 
 
 def chosen(args):
-    """Returns the experiments that the command line names; --all: all published results."""
+    """Returns the experiments that the command line names. --all: all published results."""
     experiments = definition.load_all()
     if args.all and args.ids:
         raise Refused("--all and ids exclude each other")
@@ -25,14 +25,12 @@ def is_simulated(args):
 
 
 def size_of(args, experiment):
-    """Returns the Size that the command line asks for, with its --seconds."""
     size = experiment.form(args.size, is_simulated(args))
     size.seconds = size.seconds if args.seconds is None else args.seconds
     return size
 
 
 def profile_of(args, experiment):
-    """Returns the Profile of the machine that --machine or the experiment's own file names."""
     experiment.form(args.size, simulated=True)
     return sim_runner.find_machine(args.machine or experiment.simulated.machine)
 

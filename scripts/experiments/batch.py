@@ -47,8 +47,7 @@ def _entries(folder):
 
 
 def _refuse_links(folder):
-    """Raises Refused if a file of a batch is a link, a device or the like, which may lead
-    elsewhere."""
+    """Raises Refused if a file of a batch is a link or a device, which may lead elsewhere."""
     for name in FOLDERS:
         files.refuse_link(folder / name)
     for path, _, is_own in _entries(folder):
@@ -134,8 +133,7 @@ class Batch:
         print(f"{self.name_of(index)}: done on {host}", flush=True)
 
     def result(self, index):
-        """Returns the content of the job's file, or None and the reason ("" if there is no
-        file)."""
+        """Returns the content of the job's file, or None and the reason ("" without a file)."""
         path = self._path(index)
         try:
             found = plan.read_result(path)
@@ -150,11 +148,9 @@ class Batch:
         return found, ""
 
     def missing(self):
-        """Returns the indexes of the jobs that have no row."""
         return [index for index in range(len(self.jobs)) if self.result(index)[0] is None]
 
     def merged(self):
-        """Returns whether the CSV has all rows of this batch."""
         return files.is_there(self.folder / "merged")
 
     def forget(self, hosts):
@@ -200,8 +196,7 @@ class Batch:
                           "--submit again makes them anew elsewhere")
 
     def refuse_csv(self, given):
-        """Raises Refused if the rows would go to another CSV than one beside the batch or in it, if
-        the command line does not name it: who wrote the plan may be another one than who asks."""
+        """Raises Refused if rows would go elsewhere and the command line does not say so."""
         csv = pathlib.Path(self.plan["csv"])
         if given and pathlib.Path(given).resolve() != csv:
             raise Refused(f"the rows of {self.folder} go to {csv}, not to {given}")
@@ -210,8 +205,7 @@ class Batch:
                           f"--into={csv} says that it may be written")
 
     def refuse_wal_dir(self, given):
-        """Raises Refused if a job's logs would go elsewhere than into the batch, if the command
-        line does not name that directory."""
+        """Raises Refused if logs would go elsewhere and the command line does not say so."""
         said = self.plan["wal_dir"]
         if given and given != said:
             raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")
@@ -221,8 +215,7 @@ class Batch:
                           f"--wal_dir={said} says that they may")
 
     def merge(self):
-        """Adds all rows to the CSV. Returns the Store, and what logjam refused: a dict of points'
-        names to sentences."""
+        """Adds all rows to the CSV. Returns the Store, and a dict of refused points to reasons."""
         with alone(self.plan["csv"]):
             return self._merge_into(store.Store(self.plan["csv"]))
 
@@ -240,8 +233,8 @@ class Batch:
 
 
 def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused, fresh):
-    """Returns the batch of these (round, point) pairs, for the Store `rows`, in `folder`: a new
-    one, or the one that is there if it is of the same plan, so that its rows count."""
+    """Returns the batch of these (round, point) pairs in `folder`, which is new or has this very
+    plan."""
     files.refuse_link(folder)
     folder = pathlib.Path(folder).resolve()
     for path in (folder, rows.path.resolve(), os.getcwd(), wal_dir):

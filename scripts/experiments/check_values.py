@@ -16,7 +16,7 @@ def _axes(experiment, axes):
 
 
 def _said(experiment, name, column, args, axes):
-    """Returns a call of an expression, in words."""
+    """Returns a call in an expression, in words."""
     at = f", {_axes(experiment, axes)}" if axes else ""
     if name in ("ratio", "ratios"):
         return f"{column}, {_axes(experiment, args[0])} over {_axes(experiment, args[1])}{at}"
@@ -31,8 +31,7 @@ def _number(value):
 
 
 def of_check(measured, check):
-    """Returns a list of (what was asked, its answer) for a check's expressions, at most MOST. Answers
-    after one that decided may be missing."""
+    """Returns (question, answer) pairs of a check's expressions, at most MOST."""
     found = []
 
     def recorded(name):
@@ -56,8 +55,7 @@ def of_check(measured, check):
 
 
 def beside_published(measured, check):
-    """Returns our number, the published one and how far they are apart, in words; "" for a check that
-    compares none or is not measured."""
+    """Returns our number, the published number and their ratio, in words, or ""."""
     if "ours" not in check:
         return ""
     try:

@@ -37,8 +37,8 @@ LEAST_ROUNDS = 3
 
 @dataclasses.dataclass
 class Moved:
-    """A change of a point, or of the whole experiment (`where` is "all points"): new / old is
-    `ratio`, and what chance and drift do is within `noise`, a share."""
+    """A change of a point, or of "all points": `ratio` is new / old, `noise` the share of
+    chance."""
 
     id: str
     where: str
@@ -73,7 +73,7 @@ def in_turn(old, new):
 
 
 def _changes(old, new, column):
-    """Returns the changes of one column at all points that both have."""
+    """Yields the changes of a column at all points that both have."""
     for axes in new.points():
         try:
             ours, theirs = new.column(column, axes), old.column(column, axes)
@@ -94,7 +94,7 @@ def _by_round(changes):
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
-    """Returns the mean that chance alone reaches with this risk, if the values scatter by at least
+    """Returns the mean that chance reaches with this risk if values scatter so, or by
     `deviation`."""
     error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
     return error * stats.t.ppf(1 - risk / 2, degrees)
@@ -107,9 +107,7 @@ def _leans(logarithms, risk):
 
 
 def compare(old, new, apart, count=1):
-    """Returns what moved between two Measured of one experiment: Moved, the largest change first.
-    `apart`: they were not run in turn. `count`: how many experiments are compared in all. Raises
-    Refused if no point has enough rounds in both."""
+    """Returns what Moved between two Measured, the largest change first. `count`: of how many."""
     least = math.log1p(LEAST_APART if apart else LEAST_IN_TURN)
     by_column = {column: found for column in COLUMNS
                  if (found := list(_changes(old, new, column)))}
@@ -137,8 +135,7 @@ def compare(old, new, apart, count=1):
 
 
 def pairs_to_compare(args):
-    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of
-    results, or two CSV files of a sweep."""
+    """Returns (experiment, old rows, new rows) of two directories, or of two sweeps' CSVs."""
     old, new = pathlib.Path(args.old), pathlib.Path(args.new)
     if old.is_file() and new.is_file():
         rows = [store.Store(path).rows for path in (old, new)]

@@ -44,8 +44,8 @@ class Mark:
 
     @property
     def bar(self):
-        """The ends of the thin bar that shows the interval: half and twice the median at most, so that
-        one wild round does not make the figure flat."""
+        """The ends of the thin bar: at most from half to twice the median, which no wild round
+        exceeds."""
         if self.middle <= 0:
             return self.low, self.high
         return max(self.low, self.middle / 2), min(self.high, self.middle * 2)
@@ -53,8 +53,7 @@ class Mark:
 
 @dataclasses.dataclass
 class Trace:
-    """Points (x, y, low, high); low and high are of x in a distribution, and None in a time series,
-    which is that of one round."""
+    """Points (x, y, low, high). A distribution has the range of x, a time series two Nones."""
 
     panel: str
     series: str
@@ -68,7 +67,7 @@ def as_list(value):
 
 
 def facts_of(measured, axes):
-    """Returns the columns that the page filters by, and the one that says that a row is unsafe."""
+    """Returns the columns that the page filters by, and `unsafe`."""
     found = {}
     for name in ("log", "workload", "commit", "unsafe"):
         try:
@@ -79,9 +78,7 @@ def facts_of(measured, axes):
 
 
 class Names:
-    """Panels, series and x of an experiment's points. An axis that the plot does not mention, but
-    in which its points differ, becomes a part of the series' name: no two points lie on each other
-    unseen."""
+    """Names panels, series and x of the points. The series includes axes that the plot omits."""
 
     def __init__(self, experiment, points):
         self.experiment, plot = experiment, experiment.plot
@@ -104,13 +101,12 @@ class Names:
 
 
 def label(axis, value):
-    """Returns the name of an axis' value: a number alone says nothing, nor does true."""
+    """Returns the name of an axis' value. A number or `true` alone would say nothing."""
     says_nothing = number_of(value) is not None or value in ("true", "false")
     return f"{axis} {value}" if says_nothing else value
 
 
 def numeric_x(experiment, points):
-    """Returns whether x is a number: a column, or an axis with nothing but numbers."""
     x = experiment.plot.get("x", "")
     if experiment.plot.get("kind", "lines") in BY_NAME:
         return False
@@ -123,7 +119,7 @@ THOUSANDS = re.compile(r"\b1000 (?=\w)")  # in a label; the ticks have their own
 
 
 def y_labels(plot):
-    """Returns the label of y, or the list of them, as readers see it: ticks have the unit's thousands."""
+    """Returns the label of y, or the list of labels. Ticks already have the unit's thousands."""
     given = plot.get("y_label")
     if given is None and plot.get("kind") == "cdf":
         return "share of the transactions"
@@ -133,7 +129,7 @@ def y_labels(plot):
 
 
 def _unit_of(plot, column):
-    """Returns what a column's values are multiplied with, so that they are of its label's unit."""
+    """Returns the factor that brings a column's values to the unit of its label."""
     given, columns = as_list(plot.get("y_label")), as_list(plot.get("y"))
     place = columns.index(column) if column in columns else 0
     said = given[place if len(given) > 1 else 0] if given else ""
@@ -141,15 +137,14 @@ def _unit_of(plot, column):
 
 
 def columns_of(plot):
-    """Returns the columns of the y axes: one panel each, or the parts of a stack. Both ends of a
-    range are in one panel."""
+    """Returns the columns of the y axes, or a stack's parts. Both ends of a range are one panel."""
     columns, ends = as_list(plot.get("y")), as_list(plot.get("low_high"))
     ranges = [column for column in columns if column in ends]
     return [column for column in columns if column not in ranges[1:]]
 
 
 def marks(experiment, measured):
-    """Returns the marks of the kinds lines, bars and stacked, in the order of the file."""
+    """Returns the marks of the kinds lines, points, bars and stacked, in the order of the file."""
     wanted = [*columns_of(experiment.plot), *as_list(experiment.plot.get("low_high"))]
     points = [point for point in measured.points()
               if not all(_is_reference(measured, column, point) for column in wanted)]
@@ -215,8 +210,7 @@ def traces(experiment, measured, rows):
 
 
 def _distribution(rounds, column):
-    """Returns at each fraction the median of the rounds' latencies, the smallest and the
-    largest."""
+    """Returns at each fraction the median, smallest and largest latency of the rounds."""
     of_rounds = ([(number_of(row.get("fraction")), number_of(row.get(column))) for row in rows]
                  for rows in rounds.values())
     sorted_rounds = [sorted(pair for pair in pairs if None not in pair) for pairs in of_rounds
@@ -235,7 +229,7 @@ def _series_in_time(rows, x, column):
 
 
 def series_of(drawn):
-    """Returns a map of the series' names, in their order, to what style.styles() wants to know."""
+    """Returns the argument of style.styles(), in the order of the series."""
     found = {}
     for mark in drawn:
         logs, commits, unsafe = found.setdefault(mark.series, (set(), set(), []))
@@ -247,8 +241,7 @@ def series_of(drawn):
 
 
 def published_points(experiment, panel=None):
-    """Returns the published points of a panel, or of all: dicts of series, panel, column, x, y,
-    from. In a stack a series is a part of it: a column, or its name."""
+    """Returns the published points of a panel, or of all, as dicts. A stack's part is a series."""
     plot, found = experiment.plot, []
     axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
     columns = columns_of(plot) or [""]
@@ -272,8 +265,8 @@ def published_points(experiment, panel=None):
 
 
 def styles_of(experiment, drawn):
-    """Returns a map of the series' names to Styles: ours, then those that only the paper has. If it
-    has one and we have one, they are the same."""
+    """Returns the Styles of our series and of published ones. If each is alone, both are the
+    same."""
     found = style.styles(series_of(drawn))
     if experiment.plot.get("kind") == "stacked":
         return found

@@ -50,8 +50,7 @@ class Point:
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
     def command_line(self):
-        """Returns the command and its flags. {dir}, {memory} and {config} stay as they are in the
-        file."""
+        """Returns the command and its flags, with {dir}, {memory} and {config} unreplaced."""
         def flags(of):
             return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
                             for name, value in of.items())
@@ -62,7 +61,7 @@ class Point:
 
 @dataclasses.dataclass
 class Size:
-    """How long and how often: `seconds` and `warmup` of each run, and `rounds` of all of them."""
+    """How long each run takes, in seconds, and how many rounds there are."""
 
     name: str
     rounds: int
@@ -75,8 +74,7 @@ class Size:
 
 @dataclasses.dataclass
 class Simulated:
-    """How an experiment is run on a simulated machine: on which one, unless --machine says another,
-    what differs there, which number stands beside the published one, on which grids."""
+    """How an experiment is run on a simulated machine, and what is different there."""
 
     machine: str
     here: str
@@ -87,8 +85,7 @@ class Simulated:
 
 
 def text(value):
-    """Returns a flag's or an axis' value as it stands on the command line and in a CSV. A dict is the
-    value of a flag that is a list: {"txns": 8, "us": 500} is txns:8,us:500."""
+    """Returns a value as a command line has it. {"txns": 8, "us": 500} is txns:8,us:500."""
     if isinstance(value, dict):
         return ",".join(f"{key}:{text(of)}" for key, of in value.items())
     if isinstance(value, bool):
@@ -109,7 +106,7 @@ def _flags_of_axis(axis, values, schemes=None):
 
 
 def _merged(flags, over):
-    """Returns `flags` with those of `over` in their place. Lists are merged key by key."""
+    """Returns `flags`, with the values of `over` where it has any. Lists are merged key by key."""
     merged = dict(flags)
     for name, value in over.items():
         both = isinstance(value, dict) and isinstance(merged.get(name), dict)
@@ -118,8 +115,7 @@ def _merged(flags, over):
 
 
 def _narrowed(named, wanted):
-    """Returns the values of an axis that a size keeps: those it lists, or the ways of a table,
-    whose flags go over the grid's."""
+    """Returns an axis' values that a size keeps. The size's flags go over those of the grid."""
     if isinstance(wanted, dict):
         return {name: _merged(flags, wanted[name]) for name, flags in named.items() if name in wanted}
     kept = {text(value) for value in wanted}
@@ -134,8 +130,7 @@ def _axes_of(grid):
 
 
 class Experiment:
-    """An experiment's file. The attributes are the file's fields; `own` says that it is logjam's
-    own measurement and not a published result."""
+    """An experiment's file. `own`: a measurement of logjam's, and no published result."""
 
     def __init__(self, fields, where, own=False):
         self.where, self.own = where, own
@@ -211,7 +206,7 @@ class Experiment:
                          given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
-        """Returns the Size of this name ("quick", "full"): natively, or on a simulated machine."""
+        """Returns the Size of this name ("quick", "full"), native or simulated."""
         if not simulated:
             return self.sizes[size]
         self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "
@@ -245,7 +240,7 @@ class Experiment:
             yield from _axes_of(grid)
 
     def _renamed(self):
-        """Yields (axis, way, scheme) of each way that has the name of another scheme than it runs."""
+        """Yields (axis, way, scheme) of each way that runs another scheme than its name says."""
         for axis, values, _ in self._all_axes():
             for way, flags in values.items() if isinstance(values, dict) else ():
                 log = flags.get("log", way)
@@ -262,9 +257,7 @@ class Experiment:
         return list(dict.fromkeys(axis for axis, _, _ in self._all_axes()))
 
     def points(self, size="quick", schemes=None, simulated=False):
-        """Returns the points of all grids in this size (a name), in the order of the file.
-        `schemes` is asked for an axis of every log scheme: a function that returns a dict of their
-        names to their flags."""
+        """Returns a size's points in the file's order. `schemes()` maps schemes to flags."""
         size, points = self.form(size, simulated), []
         for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
@@ -279,8 +272,7 @@ class Experiment:
         return points
 
     def about_seconds(self, size, schemes=None):
-        """Returns about how long a size takes: its runs, and half a second for the load of each. A
-        run that ends by its flags counts as a second."""
+        """Returns about how long a size takes, with half a second for each load."""
         of_size = self.sizes[size]
         run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
         return len(self.points(size, schemes)) * of_size.rounds * run
@@ -327,8 +319,7 @@ def load_all(config=CONFIG):
 
 
 def find(name, experiments=None):
-    """Returns the experiment of this id, in capitals or not, or of a result that its file also
-    makes."""
+    """Returns the experiment that has this id or makes this result, in capitals or not."""
     experiments = experiments or load_all()
     for experiment in experiments.values():
         if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):

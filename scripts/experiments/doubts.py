@@ -24,8 +24,7 @@ def _number(row, column):
 
 
 def disturbed(row):
-    """Returns whether others used the cores: by the runner's own word, or by the share that they
-    took."""
+    """Returns whether others used the cores: the runner says so, or their share does."""
     return row.get("disturbed") == "true" or _number(row, "others_pct") > 100 * MOST_OF_OTHERS
 
 
@@ -43,7 +42,6 @@ def full(row):
 
 
 def doubtful(rows):
-    """Returns whether a point of these rows is drawn grey."""
     return too_many(sum(disturbed(row) or unsteady(row) for row in rows), rows)
 
 
@@ -59,7 +57,7 @@ def no_comparison(rows):
 
 
 def sentences(rows):
-    """Returns what a reader of these rows must know, each with its count."""
+    """Returns the doubts about these rows, a sentence each with its count."""
     said = []
     for of_kind, words in (
             (disturbed, "ran beside other programs (column others_pct)"),
@@ -88,6 +86,6 @@ def interval(values):
 
 
 def half_in_pct(values):
-    """Returns half of the interval in percent of the median, or None where there is none."""
+    """Returns half of the interval in percent of the median, or None without an interval."""
     found, middle = interval(values), statistics.median(values)
     return 50 * (found[1] - found[0]) / abs(middle) if found and middle else None

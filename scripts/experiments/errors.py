@@ -18,27 +18,26 @@ class Refused(Exception):
 
 
 def whole(text):
-    """For argparse: the number that a text of ASCII digits is; int() also takes other digits."""
+    """For argparse: returns the number that ASCII digits are. int() also takes other digits."""
     if not re.fullmatch("-?[0-9]{1,9}", text):
         raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
     return int(text)
 
 
 def number(text):
-    """For argparse: the number that a text of ASCII digits is."""
+    """For argparse: returns the number that ASCII digits are."""
     if not re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?|nan|inf", text):
         raise argparse.ArgumentTypeError(f"invalid float value: {text!r}")
     return float(text)
 
 
 def parser(doc, **more):
-    """Returns an argparse parser that shows the script's own text."""
     return argparse.ArgumentParser(description=doc, allow_abbrev=False, **more,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def program(path):
-    """For argparse: the path of a program that is there."""
+    """For argparse: returns the path of an existing program."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         raise argparse.ArgumentTypeError(f"there is no program {path}; `make` or `make sim` builds "
                                          "it")
@@ -46,15 +45,14 @@ def program(path):
 
 
 def end_with_usage(doc):
-    """Ends a script that has no argparse, if --help is asked for, with the usage in its text."""
+    """Prints the usage and ends a script without argparse, if the first word is --help."""
     if sys.argv[1:2] in (["--help"], ["-h"]):
         print(doc)
         sys.exit(0)
 
 
 def run_main(main, name="", stopped="stopped"):
-    """Ends the process by the status of main(). What is refused, a file that cannot be used, Ctrl-C
-    and a reader of the output that is gone are a status, and at most a sentence."""
+    """Ends the process by the status of main(). A mistake or Ctrl-C is a status and a sentence."""
     name = name or pathlib.Path(sys.argv[0]).name
     if sys.stdout:  # a file's name may be no text
         sys.stdout.reconfigure(errors="backslashreplace")

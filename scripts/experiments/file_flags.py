@@ -26,8 +26,7 @@ def _is_own(value):
 
 
 def refuse(name, value, told=False):
-    """Raises Refused if this flag would lead to a file of the reader's own. `told`: --overwrite is
-    given as well, so a log of the reader's own may be replaced."""
+    """Raises Refused if a flag leads to a reader's file. `told`: --overwrite is given, too."""
     if name not in ALL:
         return
     if value is None:
@@ -48,8 +47,7 @@ def refuse(name, value, told=False):
 
 
 def refuse_in_batch(point):
-    """Raises Refused if a job of a batch would read or write a file that is neither its own nor of
-    config/: who wrote the plan may be another one than who runs the job."""
+    """Raises Refused if a job would use other files: a stranger may have written the plan."""
     for flags in (point.flags, point.prepare or {}):
         for name, value in flags.items():
             place = None if value is None else text(value)
@@ -61,7 +59,7 @@ def refuse_in_batch(point):
 
 
 def _refuse_in(path, depth=0):
-    """Raises Refused if a flag file, or one that it names, has one of these flags."""
+    """Raises Refused if a flag file, or a flag file that it names, has one of these flags."""
     if depth == MOST_FLAG_FILES:
         raise Refused(f"--flagfile={path} is nested too deeply")
     for line in files.read_text(path, links=True).splitlines():

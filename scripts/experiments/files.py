@@ -32,8 +32,8 @@ def _refuse_kind(path, mode):
 
 
 def is_there(path):
-    """Returns whether there is a regular file of this name. Raises Refused if it is of another
-    kind."""
+    """Returns whether there is a regular file of this name. Raises Refused if it is no such
+    file."""
     try:
         _refuse_kind(path, os.lstat(path).st_mode)
     except FileNotFoundError:
@@ -42,7 +42,7 @@ def is_there(path):
 
 
 def refuse_link(folder):
-    """Raises Refused if this directory, which a script uses unasked, is a link to another one."""
+    """Raises Refused if this directory, which a script uses unasked, is a link."""
     if os.path.islink(folder):
         raise Refused(f"{folder} is a link, where a directory belongs")
 
@@ -63,13 +63,13 @@ def opened(path, flags=os.O_RDONLY, links=False):
 
 
 def appending(path):
-    """Returns the text file of this name, at whose end writes go; it is made if it is not there."""
+    """Returns a text file to which writes are appended; makes the file if necessary."""
     return open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8",
                 newline="")
 
 
 def read_bytes(path, links=False):
-    """Returns the content of a regular file. Raises Refused if it is too long to be one of ours."""
+    """Returns the content of a regular file. Raises Refused if the file is too long to be ours."""
     with open(opened(path, links=links), "rb") as file:
         longest = os.fstat(file.fileno()).st_size > MOST_BYTES
         content = b"" if longest else file.read(MOST_BYTES + 1)  # a file of /proc has no size
@@ -79,7 +79,7 @@ def read_bytes(path, links=False):
 
 
 def read_text(path, links=False):
-    """Returns the text of a regular file, with the ends of lines as they are."""
+    """Returns the text of a regular file, with its ends of lines."""
     try:
         return read_bytes(path, links).decode()
     except UnicodeDecodeError as error:
@@ -87,12 +87,12 @@ def read_text(path, links=False):
 
 
 def read_rows(path, links=False):
-    """Returns the rows of a CSV file that logjam or a script has written: dicts of texts."""
+    """Returns the rows of a CSV file of logjam or of a script: dicts of texts."""
     return list(csv.DictReader(io.StringIO(read_text(path, links), newline="")))
 
 
 def append_row(path, row):
-    """Adds a row (a dict) to a CSV file, which gets its columns with the first one."""
+    """Appends a row (a dict) to a CSV file. The first row makes the file and its heading."""
     is_new = not is_there(path)
     with appending(path) as file:
         writer = csv.DictWriter(file, list(row), lineterminator="\n")
@@ -102,7 +102,7 @@ def append_row(path, row):
 
 
 def write(path, content):
-    """Replaces the file by this content, a text or bytes, or leaves it as it is."""
+    """Replaces the file by this text or these bytes, or leaves the file as it is."""
     path = pathlib.Path(path)
     try:
         content = content.encode() if isinstance(content, str) else content
@@ -132,8 +132,8 @@ def write(path, content):
 
 
 def _is_still(file, path):
-    """Returns whether the open file is the one of this name: the process that held it before
-    removes it."""
+    """Returns whether this open file still has this name. A process that releases a lock unlinks
+    it."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
     except FileNotFoundError:

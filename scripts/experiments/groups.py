@@ -21,8 +21,8 @@ def least_rounds(pairs):
 
 
 def differing(blocks):
-    """Returns the pairs of keys that differ: a set of frozensets. `blocks` are lists of (key, values);
-    only points of one block are compared."""
+    """Returns the pairs (frozensets) of keys in one block that differ. Blocks list (key,
+    values)."""
     from scipy import stats  # takes a second to load
     tested = sorted(
         ((stats.mannwhitneyu(a, b, method="exact").pvalue, frozenset((one, other)))
@@ -70,8 +70,7 @@ class Groups:
         self.apart = differing(self.blocks) if self.enough else set()
 
     def letters(self):
-        """Returns the letters of each key: two points of a block that share one cannot be told apart.
-        The largest has an a. Nothing where the rounds are too few for any pair."""
+        """Returns letters by key: a block's points that share one are alike. The best has an a."""
         found = {}
         for block in self.blocks if self.enough else []:
             ordered = sorted(block, key=lambda point: -statistics.median(point[1]))
@@ -81,7 +80,7 @@ class Groups:
         return found
 
     def sentence(self):
-        """Returns what a reader must know of the letters, or why there are none; "" without pairs."""
+        """Returns what the letters mean, or why there are none; "" without pairs."""
         if not self.pairs:
             return ""
         of_pairs = "the one pair" if self.pairs == 1 else f"any of {self.pairs} pairs"
@@ -98,8 +97,8 @@ def listed(names):
 
 
 def in_words(groups, block, name_of, more="faster"):
-    """Returns sentences on one block: which points cannot be told apart, and by how many times which
-    are `more` than which. Points with the same better ones are named together."""
+    """Returns sentences: which points of a block are alike, how many times `more` the others
+    are."""
     values = dict(block)
     keys = sorted(values, key=lambda key: -statistics.median(values[key]))
     names = {key: name_of(key) for key in keys}

@@ -17,13 +17,11 @@ LONGEST_WAIT_SECONDS = 20
 
 
 def cores():
-    """Returns the cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _taken_seconds():
-    """Returns the time that programs, and the host, have taken from all cores since the machine
-    started."""
+    """Returns the time that programs and the host have taken from all cores since the start."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, _, _, _, _, _, steal = map(int, stat.readline().split()[1:9])
     return (user + nice + steal) / os.sysconf("SC_CLK_TCK")
@@ -35,20 +33,19 @@ def _own_seconds():
 
 
 class Watch:
-    """From its making on, counts what others take from the cores."""
+    """Counts what others take from the cores since this object was made."""
 
     def __init__(self):
         self._taken, self._own, self._begun = _taken_seconds(), _own_seconds(), time.monotonic()
         self._switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
 
     def others(self):
-        """Returns the share of the cores' time that others have taken."""
         seconds = (time.monotonic() - self._begun) * os.cpu_count()
         taken = _taken_seconds() - self._taken - (_own_seconds() - self._own)
         return max(0, taken / seconds)
 
     def switches(self):
-        """Returns the involuntary context switches of ended children, for each second."""
+        """Returns the involuntary context switches of ended children, a second."""
         counted = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw - self._switches
         return counted / (time.monotonic() - self._begun)
 
@@ -61,8 +58,7 @@ def unusual(switches, of_other_rounds):
 
 
 def wait_until_idle(tell):
-    """Waits until others leave the cores alone, but not for ever: the run itself notices
-    them, too. Says so by `tell`."""
+    """Waits until others leave the cores alone, or LONGEST_WAIT_SECONDS; says so by `tell`."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()

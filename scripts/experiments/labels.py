@@ -18,7 +18,7 @@ NEAR_ANOTHER = 60  # the name is about as near to another point as to its own
 
 
 def name_points(axes, marks, styles):
-    """The axes must have their final size."""
+    """Writes the marks' names. The axes must have their final size."""
     scale = axes.figure.dpi / 72  # pixels of a typographical point
     renderer = axes.figure.canvas.get_renderer()
     texts, points, sizes = [], [], []
@@ -44,8 +44,7 @@ def name_points(axes, marks, styles):
 
 
 def places(points, sizes, frame):
-    """Returns the middle of each point's name, all in one unit. `sizes` are the names' widths and
-    heights; `frame` is (left, bottom, right, top)."""
+    """Returns the middles of the points' names. `sizes` are widths and heights, `frame` sides."""
     crowd = [sum(1 / (20 + math.dist(p, q)) for q in points) for p in points]
     count = range(len(points))
     orders = (sorted(count, key=lambda i: -crowd[i]), sorted(count, key=lambda i: crowd[i]),
@@ -55,8 +54,7 @@ def places(points, sizes, frame):
 
 
 def _in_order(order, points, sizes, frame):
-    """Lets the names choose in this order, again and again. Returns the cost of all, and their
-    places."""
+    """Lets the names choose in this order, ROUNDS times. Returns the total cost and the places."""
     chosen, costs = [None] * len(points), [0.0] * len(points)
     for _ in range(ROUNDS):
         before = list(chosen)
@@ -81,7 +79,6 @@ def _cheapest(point, size, frame, others, markers):
 
 
 def _around(point, size, frame):
-    """Yields places for a name around its point, inside of the frame."""
     for radius in RADII:
         for step in range(ANGLES):
             angle = 2 * math.pi * step / ANGLES
@@ -93,7 +90,7 @@ def _around(point, size, frame):
 
 
 def _cost(point, at, size, others, markers, limit):
-    """Returns the cost of a name at this place; if it is above `limit`, perhaps not all of it."""
+    """Returns the cost of a name at this place, or a part of it that is above `limit`."""
     box = _box(at, size)
     end = _nearest(point, box)
     cost = distance = math.dist(point, end)

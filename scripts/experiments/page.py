@@ -20,7 +20,7 @@ PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
 
 
 def rounded(value):
-    """Rounds to five digits: more than a figure shows, and the page stays small."""
+    """Rounds to five digits, which keeps the page small."""
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
@@ -50,7 +50,7 @@ def _trace(trace):
 
 
 def _published(experiment, series_logs):
-    """Returns the published points, each series with the scheme that it is about, or ""."""
+    """Returns the published points, each with the scheme of its series, or ""."""
     found = curves.published_points(experiment)
     for given in found:
         name = given["series"]
@@ -132,18 +132,15 @@ def _own(name):
 
 
 def programs():
-    """Returns the texts of the page's scripts."""
     return ["\n" + _own(name) for name in PROGRAMS]
 
 
 def style():
-    """Returns the text of the page's style sheet."""
     return "\n" + _own("page.css")
 
 
 def policy():
-    """Returns the Content-Security-Policy: these scripts and this style alone, and nothing from
-    elsewhere."""
+    """Returns the Content-Security-Policy, which allows these scripts and this style alone."""
     def hashes(texts):
         digests = (hashlib.sha256(of.encode()).digest() for of in texts)
         return " ".join(f"'sha256-{base64.b64encode(of).decode()}'" for of in digests)
@@ -152,13 +149,12 @@ def policy():
 
 
 def embedded(data):
-    """Returns JSON in which no character means anything to HTML, or ends a line of a script."""
+    """Returns JSON in which no character means anything to HTML or ends a line of a script."""
     return re.sub("[<>&\u2028\u2029]", lambda one: f"\\u{ord(one[0]):04x}",
                   json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
 def page(entries, total):
-    """Returns the text of index.html."""
     data = {"counts": total, "schemes": SCHEMES,
             "entries": [entry_of(entry) for entry in entries]}
     values = {"policy": policy(), "style": style(), "data": embedded(data),

@@ -67,8 +67,7 @@ def _list(form):
 
 
 def _fits(value, form):
-    """Returns whether content of a JSON file has this form: a predicate, or a dict of the forms of
-    all fields."""
+    """Returns whether JSON has this form: a predicate, or a dict of all fields' forms."""
     if callable(form):
         return form(value)
     return (isinstance(value, dict) and set(value) == set(form)
@@ -116,13 +115,11 @@ def read(folder):
 
 
 def points(plan):
-    """Returns the Points of the plan's jobs, in order."""
     return [Point(**job["point"]) for job in plan["jobs"]]
 
 
 def read_result(path):
-    """Returns the content of a job's file, or None if the content is not whole. Raises
-    FileNotFoundError if there is no such file."""
+    """Returns a job's result, or None if it is not whole. Raises FileNotFoundError."""
     try:
         found = _json(path)
     except FileNotFoundError:

@@ -31,8 +31,7 @@ def categories_of(marks):
 
 
 def lines(axes, marks, styles, plot):
-    """Medians joined by lines, with thin bars for their intervals. A mark without x is a level that
-    the others compare with."""
+    """Draws medians, joined by lines, with intervals. A mark without x is a horizontal level."""
     names = categories_of([m for m in marks if m.x is not None])
     by_name = any(isinstance(name, str) for name in names)
     for series, style in styles.items():
@@ -59,7 +58,6 @@ def lines(axes, marks, styles, plot):
 
 
 def thin_bars(axes, x, marks, colour, zorder=2):
-    """Draws the intervals of marks at these x."""
     lows, highs = zip(*(mark.bar for mark in marks))
     axes.vlines(x, lows, highs, color=colour, lw=0.9, zorder=zorder)
 
@@ -73,8 +71,7 @@ def grey_out(axes, x, marks, style, size=5.5):
 
 
 def points(axes, marks, styles, plot):
-    """Medians where both axes are columns, with thin bars for the intervals of y.
-    labels.name_points() names them."""
+    """Draws medians over a column x, with intervals of y. labels.name_points() names them later."""
     for mark in marks:
         style = styles[mark.series]
         thin_bars(axes, [mark.x], [mark], style.rgb)
@@ -93,8 +90,7 @@ def points(axes, marks, styles, plot):
 
 
 def family(axes, marks, styles, plot, members):
-    """Lines of a figure of very many series: those of the `members` in their looks, and all others
-    thin and grey. Returns the members' last marks, which name_lines() names."""
+    """Draws `members` as lines, other series thin and grey. Returns the members' last marks."""
     scale_y(axes, plot)
     scale_x(axes, plot, categories_of(marks))
     ends = []
@@ -123,8 +119,7 @@ def family(axes, marks, styles, plot, members):
 
 
 def name_lines(axes, ends, styles):
-    """Writes the series' names at the ends of their lines, none over another. The axes must have
-    their final size."""
+    """Writes names at the ends of lines, none over another. The axes must have their final size."""
     least = 8 * axes.figure.dpi / 72  # pixels from one name to the next
     heights, last = [], -math.inf
     placed = sorted((axes.transData.transform((m.x, m.middle))[1], m.series, m) for m in ends)
@@ -142,8 +137,7 @@ def name_lines(axes, ends, styles):
 
 
 def _groups(marks, styles):
-    """Bars and ranges stand side by side at each x. Returns the names of x, the series, and a
-    function to the place of one."""
+    """Returns the names of x, the series, a bar's width, and a function to a bar's place."""
     names = categories_of(marks)
     drawn = [series for series in styles if any(m.series == series for m in marks)]
     width = 0.82 / max(1, len(drawn))
@@ -152,8 +146,7 @@ def _groups(marks, styles):
 
 
 def bars(axes, marks, styles, plot):
-    """Groups of bars, one for each series; what is unsafe is hatched. Where there is room, each has
-    its number."""
+    """Draws groups of bars, unsafe ones hatched. Each has its number if there is room."""
     names, drawn, width, place = _groups(marks, styles)
     room = _inches(axes) / max(1, len(names)) * width * 1.12
     digits = next((digits for digits in (3, 2) if all(
@@ -177,8 +170,7 @@ def bars(axes, marks, styles, plot):
 
 
 def ranges(axes, marks, styles, plot):
-    """Draws a line from one column to another, as from p50 to p99: a tick where it begins, a
-    diamond where it ends, hollow if nothing is durable then."""
+    """Draws a line from a low column (a tick) to a high one (a diamond, hollow if not durable)."""
     low, high = plot["low_high"]
     said = words_of(high)
     names, drawn, width, place = _groups(marks, styles)
@@ -215,8 +207,7 @@ def ranges(axes, marks, styles, plot):
 
 
 def stacked(axes, marks, parts, plot):
-    """Draws one bar for each x and series, made of the columns. `parts` maps a column to its name
-    and colour."""
+    """Draws a bar of all columns for each x and series. `parts` maps columns to (name, colour)."""
     places = list(dict.fromkeys((m.x, m.series) for m in marks))
     total = dict.fromkeys(places, 0.0)
     values = {(m.x, m.series, m.column): m.middle for m in marks}
@@ -249,8 +240,7 @@ def stacked(axes, marks, parts, plot):
 
 
 def cdf(axes, traces, styles, plot):
-    """Distributions: the median of the rounds, and a shadow from their smallest to their
-    largest."""
+    """Draws distributions: the median of the rounds, and a shadow from smallest to largest."""
     for trace in traces:
         style = styles[trace.series]
         x, y, low, high = zip(*trace.points)
@@ -265,7 +255,6 @@ def cdf(axes, traces, styles, plot):
 
 
 def scale_latency(axes, plot):
-    """Sets the x axis of a distribution: its labels have their units."""
     scale_x(axes, {"x_scale": "log", **plot}, [])
     low, high = axes.get_xlim()
     if plot.get("x_scale", "log") == "log":
@@ -297,7 +286,7 @@ def scale_y(axes, plot):
 
 
 def finish_y(axes, plot):
-    """Gives a logarithmic axis of less than two decades more labels, once all is drawn."""
+    """Gives a logarithmic axis of less than two decades more labels. Call this after drawing."""
     if plot.get("y_scale", "linear") not in ("log", "log2"):
         return
     low, high = axes.get_ylim()
@@ -306,7 +295,7 @@ def finish_y(axes, plot):
 
 
 def scale_x(axes, plot, values):
-    """Sets the scale of x. If few values were measured, these are the ticks."""
+    """Sets the scale of x. The ticks are the measured values, if there are few."""
     scale = plot.get("x_scale", "linear")
     if scale != "linear":
         axes.set_xscale("log", base=2 if scale == "log2" else 10)
@@ -320,8 +309,7 @@ def scale_x(axes, plot, values):
 
 
 def _apart(numbers, scale, low, high, share=0.085):
-    """Returns whether labels at these values would not touch: neighbours are farther apart than
-    this share of the way from `low` to `high`."""
+    """Returns whether labels at these values do not touch: gaps exceed this share of the axis."""
     def at(value):
         return math.log(value) if scale != "linear" and value > 0 else value
     width = (at(high) - at(low)) or 1
@@ -329,7 +317,6 @@ def _apart(numbers, scale, low, high, share=0.085):
 
 
 def _inches(axes):
-    """Returns a panel's width."""
     return axes.figure.figure.get_size_inches()[0] * axes.get_position().width
 
 
@@ -354,8 +341,7 @@ def dependency_handles():
 
 
 def dependencies(axes, edges):
-    """Draws a line for each log, with its transactions from left to right in the order of their
-    numbers, and one from each transaction to those of other logs whose rows it overwrites."""
+    """Draws a line for each log, and an edge from each transaction to those it overwrites."""
     streams = sorted({stream for edge in edges for stream in (edge[1], edge[3])})
     for stream in streams:
         axes.axhline(stream, color="#bbbbbb", lw=0.8, zorder=1)

@@ -35,8 +35,7 @@ SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": F
 
 
 def draw(experiment, measured, path, extras, cores=None):
-    """Writes the figure of these rows (a Measured) to `path`. `extras` are the rows of the files
-    beside them, by kind. `cores`: of another machine than the rows name."""
+    """Writes the figure of a Measured. `extras` are rows beside it, `cores` another machine's."""
     with plt.rc_context(SETTINGS):
         size = pathlib.Path(path).stem
         figure = Figure(experiment, measured, extras or {}, size, cores)
@@ -78,8 +77,7 @@ class Figure:
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
     def _families(self):
-        """Returns the series of each family, if there are too many for one panel. Without a log is
-        in all."""
+        """Returns the series of each family if a panel cannot hold all. `none` is in each."""
         schemes = schemes_of(curves.series_of(self.drawn))
         if self.kind != "lines" or len(set(schemes.values())) <= MOST_LINES or None in schemes.values():
             return {}
@@ -152,7 +150,7 @@ class Figure:
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        """Makes room for the words around the panels, as much as they take."""
+        """Makes room for the words around the panels."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
@@ -165,8 +163,7 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Gives our panels of one column one scale, so that they can be compared, unless one of
-        them would be flat. The paper's panel has its own."""
+        """Gives our panels of a column one scale, unless a panel would be flat."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
@@ -180,12 +177,11 @@ class Figure:
                 plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale(column)})
 
     def _scale(self, column):
-        """Ranges are of latencies, which span decades."""
         ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default, given=None):
-        """Returns a field of the plot (or `given`) that may be a list, one for each column."""
+        """Returns a column's value of a plot's field (or of `given`), which may be a list."""
         value = given or self.plot.get(field, default)
         if not isinstance(value, list):
             return value
@@ -248,7 +244,7 @@ class Figure:
             axes.tick_params(axis="x", labelbottom=False)
 
     def _where(self, panel, published):
-        """Says where a panel's numbers are from, in at most two lines."""
+        """Returns where a panel's numbers are from, in at most two lines."""
         if self.families:
             return ""  # the foot says it once
         where = "published" if published else self._here()
@@ -265,13 +261,12 @@ class Figure:
                                            self.size) if part)
 
     def _published(self, panel):
-        """Returns the paper's points as marks without a spread."""
         return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
                 for given in curves.published_points(self.experiment, panel)
                 for x, y in zip(given["x"], given["y"])]
 
     def _said_at_the_foot(self):
-        """Returns lines on where the numbers are from, and on rows that are doubtful."""
+        """Returns lines on the origin of the numbers, and on doubtful rows."""
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(
@@ -293,7 +288,7 @@ class Figure:
 
 
 class Header:
-    """The title, the claim, the verdict and the legend; `inches` is their height."""
+    """Title, claim, verdict and legend. `inches` is their height."""
 
     def __init__(self, figure):
         self.figure = figure

@@ -17,8 +17,7 @@ LONGEST_LIST = 5  # --tpcc_mix=45,43,4,4,4
 
 
 def checked(runner, points, split):
-    """Returns the points that logjam takes, and why it refuses the others: a dict of their names to
-    sentences. `split` maps the axes that were split at commas to their values."""
+    """Returns the points that logjam takes, and a dict of the refused points' names to reasons."""
     with concurrent.futures.ThreadPoolExecutor(idle_watch.cores()) as pool:
         why = list(pool.map(runner.refusal, points))
     refused = {point.name: reason for point, reason in zip(points, why) if reason}
@@ -38,8 +37,7 @@ def checked(runner, points, split):
 
 
 def _refuse_one_value(runner, points, axis, values):
-    """Refuses values of which some, with the commas between them, are one value to logjam wherever
-    a single one is taken. (Where a flag has no effect, logjam may take any text.)"""
+    """Refuses values that joined by commas are one value wherever one is taken."""
     runs = [values[at:at + length] for length in range(min(len(values), LONGEST_LIST), 1, -1)
             for at in range(len(values) - length + 1)]
     for joined in dict.fromkeys(map(",".join, [values, *runs])):
@@ -54,7 +52,7 @@ def _refuse_one_value(runner, points, axis, values):
 
 
 def lines(points, refused):
-    """Returns a line for each reason: how many of the points, which, why."""
+    """Returns a line for each reason: how many points, which points, why."""
     by_reason = {}
     for point in points:
         if point.name in refused:
@@ -63,7 +61,7 @@ def lines(points, refused):
 
 
 def _described(some, points):
-    """Returns the axes of which these points have not all values."""
+    """Returns the axes of which these points lack values."""
     words = []
     for axis in points[0].axes:
         values = list(dict.fromkeys(point.axes.get(axis, "") for point in some))

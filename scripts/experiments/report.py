@@ -21,7 +21,6 @@ WHY = "What does not hold in full, and why"
 
 
 def cell(value):
-    """Returns a table's cell, in Markdown."""
     if value is None or value != value:
         return EMPTY
     said = value if isinstance(value, str) else short(value, 4)
@@ -29,7 +28,7 @@ def cell(value):
 
 
 def plain(said):
-    """Returns a text of a row so that Markdown shows it as it is: no HTML, no link, no code."""
+    """Returns a text in which Markdown sees no HTML, no link and no code."""
     return re.sub(r"([\\`<>\[\]&!])", r"\\\1", said) if isinstance(said, str) else said
 
 
@@ -45,7 +44,6 @@ def anchor(entry):
 
 
 def with_unit(value, unit):
-    """Returns a number and its unit, as 2.3x, or 25.7 ms."""
     said = short(value)
     return said if not said or not unit else said + ("" if unit in ("x", "%") else " ") + unit
 
@@ -59,8 +57,7 @@ def numbers_of(run, experiment):
 
 
 def numbers_in_a_line(entry):
-    """Returns the numbers in the table of all results: the native one, that of the first simulated
-    machine, the published one. A simulated number of something else says what it measures."""
+    """Returns the native, the first simulated and the published number, in words."""
     one, there = entry.experiment, next(iter(entry.simulated), None)
     ours, published = numbers_of(entry.native, one)
     if not there:
@@ -75,14 +72,12 @@ def numbers_in_a_line(entry):
 
 
 def command_of(entry, run):
-    """Returns the command that makes the rows again."""
     size = f" --{run.size}" if run else " --quick"
     machine = f" --machine={run.profile}" if run and run.simulated else ""
     return f"scripts/figures.py run {entry.experiment.id}{size}{machine} --fresh --plot"
 
 
 def _verb(number, one, many):
-    """Returns a number with the verb that it needs."""
     return f"{number} {one if number == 1 else many}"
 
 
@@ -93,8 +88,7 @@ def _counts(of_verdicts):
 
 
 def summary_lines(total):
-    """Returns the sentences that the report begins with, without markup: the page has the same
-    ones."""
+    """Returns the report's first sentences, without markup. The page has the same ones."""
     said = [f"Of {total['of']} published results, {_counts(total['verdicts'])}."]
     if total["simulated"]:
         said.append(f"On simulated machines alone: {_counts(total['simulated_verdicts'])}. A simulated machine "
@@ -154,8 +148,7 @@ def _code(said):
 
 
 def about_the_logs(rows):
-    """Returns sentences on how the logs of these rows differ from their papers, and on rows in which
-    a thread starved: it made less than a tenth of the inserts that another one made."""
+    """Returns sentences on logs that differ from their papers, and on starved threads."""
     differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
     said = [f"{_code(log)} differs from its paper: {plain(why)}."
             for log, why in sorted(differing.items())]
@@ -169,7 +162,7 @@ def about_the_logs(rows):
 
 
 def check_line(run, check, verdict):
-    """Returns the verdict on a check of a Run: whether it holds, what was published, what was measured."""
+    """Returns a check's verdict, what was published, and what was measured."""
     needs = max(run.measured.experiment.needs_cores, check.get("needs_cores", 1))
     aside = [f"needs {needs} cores"] if verdict == verdicts.OPEN else []
     if verdict == verdicts.UNDECIDED:
@@ -184,7 +177,6 @@ def check_line(run, check, verdict):
 
 
 def run_lines(entry, run, folder):
-    """Returns the lines about one Run of an experiment."""
     one = entry.experiment
     words, note = run.words
     said = [f"**{words}**{f' ({note})' if note else ''} on "
@@ -222,7 +214,7 @@ def _said_at_the_top(entry):
 
 
 def _why_in_section(entry):
-    """Returns the reason, or a link to the top if it stands there: each is said once."""
+    """Returns the reason, or a link if the reason stands at the top."""
     if _said_at_the_top(entry):
         return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
     return entry.experiment.why
@@ -258,7 +250,6 @@ def section(entry, folder):
 
 
 def markdown(entries, total, folder):
-    """Returns the text of REPORT.md, which lies in `folder`."""
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
     said = [HEAD, "# The published results, made again", "", *map(plain, summary_lines(total)), "",
@@ -277,13 +268,11 @@ def markdown(entries, total, folder):
 
 
 def _held(entry):
-    """Returns how many of an entry's checks hold, and how many there are, as "2 / 3"."""
     found = [verdict for _, verdict, _ in entry.judged]
     return f"{found.count(verdicts.HOLDS)} / {len(found)}" if found else EMPTY
 
 
 def verdicts_page(entries, total):
-    """Returns the text of VERDICTS.md: the counts, and a line for each published result."""
     lines = []
     for entry in entries:
         one, run = entry.experiment, entry.shown
@@ -308,7 +297,6 @@ def verdicts_page(entries, total):
 
 
 def machine_name(run):
-    """Returns the machine's name in the filters."""
     return run.label if run.simulated else short_machine(run.machine) or "unknown"
 
 

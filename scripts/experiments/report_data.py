@@ -24,7 +24,7 @@ LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
 
 
 def _moment(cell):
-    """Returns the moment, with its time zone, that a cell holds, or None."""
+    """Returns the moment in a cell, or None if it is no moment with a time zone."""
     try:
         moment = datetime.datetime.fromisoformat(cell or "")
     except ValueError:
@@ -34,7 +34,7 @@ def _moment(cell):
 
 @dataclasses.dataclass
 class Run:
-    """The rows of one file. `name` is the file's, like "quick" or "quick-sapphire"."""
+    """The rows of a file. `name` is that of the file, like "quick" or "quick-sapphire"."""
 
     name: str
     path: pathlib.Path
@@ -59,12 +59,10 @@ class Run:
 
     @property
     def profile(self):
-        """The simulated machine's name, as --machine has it."""
         return self.name.partition("-")[2]
 
     @property
     def label(self):
-        """Where the rows are from, in a word or two."""
         return f"simulated {self.profile}" if self.simulated else "here"
 
     @functools.cached_property
@@ -77,18 +75,16 @@ class Run:
 
     @property
     def words(self):
-        """The verdict, and a note on the checks that have another one."""
         said, note, _ = verdicts.words_of_figure(self.measured.experiment, self.checks)
         return said or "no check", note
 
     @property
     def stale(self):
-        """A sentence, if the code that made the rows has changed since; else ""."""
         return staleness.said(self.measured.rows, self.profile if self.simulated else "")
 
     @property
     def outdated(self):
-        """How many rows were made with other flags than their points have now."""
+        """Returns how many rows were made with other flags than their points have now."""
         one = self.measured.experiment
         if self.simulated and one.simulated is None:
             return 0
@@ -102,7 +98,6 @@ class Run:
         return self.path.with_suffix(".png")
 
     def began(self):
-        """Returns when the rows' runs began: datetimes, sorted."""
         moments = (_moment(row.get("began")) for row in self.measured.rows)
         return sorted(moment for moment in moments if moment)
 
@@ -115,8 +110,7 @@ class Run:
 
 
 def _decides_less(verdict):
-    """Sorts a check's verdicts: judged, then undecided, then the others. The native one is first of
-    equals."""
+    """Sorts verdicts: judged ones, then undecided ones, then all others."""
     return 0 if verdict in verdicts.JUDGED else 1 if verdict == verdicts.UNDECIDED else 2
 
 
@@ -130,8 +124,7 @@ class Table:
 
 @dataclasses.dataclass
 class Entry:
-    """An experiment and its Runs: the native one of the larger size first, then the simulated.
-    `tables` are what was found of several runs together."""
+    """An experiment and its Runs, the native one first. `tables` are about several runs."""
 
     experiment: definition.Experiment
     runs: list
@@ -147,13 +140,11 @@ class Entry:
 
     @property
     def simulated(self):
-        """The simulated runs, the one on the machine that the file names first."""
         return [run for run in self.runs if run.simulated]
 
     @functools.cached_property
     def judged(self):
-        """A list of (check, verdict, the Run that gives it, or None), in the order of the file: the native
-        verdict, or the first simulated one that decides more."""
+        """(check, verdict, its Run or None): native ones, or simulated ones that decide more."""
         if not self.runs:
             return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
         found = []
@@ -165,13 +156,12 @@ class Entry:
 
     @property
     def shown(self):
-        """The run whose figure stands in the tables: the one that judges the most checks."""
+        """The run whose figure stands in the tables: the run that judges the most checks."""
         judges = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         return max(self.runs, key=judges.count, default=None)
 
     @property
     def ordered(self):
-        """The runs as readers see them: the one that judges the most checks first."""
         return sorted(self.runs, key=lambda run: run is not self.shown)
 
     @property
@@ -182,12 +172,10 @@ class Entry:
 
     @property
     def badge(self):
-        """The verdict whose colour the badge has."""
         return verdicts.badge([verdict for _, verdict, _ in self.judged]) if self.runs else self.verdict
 
     def _judges(self):
-        """Returns the labels of the simulated machines that judge checks, and whether all checks that
-        are judged are judged there."""
+        """Returns the simulated machines that judge checks, and whether nothing else does."""
         runs = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         there = list(dict.fromkeys(run.label for run in runs if run.simulated))
         return there, bool(runs) and all(run.simulated for run in runs)
@@ -210,8 +198,7 @@ class Entry:
 
     @property
     def note(self):
-        """What the verdict's words do not say: how many checks have which verdict, who judges some of
-        them, and which machine comes to another one."""
+        """What the words omit: the verdicts' counts, simulated judges, and runs that disagree."""
         found = [verdict for _, verdict, _ in self.judged] if self.runs else []
         there, alone = self._judges()
         said = [verdicts.note(found)]
@@ -230,13 +217,13 @@ class Entry:
 
     @property
     def falls(self):
-        """The checks that were judged and do not hold in full, each with its verdict, in words."""
+        """The checks that were judged and do not hold in full, each with its verdict."""
         return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
                 if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
 
     @property
     def why(self):
-        """One line: the reason found, if a check does not hold in full; else what differs here."""
+        """The reason why a check does not hold in full; else what differs here."""
         if self.verdict == verdicts.OPEN:
             return self.experiment.why or self.experiment.here
         falling = {run.simulated for run in self.runs for _, verdict in run.checks
@@ -267,8 +254,7 @@ def runs_of(experiment, results):
 
 
 def tables_of(experiment, runs, results):
-    """Returns Tables: how far rows of this machine and of its profile are apart, and which checks
-    survive other constants, for each machine on which these were varied."""
+    """Returns Tables: simulated beside native rates, and checks under other constants."""
     found, native = [], next((run for run in runs if not run.simulated), None)
     for run in runs if native else []:
         if run.profile == THIS:
@@ -295,8 +281,7 @@ def collect(results, experiments=None):
 
 
 def summary(entries):
-    """Returns the figures at the report's beginning: counts, machines, revisions, dates, time
-    taken."""
+    """Returns the numbers at the report's beginning."""
     published = [entry for entry in entries if not entry.experiment.own]
     of_all = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]

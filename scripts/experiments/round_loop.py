@@ -25,8 +25,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Progress:
-    """Says how far a run is and how long it will still take: on one line of a terminal, else in a
-    line every half a minute."""
+    """Says how far a run is: in one line of a terminal, else in a line every half a minute."""
 
     def __init__(self, total):
         self.total, self.done, self.begun = total, 0, time.monotonic()
@@ -34,7 +33,7 @@ class Progress:
         self._last, self._waited, self._line = self.begun, None, ""
 
     def step(self, what):
-        """Says what is about to run. Called before each run."""
+        """Says which run begins. Call this before each run."""
         now = time.monotonic()
         left = ""
         if self.done:
@@ -49,8 +48,7 @@ class Progress:
         self.done += 1
 
     def tell(self, words, passing=False):
-        """Says what happens meanwhile, in a line of its own. What is passing stands at the end of
-        the line on a terminal, and elsewhere it is said every half a minute."""
+        """Says what happens, in a line of its own. `passing` words may be overwritten."""
         now = time.monotonic()
         if self._terminal and passing:
             self._write(f"{self._line[:100]}: {words}")
@@ -71,8 +69,7 @@ class Progress:
 
 
 def jobs_left(points, rounds, rows):
-    """Returns the (round, point) pairs that have no row yet, in the order in which they run. Raises
-    Refused if the rows that are there were made with other flags."""
+    """Returns the (round, point) pairs without a row. Raises Refused if rows have other flags."""
     rows.refuse_other_flags(points)
     done = rows.done()
     return [(number, point) for number in range(1, rounds + 1) for point in points
@@ -121,13 +118,12 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
 
 @dataclasses.dataclass
 class Auto:
-    """How narrow, and for how long it is tried: rounds=auto:PERCENT% and budget=TEXT."""
+    """How narrow an interval must become, and within which time (rounds=auto:P%, budget=TEXT)."""
 
     percent: float
     budget: str = BUDGET
 
     def is_narrow(self, values):
-        """Returns whether the interval of these rounds is narrow."""
         half = doubts.half_in_pct(values) if values else None
         return half is not None and half <= self.percent
 
@@ -136,7 +132,6 @@ class Auto:
 
 
 def auto_of(rounds, budget):
-    """Returns the Auto of two texts, or None if `rounds` does not begin with auto."""
     if not rounds.startswith("auto"):
         if budget is not None:
             raise Refused(f"budget={budget} goes with rounds=auto:5%")
@@ -155,26 +150,25 @@ def _is_positive(text):
 
 
 def values_of(rows, axes, column):
-    """Returns the column's values in the rounds of the point with these axes."""
+    """Returns the column's values in the rounds of a point."""
     wanted = {name: value for name, value in axes.items() if value != ""}
     found = [store.number_of(row.get(column)) for row in rows if store.axes_of(row) == wanted]
     return [value for value in found if value is not None]
 
 
 class Rounds:
-    """The rounds of `points` by `pairs` of (runner, Store). `column` is what must be narrow."""
+    """Runs rounds of `points` by (runner, Store) `pairs` until `column` is narrow."""
 
     def __init__(self, auto, points, pairs, column):
         self._auto, self._points, self._pairs, self._column = auto, points, pairs, column
         self._begun, self._ran = time.monotonic(), 0
 
     def is_narrow(self, point):
-        """Returns whether the point's interval is narrow with each binary."""
         of_binaries = [values_of(rows.rows, point.axes, self._column) for _, rows in self._pairs]
         return all(map(self._auto.is_narrow, of_binaries))
 
     def run(self, name, progress):
-        """Runs them. Returns what was refused, as run_jobs() does."""
+        """Runs the rounds. Returns what run_jobs() does."""
         jobs = jobs_of(self._points, LEAST_ROUNDS, self._pairs)
         progress.total = len(jobs)
         refused = run_jobs(name, jobs, self._pairs, progress, skip_refused=True)
@@ -194,6 +188,6 @@ class Rounds:
         return min(len(values_of(rows.rows, point.axes, "round")) for _, rows in self._pairs)
 
     def _is_spent(self):
-        """Returns whether one more run, as long as the others were, would end too late."""
+        """Returns whether one more run of average length would end too late."""
         used = time.monotonic() - self._begun
         return used + used / max(1, self._ran) > self._auto.seconds()

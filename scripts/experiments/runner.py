@@ -30,8 +30,7 @@ OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside reco
 
 
 class PointRefused(Refused):
-    """logjam itself refused the point's flags. `reason` is its sentence alone, without the command
-    line."""
+    """logjam itself refused the flags. `reason` is its sentence without the command line."""
 
     def __init__(self, said, reason=""):
         super().__init__(said)
@@ -40,15 +39,14 @@ class PointRefused(Refused):
 
 @dataclasses.dataclass
 class Outcome:
-    """The row of one run, and the rows of the files that it wrote beside (by their flags)."""
+    """The row of a run, and the rows of the other files that the run wrote (by their flags)."""
 
     row: dict
     extras: dict
 
 
 def refuse_without_effect(point, row):
-    """Raises PointRefused if a run's own row says that an axis of the point has no effect there:
-    its points would be one configuration under different names."""
+    """Raises PointRefused if by this row an axis of the point has no effect."""
     # The column is a list like "--tpcc_mix (of workload tpcc), --pwal_ngroup (of --log=pwal)".
     for axis, of in re.findall(r"--(\w+)( \([^)]*\))?(?:, |$)", row.get("without_effect") or ""):
         if axis in point.axes:
@@ -56,8 +54,7 @@ def refuse_without_effect(point, row):
 
 
 def file_system_of(path):
-    """Returns the type of the file system that a directory is on, like ext4, or "" if it is not
-    there."""
+    """Returns the type of a directory's file system, like ext4, or "" without directory."""
     if not os.path.exists(path):
         return ""
     return subprocess.run(["findmnt", "-fno", "FSTYPE", "--target", path], text=True, check=False,
@@ -65,7 +62,6 @@ def file_system_of(path):
 
 
 def logjam_of(given=None, simulated=False):
-    """Returns the binary: --logjam, $LOGJAM or $LOGJAM_SIM, or the one that make builds."""
     name, folder, make = (("LOGJAM_SIM", "build-sim", "make sim") if simulated else
                           ("LOGJAM", "build", "make"))
     path = pathlib.Path(given or os.environ.get(name) or CONFIG.parent / folder / "logjam")
@@ -82,8 +78,7 @@ def digest(path):
 
 
 def schemes_of(logjam):
-    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it
-    needs one."""
+    """Maps all schemes that log to the flags that choose them, with the device that they need."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if listed.returncode != 0:
@@ -108,7 +103,6 @@ def _own_directory(folder):
 
 
 def _sentence(said):
-    """Returns logjam's refusal: the last of the lines that it wrote."""
     return said[-1].removeprefix("logjam: ") if said else "it does not say why"
 
 
@@ -118,8 +112,7 @@ def _files(folders):
 
 
 def drop_from_page_cache(folders):
-    """Drops the files under `folders` from the page cache, so that a recovery reads from the
-    disk."""
+    """Drops the files under `folders` from the page cache. A recovery then reads from the disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -179,7 +172,7 @@ class Runner:
         return outcome
 
     def _warn_of_memory(self, point):
-        """Says, once, that the log of a device that is a disk is in memory."""
+        """Says once that a log is in memory though its device is a disk."""
         flags = point.flags if point.prepare is None else point.prepare
         if self._warned or str(flags.get("device", "file")).partition(":")[0] not in DISKS:
             return
@@ -221,7 +214,6 @@ class Runner:
 
     @staticmethod
     def _ended(line):
-        """Runs a command line to its end. Returns its status and the lines that it wrote."""
         done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False)
         return done.returncode, (done.stderr.strip() or done.stdout.strip()).splitlines()
@@ -260,7 +252,7 @@ class Runner:
 
 
 def disturbed(made):
-    """Returns the end of a sentence on the disturbed runs of these Runners; "" if there were none."""
+    """Returns the end of a sentence on the disturbed runs of these Runners, or ""."""
     kept = sum(one.kept_disturbed for one in made)
     return thrown_away(sum(one.thrown_away for one in made)) + (
         f"; {kept} disturbed runs were kept after --tries={made[0].tries}" if kept else "")
@@ -268,8 +260,7 @@ def disturbed(made):
 
 @contextlib.contextmanager
 def runners(args, results, beside_results):
-    """Gives (Runner, where its rows go) of each binary that runs the points: one, or two with
-    --beside."""
+    """Gives pairs of a Runner and the place of its rows: one, or with --beside two."""
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
     with contextlib.ExitStack() as stack:

@@ -37,8 +37,7 @@ OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "p
 
 @dataclasses.dataclass
 class Variant:
-    """A constant's other value; `name` is also that of its rows' file. The machine itself has no
-    setting."""
+    """Another value of a constant, or none. `name` is also that of the rows' file."""
 
     name: str
     setting: str
@@ -46,8 +45,7 @@ class Variant:
 
 @dataclasses.dataclass
 class Survival:
-    """What came of a check: how many seeds it holds on the unchanged machine, in how many of the
-    variants it comes out otherwise in any seed, and in which."""
+    """In how many seeds a check holds unchanged, and which variants change its verdict."""
 
     says: str
     holds: int
@@ -87,7 +85,7 @@ def folder_of(results, experiment, profile_name):
 
 
 def _jobs(points, seeds, variant, rows):
-    """Returns the jobs of a variant that have no row yet, of seeds 1 to `seeds`."""
+    """Returns the jobs of a variant that have no row."""
     own = [dataclasses.replace(point, flags={**point.flags, **(
         {"set": variant.setting} if variant.setting else {})}) for point in points]
     return [sim_runner.Job(rows, number, point)
@@ -102,8 +100,7 @@ def _done(rows):
 
 
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
-    """Runs what is missing with the SimulatedRunners `made`. `of_machine` are its variants. Returns
-    what the simulation refused: a dict of variants' names to sentences."""
+    """Runs what is missing with the SimulatedRunners `made`. Returns why variants are refused."""
     points = select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
@@ -139,14 +136,12 @@ def _verdicts(experiment, rows):
 
 
 def _usual(of_seeds):
-    """Returns the verdict of each check that most seeds have; of two that as many have, the first
-    seed's."""
+    """Returns each check's most frequent verdict, or of two the one of the first seed."""
     return [max(verdicts, key=verdicts.count) for verdicts in zip(*of_seeds)]
 
 
 def survivals(experiment, folder):
-    """Returns a Survival for each check, from the rows in `folder`; [] if there are none. A check
-    that is open on the machine is left out."""
+    """Returns a Survival of each check that is not open, or [] without rows in `folder`."""
     base = store.Store(folder / f"{UNCHANGED}.csv").rows
     if not base:
         return []
@@ -173,7 +168,6 @@ COLUMNS = ["check", "unchanged", "variants", "comes out otherwise with"]
 
 
 def lines(found):
-    """Returns the lines of a table of Survivals."""
     return [[one.says, f"holds in {one.holds} of {one.seeds} seeds", str(one.variants),
              "; ".join(one.otherwise) or "none: it survives all"] for one in found]
 
@@ -215,7 +209,7 @@ class _Recorder(Measured):
 
 
 def select(experiment, points):
-    """Returns those of `points` that the checks read, or all if the experiment has no check."""
+    """Returns those of `points` that the checks read, or all points if there is no check."""
     recorder = _Recorder(experiment, points)
     recorder.checks()
     return [point for point in points

@@ -22,8 +22,6 @@ BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # neither a text nor e
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):
-    """Answers with the page, and knows nothing else."""
-
     timeout = 5  # seconds without a byte
     longest = 60  # seconds of a connection
 
@@ -41,7 +39,6 @@ class OnePage(http.server.BaseHTTPRequestHandler):
             end.cancel()
 
     def _status(self):
-        """Returns the status of the answer."""
         hosts, port = self.headers.get_all("Host") or [], self.server.server_port
         if len(hosts) != 1 or BAD_PATH.search(self.path):
             return http.HTTPStatus.BAD_REQUEST
@@ -80,7 +77,7 @@ def _end(connection):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Has few connections at once: where there is one more, the oldest of them ends."""
+    """Holds few connections at once. If there are too many, the oldest ones end."""
 
     most = 32
     request_queue_size = 128  # connections that wait to be taken
@@ -108,7 +105,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def server(page, port):
-    """Returns an HTTP server of this page (a text), on 127.0.0.1 only; port 0 takes a free one."""
+    """Returns an HTTP server of a page (a text), on 127.0.0.1 only. Port 0 takes a free one."""
     handler = functools.partial(OnePage, page.encode(), policy())
     try:
         return Server(("127.0.0.1", port), handler)
@@ -117,7 +114,6 @@ def server(page, port):
 
 
 def serve(page, port, browser):
-    """Serves until Ctrl-C."""
     with server(page, port) as one:
         address = f"http://127.0.0.1:{one.server_port}/"
         print(f"{address} (Ctrl-C ends it)", flush=True)

@@ -13,7 +13,7 @@ from experiments.text_tables import print_lines, print_measured, say
 
 
 def run(args, experiments):
-    """Runs what is missing of these experiments: a job a core, and no run is disturbed."""
+    """Runs what is missing of these experiments, several runs at once."""
     for name in ("submit", "beside", "beside_results", "budget", "rounds"):
         if getattr(args, name):
             raise Refused(f"--{name} does not go with a simulated machine"

@@ -50,8 +50,7 @@ class SimulatedRunner(Runner):
         self._profile, self._child, self._stopped = profile, None, False
 
     def run(self, point, seed=1):
-        """Returns the Outcome of one run with this seed. `host_seconds` is how long it took
-        here."""
+        """Returns the Outcome with this seed. `host_seconds` is the time it took here."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
         # A run that overwrites a log does other work than one that begins in an empty directory, and
         # which log was there depends on the order of the jobs.
@@ -80,7 +79,7 @@ class SimulatedRunner(Runner):
         return self._child.returncode, (why.strip() or said.strip()).splitlines()
 
     def stop(self):
-        """Ends what is running, and whatever is begun after it."""
+        """Ends the present run, and every later one."""
         self._stopped = True
         if self._child is not None:
             self._child.kill()
@@ -88,16 +87,14 @@ class SimulatedRunner(Runner):
 
 @contextlib.contextmanager
 def runners(logjam, wal_dir, profile, number=None):
-    """Gives a SimulatedRunner for each core of this machine, or `number` of them."""
+    """Gives `number` SimulatedRunners, or one for each core of this machine."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(SimulatedRunner(logjam, wal_dir, profile))
                for _ in range(number or idle_watch.cores())]
 
 
 def run_jobs(name, jobs, made, progress, skip_refused=False):
-    """Runs each Job with one of the SimulatedRunners `made`; its row is stored when it has ended.
-    Returns what was refused: a list of (Job, sentence). Unless `skip_refused`, a refusal ends
-    everything."""
+    """Runs Jobs with the SimulatedRunners `made`. Returns (Job, reason) pairs, or raises."""
     free, refused = queue.SimpleQueue(), []
     for runner in made:
         free.put(runner)
@@ -131,7 +128,7 @@ def run_jobs(name, jobs, made, progress, skip_refused=False):
 
 @dataclasses.dataclass
 class Profile:
-    """`fingerprint` tells two versions of the file apart."""
+    """A file of config/machines/. `fingerprint` tells two versions of it apart."""
 
     path: pathlib.Path
     fields: dict
@@ -144,12 +141,11 @@ class Profile:
 
     @property
     def cores(self):
-        """The hardware contexts of all sockets: what a reader of the machine calls its cores."""
+        """The hardware contexts of all sockets."""
         return self.fields["sockets"] * self.fields["cores"] * self.fields["contexts"]
 
     def constants(self):
-        """Returns the numbers that something costs on this machine: a dict of names to values.
-        Those that this machine has no use for, as the second hop of one socket, are left out."""
+        """Returns the costs (names to values) that count here: one socket has no hops."""
         missing = {name: value for name, value in DEFAULTS.items() if name not in self.fields}
         found = {}
         for name, value in {**self.fields, **missing}.items():
@@ -161,7 +157,7 @@ class Profile:
         return found
 
     def _longest_way(self):
-        """Hops between the sockets that are farthest apart."""
+        """Returns the hops between the sockets that are farthest apart."""
         if self.fields["sockets"] == 1:
             return 0
         square = self.fields.get("interconnect") == "square" and self.fields["sockets"] > 2
@@ -173,7 +169,6 @@ class Profile:
 
 
 def find_machine(machine, config=CONFIG):
-    """Returns the Profile of this --machine."""
     folder = config / "machines"
     path = pathlib.Path(machine) if machine.endswith(".toml") else folder / f"{machine}.toml"
     try:

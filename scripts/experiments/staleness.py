@@ -13,8 +13,7 @@ PRESETS = re.compile(r"\{config\}/(\S+)")  # in the flags that rows were given
 
 @functools.lru_cache(maxsize=None)
 def commits_since(revision, paths):
-    """Returns how many commits after `revision` changed `paths` (a tuple), or None if this repository
-    does not know it."""
+    """Returns how many commits after `revision` changed `paths`, or None if unknown."""
     if not REVISION.fullmatch(revision):
         return None  # it could be an option of git
     try:
@@ -26,8 +25,7 @@ def commits_since(revision, paths):
 
 
 def paths_of(rows, profile):
-    """Returns the code and the files of config/ that made the rows; `profile` is the simulated machine's
-    name, or ""."""
+    """Returns the code, presets and profile that made the rows. `profile` is "" for native rows."""
     presets = {f"config/{path}" for row in rows for path in PRESETS.findall(row.get("given") or "")}
     machine = ("sim", f"config/machines/{profile}.toml") if profile else ()
     return (*RUN_BY_ALL, *machine, *sorted(presets))

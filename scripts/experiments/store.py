@@ -25,7 +25,7 @@ NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pc
 
 
 def number_of(cell):
-    """Returns the number that a cell holds, or None. Its digits are ASCII, and it has an end."""
+    """Returns the finite number that ASCII digits in a cell are, or None."""
     number = float(cell) if NUMBER.fullmatch(cell or "") else math.inf
     return number if math.isfinite(number) else None
 
@@ -62,7 +62,7 @@ def _read(path):
 
 
 def write_rows(path, rows):
-    """Replaces the file by these rows, or leaves it as it is: nothing between."""
+    """Replaces the file by these rows, or leaves the file as it is."""
     columns = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
@@ -74,14 +74,12 @@ def write_rows(path, rows):
 
 
 def axes_of(row):
-    """Returns the axes of a row: a dict of names to values."""
     return {name[len("axis_"):]: value for name, value in row.items()
             if name.startswith("axis_") and value != ""}
 
 
 def machine_of(row):
-    """Returns the machine that a row comes from. The rounds of a simulated one differ in their
-    seeds."""
+    """Returns the row's machine without the seed, in which rounds of a simulated machine differ."""
     return SEED.sub("", row.get("machine") or "")
 
 
@@ -94,7 +92,6 @@ def _origin(row, column):
 
 
 def key_of(row):
-    """Returns the key that tells a row from all others: the round and the axes."""
     return int(row["round"]), tuple(sorted(axes_of(row).items()))
 
 
@@ -125,7 +122,7 @@ class Store:
         return self.path.with_name(f"{self.path.name.removesuffix('.csv')}.{name}.csv")
 
     def _refuse_mixtures(self):
-        """Refuses rows that are of different origins, or that do not say of which they are."""
+        """Refuses rows of different origins, and rows that do not say their origin."""
         for column in ("revision", "machine", "binary") if self.rows else ():
             # The row of a product has the product's version, and no binary.
             of_product = column == "binary" and "version" in self.rows[0]
@@ -137,11 +134,10 @@ class Store:
                 raise Refused(f"{self.path} has rows of the {column} {found[0]} and of {found[1]}")
 
     def done(self):
-        """Returns the keys of the rows that are here."""
         return {key_of(row) for row in self.rows}
 
     def refuse_other_flags(self, points):
-        """Raises Refused if a point's rows were made with other flags than it has now."""
+        """Raises Refused if a point's rows were made with other flags than the point has now."""
         now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
         for row in self.rows:
             given = now.get(key_of(row)[1], row.get("given"))
@@ -153,12 +149,11 @@ class Store:
         return number, tuple(sorted(point.axes.items()))
 
     def add(self, point, number, outcome):
-        """Adds the Outcome of this point in this round. Raises Refused if it comes from another
-        revision, binary or machine than the rows that are here."""
+        """Adds an Outcome. Raises Refused if it comes from another revision, binary or machine."""
         self.add_all([(point, number, outcome)])
 
     def add_all(self, made):
-        """Adds (point, round, Outcome) triples as add() does one: all of them, or none."""
+        """Adds all of these (point, round, Outcome) triples as add() does, or none."""
         rows = list(self.rows)
         extras = {name: list(lines) for name, lines in self.extras.items()}
         for point, number, outcome in made:
@@ -180,8 +175,7 @@ class Store:
         self.rows, self.extras = rows, extras
 
     def arrange(self, points):
-        """Puts the rows into the order of these points, round by round. Several simulated runs are
-        under way at once, and end in any order."""
+        """Sorts the rows by round and point. Several simulated runs at once end in any order."""
         place = {self.key(point, 0)[1]: index for index, point in enumerate(points)}
         ordered = sorted(self.rows, key=lambda row: (key_of(row)[0],
                                                      place.get(key_of(row)[1], len(place))))
@@ -190,7 +184,6 @@ class Store:
             self.rows = ordered
 
     def remove(self):
-        """Removes the rows, to begin anew."""
         for path in (self.path, *map(self.beside, EXTRAS)):
             path.unlink(missing_ok=True)
         self.rows, self.extras = [], {}

@@ -56,8 +56,8 @@ VERDICTS = {"holds": "#00734f", "holds in part": "#4d6b00", "shape only": "#4d6b
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How a series is drawn. `variant` counts the series of one scheme: 0 is a full line with full
-    markers, the others are dashed and hollow, and their markers are others. An unsafe series' bars are hatched."""
+    """How a series is drawn. Series of one scheme differ in their variant: 0 is full, others
+    hollow."""
 
     colour: str
     marker: str
@@ -70,7 +70,7 @@ class Style:
 
 
 def look_of(scheme):
-    """Returns the colour and marker of a scheme."""
+    """Returns a scheme's colour and marker."""
     if scheme in SCHEMES:
         return SCHEMES[scheme]
     return UNKNOWN_SCHEME, MARKERS[zlib.crc32(scheme.encode()) % len(MARKERS)]
@@ -81,8 +81,7 @@ def family_of(scheme):
 
 
 def schemes_of(series):
-    """Returns the scheme that each series measures, by the series' name; None for one of
-    several."""
+    """Returns the scheme of each series, by name; None for a series of several schemes."""
     return {name: _only(logs) or None for name, (logs, _, _) in series.items()}
 
 
@@ -123,29 +122,25 @@ def _place(i):
 
 
 def at_place(name, place):
-    """Returns the Style of a series that only the paper has: a scheme's own, or that of its
-    place."""
+    """Returns the Style of a published series: that of its scheme or of its place."""
     return Style(*SCHEMES.get(name, _place(place)))
 
 
 def of_bar(style, x):
-    """Returns the Style of one bar in a figure of one series: where x are the schemes, each has its
-    own."""
+    """Returns the Style of a bar in a figure of one series: where x is a scheme, that scheme's."""
     return Style(*SCHEMES[x], style.variant, style.unsafe) if x in SCHEMES else style
 
 
 def name_of(series, style):
-    """Returns a series' name in a legend."""
     return series if not style.unsafe or "unsafe" in series.lower() else f"{series} (unsafe)"
 
 
 def _only(values):
-    """Returns the one member of a set, or None."""
     return next(iter(values)) if len(values) == 1 else None
 
 
 def duration(us, digits=3):
-    """Returns a time, given in microseconds, with the unit that suits it."""
+    """Returns a time in microseconds as text with a suitable unit."""
     size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size),
                       (1, "\u00b5s"))
     return f"{float(f'{us / size:.{digits}g}'):g} {unit}"
@@ -166,7 +161,7 @@ def short(value, digits=3):
 
 
 def _digits(value, digits):
-    """Writes significant digits, never in the 1e+03 notation; an integer keeps all its digits."""
+    """Returns significant digits without an exponent. An integer keeps all its digits."""
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -174,7 +169,7 @@ def _digits(value, digits):
 
 
 def words_of(column):
-    """Returns the function that writes this column's values: times get the unit that suits them."""
+    """Returns the function that writes this column's values; times get a suitable unit."""
     for end, micros in (("_us", 1), ("_ms", 1000)):
         if column.endswith(end):
             return lambda value, digits=3: duration(value * micros, digits)
@@ -182,8 +177,7 @@ def words_of(column):
 
 
 def component_names(columns):
-    """Returns names for the parts of a stack: the columns' names without the words with which all
-    of them begin or end."""
+    """Returns the columns' names without their common first and last words."""
     words = [column.split("_") for column in columns]
     while len(words) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
@@ -193,8 +187,7 @@ def component_names(columns):
 
 
 def component_colours(names):
-    """Returns a map of parts of a stack to colours' names: the usual ones, or else those left
-    over."""
+    """Returns a map of a stack's parts to colours' names: the usual colours, or unused ones."""
     left = [colour for colour in COLOURS
             if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
     return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"
@@ -202,7 +195,7 @@ def component_colours(names):
 
 
 def short_machine(machine):
-    """Returns the machine's name without what all of them have: "Intel Xeon, 2 cores"."""
+    """Returns the machine's name in short: "Intel Xeon, 2 cores"."""
     for noise in ("(R)", "(TM)", " Processor", " CPU"):
         machine = machine.replace(noise, "")
     return ", ".join(part for part in machine.split(", ") if not part.startswith("Linux"))

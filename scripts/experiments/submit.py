@@ -128,7 +128,7 @@ def merge(made):
 
 
 def _words(made):
-    """Returns what stands in the scripts and in parallel's command, as words of a shell."""
+    """Returns the words of a shell that the scripts and parallel's command contain."""
     return {name: shlex.quote(str(of)) for name, of in (
         ("figures", batches.FIGURES), ("batch", made.folder), ("logs", made.logs),
         ("wal_dir", made.plan["wal_dir"]), ("csv", made.plan["csv"]))}
@@ -143,8 +143,7 @@ def _call(*line):
 
 
 def _refuse_if_running(folder):
-    """Refuses if tasks of the batch are queued: they would run twice, which costs the nodes'
-    time."""
+    """Refuses to submit a batch whose tasks are queued: they would run twice."""
     ids = folder / "slurm_jobs"
     if not files.is_there(ids) or not shutil.which("squeue"):
         return
@@ -202,8 +201,7 @@ def _to_slurm(made, missing, options):
 
 
 def _to_hosts(made, missing, hosts, lock):
-    """Runs these jobs on the hosts. GNU parallel inherits the locked file of the batch, and keeps
-    the lock if this process is killed."""
+    """Runs jobs on the hosts. GNU parallel inherits the lock: it outlives this process."""
     if not os.path.isfile(hosts):
         listed = made.folder / "hosts"
         files.write(listed, "".join(f"{host}\n" for host in hosts.split(",") if host))

@@ -26,7 +26,6 @@ SETTINGS = ("rounds", "budget")  # words without dashes that are no axes
 
 
 def of_rows(rows):
-    """Returns the Experiment of a sweep's rows: its axes, and nothing about how it was run."""
     axes = {}
     for row in rows:
         for axis, value in axes_of(row).items():
@@ -38,8 +37,7 @@ def of_rows(rows):
 
 
 def flags_of(words):
-    """Returns a dict of flags from `--name=value` words; a flag without a value has the value
-    None."""
+    """Returns a dict of flags from `--name=value` words. Without a value it is None."""
     flags = {}
     for word in words:
         name, equals, value = word.lstrip("-").partition("=")
@@ -50,7 +48,7 @@ def flags_of(words):
 
 
 def refuse_option(word, options):
-    """Refuses a word with dashes that is no option of sweep.sh, and says what to write."""
+    """Refuses a word with dashes that is no option of sweep.sh; says what to write instead."""
     name, equals, value = word.lstrip("-").partition("=")
     if name in SETTINGS:
         raise Refused(f"{word}: write {name}={value if equals else 'N'}, without dashes")
@@ -73,7 +71,7 @@ def values_of(words):
 
 
 def rounds_of(words):
-    """Returns the number of rounds, and how they are found out if that is the least of them."""
+    """Returns the number of rounds, and the Auto that may add more, or None."""
     given = values_of(words)
     for name in SETTINGS:
         if len(given.get(name, [])) > 1:
@@ -88,14 +86,13 @@ def rounds_of(words):
 
 
 def split_axes(words):
-    """Maps the axes whose text was split at its commas to their values."""
+    """Maps the axes whose text was split at commas to their values."""
     return {name: texts[0].split(",") for name, texts in values_of(words).items()
             if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
 
 
 def sweep(words, flags, command="run"):
-    """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
-    points). `rounds=N` is not an axis but how often every point runs."""
+    """Returns the Experiment of `words` (NAME=VALUE,...) and `flags` (--NAME=VALUE)."""
     for word in (*words, *flags):
         if not word.isprintable():
             raise Refused(f"{word!r} has a control character, or is no text")
@@ -125,7 +122,7 @@ def sweep(words, flags, command="run"):
 
 
 def run(args):
-    """Runs what is missing of the sweep here, or sends it to other machines."""
+    """Runs what is missing of the sweep here, or submits it."""
     experiment = sweep(args.axes, args.flags, args.command_of_logjam)
     if args.submit:
         return _submit(args, experiment)
@@ -136,7 +133,7 @@ def run(args):
 
 
 def _taken(args, experiment, one):
-    """Returns the points that logjam takes, after saying which it does not."""
+    """Returns the points that logjam takes; prints which it refuses."""
     points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
     taken, refused = refusals.checked(one, points, split_axes(args.axes))
     for line in refusals.lines(points, refused):

@@ -13,7 +13,7 @@ def say(text="", end="\n"):
 
 
 def shown(value):
-    """Returns a value as a reader wants it: four digits, or whole numbers of thousands."""
+    """Returns a value with four digits, or as whole numbers with thousands."""
     if value is None or value != value:
         return EMPTY
     if isinstance(value, str):
@@ -22,8 +22,7 @@ def shown(value):
 
 
 def heads_and_lines(table):
-    """Returns the heads and the lines of a Measured's table as readers see them: an interval has two
-    digits, and no more than tenths."""
+    """Returns heads and lines of a Measured's table. An interval has two digits, tenths at most."""
     intervals = [name.endswith(MARGIN) for name in table.columns]
     heads = [MARGIN.strip() if is_one else name
              for name, is_one in zip(table.columns, intervals)]
@@ -33,17 +32,15 @@ def heads_and_lines(table):
 
 
 def notes(found):
-    """Returns the sentences that stand under the table of a Measured."""
     return [said for said in (found.groups().sentence(), *doubts.sentences(found.rows)) if said]
 
 
 def thrown_away(number):
-    """Returns the end of a sentence on runs that were repeated; "" if none was."""
+    """Returns the end of a sentence on runs that were repeated, or ""."""
     return f"; {number} more were thrown away, because others used the cores" if number else ""
 
 
 def print_table(found):
-    """Prints the table of a Measured, and what must be known of it."""
     print_lines(*heads_and_lines(found.table()))
     for line in notes(found):
         say(line)
@@ -59,7 +56,7 @@ def print_lines(columns, values):
 
 
 def print_measured(experiment, found):
-    """Returns the table and the checks of what was measured. Returns whether no check fails."""
+    """Prints the table and the checks. Returns whether no check fails."""
     say(f"\n{experiment.id}: {experiment.title}"
         + (f" ({experiment.source})" if experiment.source else ""))
     print_table(found)
@@ -82,7 +79,7 @@ def print_measured(experiment, found):
 
 
 def print_checks(experiments):
-    """Prints beside each other the paper's words and the check that tests them."""
+    """Prints the papers' words beside the checks that test them."""
     for one in experiments:
         say(f"\n{one.id}: {one.title} ({one.source})")
         for check in one.checks or [{}]:

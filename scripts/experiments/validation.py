@@ -31,8 +31,7 @@ class Cell:
 
 
 def cells(native, there):
-    """Returns the Cells of the points that both have (two Measured of one experiment). A native
-    rate of 0 is none: the run was too short."""
+    """Returns Cells of the points that both Measured have, except for native rates of 0."""
     columns = native.experiment.table_columns
     if not columns:
         raise Refused(f"{native.experiment.where} has no table, so nothing to set side by side")
@@ -54,8 +53,7 @@ def _elsewhere(cell):
 
 
 def misranked(found):
-    """Pairs of Cells (the natively faster first) which differ natively by more than NEAR, and which
-    the simulation ranks the other way; and how many pairs differ so."""
+    """Returns (faster, slower) Cells that the simulation swaps, and the number of pairs."""
     wrong, clear = [], 0
     for pair in itertools.combinations(found, 2):
         if _elsewhere(pair[0]) != _elsewhere(pair[1]):
@@ -74,7 +72,6 @@ def _to(fast, slow):
 
 
 def summary(found):
-    """Returns what the table says, in sentences."""
     near = sum(cell.near for cell in found)
     wrong, clear = misranked(found)
     said = [f"Of {len(found)} points, {near} ({100 * near / len(found):.0f} %) are simulated "
@@ -89,7 +86,6 @@ def summary(found):
 
 
 def lines(found):
-    """Returns the lines of a table: a point each, its axes first."""
     return [[*cell.axes.values(), cell.native, cell.simulated, round(cell.ratio, 3)]
             for cell in found]
 

@@ -21,12 +21,12 @@ SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
 
 
 def counted(number, verdict):
-    """Returns a number of figures or checks with the verdict's verb, as "2 hold in part"."""
+    """Returns a number with the verdict's verb, as "2 hold in part"."""
     return f"{number} {SAID[verdict][number != 1]}"
 
 
 def band_of(check):
-    """Returns from where to where the number of a check with a published one may lie."""
+    """Returns the range in which our number may lie."""
     ends = check.get("band", (check["published"] / 2, check["published"] * 2))
     return min(ends), max(ends)
 
@@ -48,14 +48,12 @@ def of_numbers(evaluate, check):
 
 
 def _at_most(some, of):
-    """Returns the probability that of `of` tosses of a coin at most `some` are heads."""
+    """Returns the probability that at most `some` of `of` tosses of a coin are heads."""
     return sum(math.comb(of, k) for k in range(some + 1)) / 2 ** of
 
 
 def of_rounds(verdict, rounds):
-    """Returns the verdict, or UNDECIDED if the rounds' own verdicts (a list) lie on both sides: as many
-    as differ would differ by chance, if each round were the toss of a coin, more than once in
-    twenty."""
+    """Returns the verdict, or UNDECIDED if more rounds differ than a coin does 1 of 20 times."""
     differ = sum(one != verdict for one in rounds)
     return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
 
@@ -77,8 +75,7 @@ def of_figure(verdicts):
 
 
 def note(verdicts):
-    """Returns how many checks have which verdict, as "2 of 4 hold, 1 does not hold, 1 is open"; ""
-    where all have the same."""
+    """Returns the verdicts' counts, as "2 of 4 hold, 1 is open"; "" if all are the same."""
     if len(set(verdicts)) < 2:
         return ""
     said = [counted(verdicts.count(verdict), verdict) for verdict in EVERY if verdict in verdicts]
@@ -87,8 +84,8 @@ def note(verdicts):
 
 
 def badge(found):
-    """Returns the verdict whose colour stands for all of these: what holds in part, or in shape only, is
-    green only if two thirds of the checks have passed, and red with less than one third."""
+    """Returns the verdict of the colour. A partial one is green if two thirds of the checks
+    pass."""
     verdict = of_figure(found)
     if verdict not in (PART, SHAPE):
         return verdict
@@ -97,14 +94,12 @@ def badge(found):
 
 
 def cores_needed(experiment):
-    """Returns the cores without which a check of the experiment is open."""
     return max([experiment.needs_cores, *(check.get("needs_cores", 1)
                                           for check in experiment.checks)])
 
 
 def words_of_figure(experiment, checks):
-    """Returns the verdict of checks (a Measured's) in a few words, as "open: needs 64 cores", a note on
-    those that have another one, and the verdict whose colour the badge has."""
+    """Returns the verdict in words, a note on other verdicts, and the badge's verdict."""
     found = [verdict for _, verdict in checks]
     if not found and experiment.own:
         return "", "", PICTURE
@@ -115,7 +110,7 @@ def words_of_figure(experiment, checks):
 
 
 def line_of_figure(experiment, checks):
-    """Returns the verdict in a line of text; "" for what has no check to fail."""
+    """Returns the verdict in a line, or "" without checks."""
     words, said, _ = words_of_figure(experiment, checks)
     count = len(checks)
     all_of_them = f"all {count} checks" if count > 1 else "its one check"

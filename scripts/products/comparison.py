@@ -35,7 +35,7 @@ def say(text):
 
 
 class Comparison:
-    """The sides of one call. Use it in a `with` statement: at the end everything is stopped."""
+    """The sides of a call. Use this in a `with` statement, whose end stops everything."""
 
     def __init__(self, folder, names, clients, logjam, experiment):
         self.clients, self.experiment = clients, experiment
@@ -53,12 +53,11 @@ class Comparison:
             side.stop()
 
     def sides(self):
-        """Returns all sides that have a directory or a process."""
         return [*self.products.values(), *self.schemes.values(),
                 *([self.device] if self.device else [])]
 
     def start(self):
-        """Starts what was asked for. What cannot be had is left out, with a sentence."""
+        """Starts what was asked for. What is not installed is left out, with a sentence."""
         flags = {point.axes["product"]: point.flags for point in self.experiment.points("full")}
         self.device = Device(self.folder, self.branches, self.logjam)
         self.versions[self.device] = ""
@@ -86,7 +85,7 @@ class Comparison:
         return name in self.products
 
     def _leave_out(self, name, why):
-        """Goes on without a product, or without the scheme of one that only has that."""
+        """Goes on without a product, or without its scheme; says why."""
         self.well = False
         say(f"products: {name} is left out: {why}.")
         for sides in (self.products, self.schemes):
@@ -106,7 +105,6 @@ class Comparison:
                     store.write_rows(path, self.rows)
 
     def _point(self, turn, name, clients, seconds, device):
-        """Returns the rows of a product at one number of clients."""
         product, scheme = self.products.get(name), self.schemes.get(name)
         writes_s = float(device["writes_s"])
         bound = writes_s * (clients if product is None or product.groups else 1)
@@ -135,7 +133,7 @@ class Comparison:
 
 
 def table(experiment, rows):
-    """Returns columns and lines of the medians, a line for each product and number of clients."""
+    """Returns columns and lines of medians, a line for each product and number of clients."""
     measured, lines = Measured(experiment, rows), []
 
     def median(column, **axes):
@@ -160,7 +158,7 @@ def table(experiment, rows):
 
 
 def sentences(rows):
-    """Returns for each side what ran, and what a commit of it syncs with each number of clients."""
+    """Returns what each side runs, and what its commit syncs with each number of clients."""
     said = {}
     for row in rows:
         name, side, clients = (row[f"axis_{axis}"] for axis in ("product", "side", "clients"))

@@ -17,7 +17,7 @@ BIN = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.M)
 
 @contextlib.contextmanager
 def reading(whose):
-    """Ends by Failed if a program printed something else than what is read in the block."""
+    """Raises Failed if the block cannot read what a program printed."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -25,7 +25,6 @@ def reading(whose):
 
 
 def measured(commits, tps, p50_us, p99_us):
-    """Returns the columns of a row."""
     return {"commits": int(commits), "tps": float(tps), "commit_p50_us": float(p50_us),
             "commit_p99_us": float(p99_us)}
 
@@ -67,7 +66,6 @@ def sysbench(text):
 
 
 def db_bench(text):
-    """Reads the line of db_bench's fillrandom, and its histogram."""
     return measured(
         number_in(r"^fillrandom +: .* ops/sec [\d.]+ seconds (\d+) operations", text, "db_bench"),
         number_in(r"^fillrandom +: +[\d.]+ micros/op (\d+) ops/sec", text, "db_bench"),
@@ -96,8 +94,7 @@ def scheme(row):
 
 
 def device(lines):
-    """Reads logjam device's rows. Returns the one of the most durable writes of 4 KiB a second, one
-    after the other."""
+    """Returns logjam device's row with the most durable writes of 4 KiB, one after the other."""
     with reading("logjam device"):
         rows = [json.loads(line) for line in lines]
         return max((row for row in rows if row["write_bytes"] == 4096

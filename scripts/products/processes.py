@@ -33,13 +33,11 @@ def as_user(command):
 
 
 def environment(**more):
-    """Returns the environment of the programs: they write numbers as C does."""
     return {**os.environ, "LC_ALL": "C", **more}
 
 
 def output_of(command, seconds=0, **options):
-    """Returns what the command prints. Raises Failed, with its last words, if it fails or does not
-    end."""
+    """Returns what the command prints. Raises Failed if it fails or does not end."""
     name = os.path.basename(str(command[0]))
     if name == "setpriv":
         name = os.path.basename(command[command.index("--") + 1])

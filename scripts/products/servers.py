@@ -57,8 +57,6 @@ class Server(Side):
 
 
 class Postgres(Server):
-    """PostgreSQL with its own benchmark."""
-
     name, packages = "postgres", ("postgresql-15",)
     load = "pgbench -M prepared, TPC-B"
     quits = signal.SIGQUIT  # an immediate shutdown: its files are removed anyway
@@ -88,8 +86,6 @@ class Postgres(Server):
 
 
 class MariaDb(Server):
-    """MariaDB with sysbench."""
-
     name, packages = "mariadb", ("mariadb-server", "mariadb-client", "sysbench")
     load = "sysbench oltp_update_index, innodb_flush_log_at_trx_commit=1, binlog off"
     binlog = ("--skip-log-bin",)

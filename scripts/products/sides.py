@@ -18,8 +18,7 @@ BUILT = ROOT / "build" / "products"
 
 
 class Side:
-    """A product. `packages` are Debian's, the first of them with its version; `load` is what it
-    runs, `groups` whether a sync may be that of several commits."""
+    """A product. `packages` are Debian's; `groups`: a sync may be that of several commits."""
 
     name = load = ""
     packages = ()
@@ -32,14 +31,12 @@ class Side:
         give(self.folder)
 
     def version(self):
-        """Returns the version of the product's package."""
         return output_of(["dpkg-query", "-W", "-f", "${Version}", self.packages[0]]).strip()
 
     def start(self):
         """Makes the database. Raises Missing if the product is not installed."""
 
     def stop(self):
-        """Ends the product, and removes its directory."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pids(self):
@@ -48,14 +45,11 @@ class Side:
 
 
 def give(folder):
-    """Gives a directory to the unprivileged user."""
     if os.geteuid() == 0:
         shutil.chown(folder, UNPRIVILEGED)
 
 
 class RocksDb(Side):
-    """RocksDB with its own benchmark."""
-
     name, packages = "rocksdb", ("rocksdb-tools",)
     load = "db_bench fillrandom --sync=1, a key of 16 B and a value of 100 B"
 
@@ -140,7 +134,6 @@ class Scheme(Side):
         return output_of([self.logjam, "--version"]).split()[-1]
 
     def run(self, clients, seconds, durable=True, tracer=()):
-        """Returns what outputs.scheme() does, and the scheme."""
         row = self.folder / "row.json"
         flags = {**self.flags, "threads": clients, "seconds": seconds, "warmup": seconds / 4,
                  "wal_dir": self.folder / "log", "overwrite": "true", "json": row}
@@ -163,7 +156,7 @@ class Device(Side):
         self.logjam = logjam
 
     def measure(self, seconds):
-        """Returns the row of the bound, which takes this time a point."""
+        """Returns the row of the device's bound, in this time for each point."""
         rows = self.folder / "rows.json"
         output_of([self.logjam, "device", f"--wal_dir={self.folder}", f"--seconds={seconds}",
                    f"--json={rows}"], 100 * seconds)

@@ -43,7 +43,7 @@ class Counts:
         self._unfinished, self._ended = {}, False  # (thread, call) -> the file that it writes
 
     def add(self, line):
-        """Counts a line. An unfinished call counts where it begins, its bytes where it ends."""
+        """Counts a line. An unfinished call counts where it begins, and its bytes where it ends."""
         resumed, call = RESUMED.match(line), CALL.match(line)
         file = self._unfinished.pop((resumed[1], resumed[2]), None) if resumed else None
         if file:
@@ -101,8 +101,7 @@ def plain_name(path):
 
 
 def per_commit(counts, commits):
-    """Returns the columns of a row: syncs of a commit and their kinds, bytes that it writes, and
-    those of them that are in the files that it syncs."""
+    """Returns a row's columns: a commit's syncs, their kinds, its bytes, those in synced files."""
     commits, total = max(1, commits), sum(counts.syncs.values())
     often = sorted((kind for kind, count in counts.syncs.items() if count > OFTEN * total),
                    key=lambda kind: (-round(counts.syncs[kind] / commits, 1), kind))
@@ -135,7 +134,7 @@ def _tracer_of(pid):
 
 
 def _has_attached(tracer, pids):
-    """Returns whether all of the processes are traced, as soon as that is known."""
+    """Waits until the tracer has attached to all processes. Returns whether it has."""
     end = time.monotonic() + ATTACH_SECONDS
     while tracer.poll() is None and time.monotonic() < end:
         if all(_tracer_of(pid) for pid in pids):
@@ -146,8 +145,7 @@ def _has_attached(tracer, pids):
 
 @contextlib.contextmanager
 def attached(command, pids_of):
-    """Traces the running processes that pids_of() names while the block runs. One of them may end
-    while it is being attached to, so this is tried again."""
+    """Traces the processes of pids_of() during the block. Retries if one of them ends."""
     for _ in range(ATTEMPTS):
         pids = pids_of()
         with subprocess.Popen([*command, *(f"-p{pid}" for pid in pids)], stdin=subprocess.DEVNULL,
