@@ -82,7 +82,7 @@ FIELDS = {"name": _is_name, "csv": _is_path, "binary": _is_name, "wal_dir": _is_
           "tries": _is_count, "skip_refused": lambda value: isinstance(value, bool),
           "jobs": lambda value: value != [] and _list(JOB)(value), "fingerprint": _is_name,
           "directory": _is_path}
-# What a job leaves: its row and the rows of the files beside it, or why logjam refuses the job.
+# A job leaves its row and the rows of the files beside it, or why logjam refuses the job.
 OF_JOB = {"plan": _is_text, "job": _is_count, "cores": _is_count,
           "host": lambda value: _is_text(value) and value != ""}
 MEASURED = {**OF_JOB, "row": lambda value: value != {} and ROW(value),

@@ -56,9 +56,7 @@ class Batches(InADirectory):
         self.logjam.write_text("a binary")
         self.origin = {"binary": batch.digest(self.logjam)}
         FakeRunner.ran, FakeRunner.refuse, FakeRunner.origin = [], (), self.origin
-        patched = mock.patch("experiments.batch.Runner", FakeRunner)
-        patched.start()
-        self.addCleanup(patched.stop)
+        self.enterContext(mock.patch("experiments.batch.Runner", FakeRunner))
         self.addCleanup(os.chdir, os.getcwd())
         self.experiment = experiment()
         self.points = self.experiment.points()
@@ -143,16 +141,6 @@ class Batch(Batches):
         made.run(4)
         made.merge()
         self.assert_merged_once()
-
-    def test_a_damaged_plan_is_no_batch(self):
-        made = self.make()
-        whole = json.loads((made.folder / "plan.json").read_text())
-        for wrong in ({**whole, "jobs": [{"round": 1, "point": {"what": 1}}]}, {**whole, "jobs": 1},
-                      {**whole, "jobs": [{}]}, [],
-                      {name: value for name, value in whole.items() if name != "binary"}):
-            with self.subTest(wrong=wrong), self.assertRaisesRegex(Refused, "is not a batch"):
-                (made.folder / "plan.json").write_text(json.dumps(wrong))
-                batch.Batch(made.folder)
 
     def test_the_file_of_one_job_is_not_the_row_of_another(self):
         made = self.make()
@@ -273,9 +261,8 @@ class Batch(Batches):
     def test_the_same_plan_goes_on_and_another_one_is_refused(self):
         self.make().run(0)
         self.assertEqual(self.make().missing(), list(range(1, 8)))
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaisesRegex(Refused, "1 rows that are not merged"):
             self.make(rounds=3)
-        self.assertIn("1 rows that are not merged", str(refused.exception))
         self.assertEqual(len(self.make(rounds=3, fresh=True).missing()), 12)
 
     def test_more_rounds_follow_a_merged_batch(self):
@@ -316,9 +303,7 @@ class ToSlurm(Batches):
             path.chmod(0o755)
         for name, text in (("sent", ""), ("limit", "99\n"), ("queued", "")):
             (self.directory / name).write_text(text)
-        patched = mock.patch.dict(os.environ, PATH=f"{self.directory}/bin:{os.environ['PATH']}")
-        patched.start()
-        self.addCleanup(patched.stop)
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.directory}/bin:{os.environ['PATH']}"))
 
     def submit(self, rounds, **more):
         args = argparse.Namespace(**{
@@ -368,9 +353,8 @@ class ToSlurm(Batches):
         self.submit(rounds=2)
         (self.directory / "queued").write_text("101_3\n102\n")
         for fresh in (False, True):
-            with self.assertRaises(Refused) as refused:
+            with self.assertRaisesRegex(Refused, "2 tasks of it are in the queue"):
                 self.submit(rounds=2, fresh=fresh)
-            self.assertIn("2 tasks of it are in the queue", str(refused.exception))
         self.assertEqual(len(self.sent()), 2)
 
     def test_a_batch_or_rows_in_use_are_not_submitted_meanwhile(self):
@@ -399,9 +383,8 @@ class ToSlurm(Batches):
 
     def test_where_slurm_takes_no_more_the_rest_comes_later(self):
         (self.directory / "limit").write_text("1\n")
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaisesRegex(Refused, "too many jobs") as refused:
             self.submit(rounds=500)
-        self.assertIn("too many jobs", str(refused.exception))
         self.assertIn("101", str(refused.exception))
         made = batch.Batch(self.directory / "t1" / "quick.batch")
         for index in self.submitted_jobs()[0]:

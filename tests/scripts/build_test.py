@@ -82,9 +82,7 @@ class Draws(unittest.TestCase):
 
     def setUp(self):
         # `.ci/run` runs these tests with a share of its own.
-        share = mock.patch.dict(os.environ, {"LOGJAM_TEST_SHARE": "1"})
-        share.start()
-        self.addCleanup(share.stop)
+        self.enterContext(mock.patch.dict(os.environ, {"LOGJAM_TEST_SHARE": "1"}))
 
     def test_a_seed_draws_the_same_and_another_seed_others(self):
         drawn = run_tests.drawn(self.names, "7")

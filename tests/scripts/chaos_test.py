@@ -166,7 +166,3 @@ class Trees(unittest.TestCase):
             self.assertEqual(
                 chaos_judge.differences(before, chaos_judge.tree_of(top)),
                 ["$'new\\x0a' is new", "fifo was changed", "file was changed", "link was changed"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -77,7 +77,3 @@ class Demo(InADirectory):
         self.assertIn("$(if $(ALL),--all)", (ROOT / "Makefile").read_text(encoding="utf-8"))
         self.assertEqual(definition.find("demo-schemes").grids[0]["axes"]["log"], definition.EVERY)
         self.assertEqual(definition.find("demo-schemes").sizes["full"].axes, {})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,7 @@ from unittest import mock
 import synthetic
 from fixtures import InADirectory, experiment, outcome, row
 
-from experiments import curves, doubts, idle_watch, plots, report, report_data, runner, store
+from experiments import curves, doubts, idle_watch, plots, report, runner
 from experiments import sweep, text_tables
 from experiments.analysis import Measured
 from experiments.definition import Point
@@ -98,10 +98,6 @@ class Runs(InADirectory):
         with mock.patch.object(idle_watch, "unusual", return_value=True):
             self.assertTrue(doubts.disturbed(self.run_of_a_point(1, 0.0)))
 
-    def test_no_word_of_thrown_away_runs_where_none_was(self):
-        self.assertEqual(text_tables.thrown_away(0), "")
-        self.assertIn("; 3 more were thrown away", text_tables.thrown_away(3))
-
 
 class Shown(InADirectory):
     def figure(self, **columns):
@@ -133,10 +129,8 @@ class Shown(InADirectory):
 
     def test_the_report_counts_them(self):
         one = synthetic.experiment(synthetic.LINES)
-        (self.directory / "p5").mkdir()
-        store.write_rows(self.directory / "p5" / "quick.csv", synthetic.rows(one, others_pct="9"))
-        entries = report_data.collect(self.directory, {one.id: one})
-        total = report_data.summary(entries)
+        synthetic.put(self.directory, one, others_pct="9")
+        entries, total = synthetic.collected(self.directory, one)
         said = "72 of 72 rows ran beside other programs: no comparison."
         self.assertIn(said, report.summary_lines(total))
         self.assertEqual(report.markdown(entries, total, self.directory).count(said), 2)

@@ -74,11 +74,6 @@ class Figures(InADirectory):
         self.assertRegex(done.stdout, "^left out 1: log=scm: --log=scm [^\n]*needs --device=nvm")
         self.assertEqual(len(read_rows(self.directory / "x.csv")), 1)
 
-    def test_every_scheme_can_be_an_axis(self):
-        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100",
-                   "--log_prealloc_mb=1", "--log_buffer_mb=1")
-        self.assertGreater(len(read_rows(self.directory / "x.csv")), 10)
-
     def test_mistakes_get_one_sentence_and_status_2(self):
         for words in (["sweep", "--out=x", "threads"], ["sweep", "--out=x", "rounds=x", "log=centr"],
                       ["sweep", "--out=x", "log=centr", "--", "--log=eleda"], ["run", "X1"], ["run"],
@@ -150,10 +145,3 @@ class Figures(InADirectory):
         for words in (["run", "P7"], ["plot", "P7"], ["check", "P7"]):
             self.assertNotEqual(parser.parse_args(words).results, reference)
         self.assertEqual(parser.parse_args(["report"]).results, reference)
-
-    def test_sweep_sh_is_the_same(self):
-        done = subprocess.run([ROOT / "scripts" / "sweep.sh", f"--out={self.directory}/x.csv",
-                               "log=centr", "rounds=1", "--tries=1",
-                               f"--wal_dir={self.directory}", *SHORT], check=False)
-        self.assertEqual(done.returncode, 0)
-        self.assertEqual(len(read_rows(self.directory / "x.csv")), 1)

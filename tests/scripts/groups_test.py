@@ -75,14 +75,6 @@ class Unequals(unittest.TestCase):
         self.assertEqual(dict(zip(of_one["log"], of_one[ALIKE])),
                          {"centr": "c", "eleda": "b", "silo": "b", "tide": "a"})
 
-    def test_words_say_what_differs_and_what_does_not(self):
-        found = found_in([("centr", [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]),
-                          ("eleda", [1.3, 1.31, 1.32, 1.28, 1.29, 1.33]),
-                          ("silo", [1.31, 1.3, 1.29, 1.32, 1.33, 1.28])])
-        self.assertEqual(groups.in_words(found, found.blocks[0], str),
-                         ["eleda and silo cannot be told apart",
-                          "eleda and silo are faster than centr, 1.3 times"])
-
 
 class TooFew(unittest.TestCase):
     def test_rounds_that_can_tell_no_pair_apart_give_no_letters_and_a_sentence(self):

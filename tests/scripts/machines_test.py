@@ -149,7 +149,3 @@ class MachineCommand(unittest.TestCase):
             if (match := LINE.fullmatch(line)) and match[3] is not None:
                 self.assertRegex(match[3], "^(measured by logjam machine|assumed): .")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

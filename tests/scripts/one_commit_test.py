@@ -35,7 +35,3 @@ class OneCommit(unittest.TestCase):
         self.assertEqual(missing(row, {"x/b.cc": "class B { f(); } C g"}.get), [])
         self.assertEqual(missing(row, {"x/b.cc": "class B { f(); } C"}.get), ["C::g"])
         self.assertEqual(missing(row, {"x/b.cc": "f C g"}.get), ["B::f"])
-
-
-if __name__ == "__main__":
-    unittest.main()

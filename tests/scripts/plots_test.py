@@ -145,7 +145,6 @@ nvmd-fsync = { log = "nvmd" }
         found = curves.traces(one, synthetic.measured(one), rows)
         self.assertEqual(found[0].points, [(0.1, 10.0, None, None)])
 
-
     def test_edges_between_logs_are_drawn_and_those_within_one_are_not(self):
         one = synthetic.experiment(synthetic.DEPENDENCIES)
         rows = [{"round": number, "from_stream": "1", "from_order": "7", "to_stream": to,
@@ -290,21 +289,7 @@ class Frame(unittest.TestCase):
         plot = {"y": ["tps", "p50", "p99"], "low_high": ["p50", "p99"]}
         self.assertEqual(curves.columns_of(plot), ["tps", "p50"])
 
-    def test_a_check_that_needs_more_cores_is_said_to_be_open(self):
-        one = synthetic.experiment(synthetic.STACKED)
-        self.assertEqual(verdicts.words_of_figure(one, synthetic.measured(one).checks()),
-                         ("open: needs 16 cores", "", "open"))
-
     def test_a_judged_claim_says_which_of_its_checks_are_open(self):
         one = synthetic.experiment(synthetic.LINES)
         self.assertEqual(verdicts.words_of_figure(one, synthetic.measured(one).checks())[:2],
                          ("holds in part", "1 of 2 checks holds, 1 is open: needs 64 cores"))
-
-    def test_the_verdict_is_that_of_the_rows(self):
-        one = synthetic.experiment(synthetic.LINES)
-        rows = [{**row, "tps": "5"} for row in synthetic.rows(one)]
-        self.assertEqual(verdicts.words_of_figure(one, Measured(one, rows).checks())[0], "does not hold")
-
-
-if __name__ == "__main__":
-    unittest.main()

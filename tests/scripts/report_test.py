@@ -22,16 +22,13 @@ class Written(InADirectory):
         self.lines = synthetic.experiment(synthetic.LINES)
 
     def put(self, one, name="quick", **columns):
-        path = self.directory / one.id.lower() / f"{name}.csv"
-        path.parent.mkdir(exist_ok=True)
-        store.write_rows(path, synthetic.rows(one, **columns))
+        return synthetic.put(self.directory, one, name, **columns)
 
     def markdown(self, *experiments):
-        entries = report_data.collect(self.directory, {one.id: one for one in experiments})
-        return report.markdown(entries, report_data.summary(entries), self.directory)
+        return report.markdown(*synthetic.collected(self.directory, *experiments), self.directory)
 
     def entry(self, one):
-        return report_data.collect(self.directory, {one.id: one})[0]
+        return synthetic.collected(self.directory, one)[0][0]
 
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
@@ -47,8 +44,7 @@ class Written(InADirectory):
         self.put(stacked)
         own = synthetic.experiment(synthetic.BARS, own=True)
         self.put(own)
-        total = report_data.summary(report_data.collect(
-            self.directory, {one.id: one for one in (self.lines, stacked, own)}))
+        _, total = synthetic.collected(self.directory, self.lines, stacked, own)
         self.assertEqual(total["of"], 2)
         self.assertEqual({name: number for name, number in total["verdicts"].items() if number},
                          {"holds in part": 1, "open": 1})
@@ -68,8 +64,7 @@ class Written(InADirectory):
 
     def test_rows_of_other_settings_are_outdated(self):
         now = self.lines.points("quick")
-        self.put(self.lines)
-        path = self.directory / self.lines.id.lower() / "quick.csv"
+        path = self.put(self.lines)
         rows = synthetic.rows(self.lines, rounds=(1,))
         for row, point in zip(rows, now):
             row["given"] = point.command_line()
@@ -301,7 +296,3 @@ class Command(InADirectory):
         self.assertEqual(done.returncode, 2)
         self.assertIn("it has no rows to show", done.stderr)
         self.assertFalse(missing.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

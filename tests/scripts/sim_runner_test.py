@@ -44,9 +44,7 @@ class WithAMachine(InADirectory):
         self.machine.write_text(PROFILE, encoding="utf-8")
         self.log = self.directory / "runs"
         self.log.write_text("", encoding="utf-8")
-        patched = mock.patch.dict(os.environ, {"FAKE_LOG": str(self.log)})
-        patched.start()
-        self.addCleanup(patched.stop)
+        self.enterContext(mock.patch.dict(os.environ, {"FAKE_LOG": str(self.log)}))
         self.rows = store.Store(self.directory / "t1" / "quick-niagara2.csv")
 
     def profile(self):
@@ -120,9 +118,8 @@ class Simulated(WithAMachine):
     def test_a_refusal_ends_everything_unless_it_is_expected(self):
         one = experiment(grid=[{"axes": {"log": ["refused", "centr"], "threads": [1]}}],
                          simulated=SIMULATED)
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaisesRegex(Refused, "no such log"):
             self.run_jobs(one)
-        self.assertIn("no such log", str(refused.exception))
         left_out = self.run_jobs(one, skip_refused=True)
         self.assertEqual([job.point.axes["log"] for job, _ in left_out], ["refused"])
 
@@ -151,9 +148,8 @@ class Simulated(WithAMachine):
     def test_rows_of_two_versions_of_a_profile_are_not_mixed(self):
         self.run_jobs(two_by_two())
         self.machine.write_text(PROFILE.replace("300", "400"), encoding="utf-8")
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaisesRegex(Refused, "profile"):
             self.run_jobs(two_by_two(), seeds=2)
-        self.assertIn("profile", str(refused.exception))
 
 
 class Form(InADirectory):
@@ -226,9 +222,8 @@ class AProfile(WithAMachine):
             with self.subTest(name=name), self.assertRaises(Refused):
                 sim_runner.find_machine(name)
         self.machine.write_text("sockets = 1\ncores = 2\n", encoding="utf-8")
-        with self.assertRaises(Refused) as refused:
+        with self.assertRaisesRegex(Refused, "contexts"):
             self.profile()
-        self.assertIn("contexts", str(refused.exception))
 
 
 class OnTheCommandLine(WithAMachine):
@@ -275,7 +270,3 @@ class OnTheCommandLine(WithAMachine):
         done = self.run_figures("run", "A9a", f"--machine={self.machine}", "--logjam=/nowhere",
                                 check=False)
         self.assertIn("`make sim` builds it", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

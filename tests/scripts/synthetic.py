@@ -11,7 +11,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import definition  # noqa: E402
+from experiments import definition, report_data, store  # noqa: E402
 from experiments.analysis import Measured  # noqa: E402
 
 RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000,
@@ -221,6 +221,20 @@ def row_of(point, number, **columns):
 
 def rows(one, rounds=(1, 2, 3), **columns):
     return [row_of(point, number, **columns) for number in rounds for point in one.points("quick")]
+
+
+def put(folder, one, name="quick", **columns):
+    """Writes rows of an experiment into a folder of results."""
+    path = folder / one.id.lower() / f"{name}.csv"
+    path.parent.mkdir(exist_ok=True)
+    store.write_rows(path, rows(one, **columns))
+    return path
+
+
+def collected(folder, *experiments):
+    """Returns what a report of these experiments is made from: its entries, and their summary."""
+    entries = report_data.collect(folder, {one.id: one for one in experiments})
+    return entries, report_data.summary(entries)
 
 
 def measured(one, **columns):

@@ -53,7 +53,3 @@ class Validation(unittest.TestCase):
         self.assertEqual(len(cells({("centr", 1): 1})), 1)
         with self.assertRaises(Refused):
             cells({("silo", 1): 1})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -197,7 +197,3 @@ class EveryCheck(unittest.TestCase):
                     self.assertTrue(
                         any(self.fails_with(run.measured, check) for run in holding) if holding else
                         any(Drawn(one, seed).verdict_of(check) in (FAILS, SHAPE) for seed in range(20)))
-
-
-if __name__ == "__main__":
-    unittest.main()
