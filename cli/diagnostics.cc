@@ -30,6 +30,8 @@ void explain_exception() {
   };
   try {
     if (std::current_exception() != nullptr) throw;
+  } catch (const platform::CommandError& error) {
+    platform::fatal(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
     platform::fatal("cannot allocate memory; see ulimit -v, and the memory limit of the cgroup");
   } catch (const std::filesystem::filesystem_error& error) {

@@ -71,13 +71,13 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
 // tables and directories there are, or what the clients do.
 bool stays_in_later_lives(const std::string& flag);
 
-// Reads the turns and the crash of the file into `schedule`. Ends the process with one sentence if
+// Reads the turns and the crash of the file into `schedule`. Refuses if
 // the file cannot be read or is no such file.
 void read_schedule(const std::string& path, platform::Schedule* schedule);
 // Returns the addresses of a file that names atomic operations, one a line, in hexadecimal digits.
-// Ends the process with one sentence if the file cannot be read or has anything else.
+// Refuses if the file cannot be read or has anything else.
 std::vector<uint64_t> read_addresses(const std::string& path);
-// Ends the process (kExitBadInput) unless the file can be replaced by a schedule.
+// Refuses unless the file can be replaced by a schedule.
 void claim_schedule(const std::string& path);
 // Writes the file of a schedule. Ends the process with one sentence if it cannot.
 void write_schedule(const std::string& path, const platform::Explored& explored);

@@ -61,11 +61,7 @@ void end_of_stdout(int status, void*) {
   platform::fatal(why, status == 0 ? platform::kExitFailed : status);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  start_diagnostics(argv[0]);
-  on_exit(end_of_stdout, nullptr);
+int execute(int argc, char** argv) {
   gflags::SetVersionString(revision());
   const bool all = complete_flags(argc, argv);
   refuse_bad_flags(std::vector<std::string>(argv + 1, argv + argc));
@@ -111,5 +107,18 @@ int main(int argc, char** argv) {
         return 0;
       }
       return print_help(topic.empty() ? 0 : command_or_refuse(topic), false);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  start_diagnostics(argv[0]);
+  on_exit(end_of_stdout, nullptr);
+  try {
+    return execute(argc, argv);
+  } catch (const platform::CommandError& error) {
+    remove_claims();
+    platform::fatal(error.what(), error.exit_code());
   }
 }

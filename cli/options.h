@@ -1,5 +1,5 @@
 // The parts of a run that flags name: workload, protocol, scheme, commit policy, log directories.
-// "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread calls
+// The main thread calls
 // these functions.
 #pragma once
 
@@ -79,7 +79,7 @@ struct Settings {
   std::vector<std::string> cautions;  // known when the run has ended
 };
 
-// Returns the settings of `logjam run`. Ends the process with one sentence and kExitBadInput if
+// Returns the settings of `logjam run`. Refuses if
 // values or combinations cannot be used. The main thread calls it.
 Settings run_settings();
 

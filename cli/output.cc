@@ -46,9 +46,11 @@ std::vector<Claim>& claims() {
   return made;
 }
 
-void remove_if_empty(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && status.st_size == 0) unlink(path.c_str());
+// Returns the files that claims have created. The list is never destroyed: at the end of a
+// simulation its heap is gone.
+std::vector<std::string>& created() {
+  static auto& files = *new std::vector<std::string>;
+  return files;
 }
 
 // Returns the name of an open file, after all links.
@@ -210,22 +212,24 @@ std::string ClaimedFile::read(uint64_t offset, size_t bytes) const {
 
 ClaimedFile claim_file(const std::string& flag, const std::string& path) {
   LJ_ASSERT(!path.empty());
-  // Never destroyed: at the end of a simulation its heap is gone.
-  static auto& created = *new std::vector<std::unique_ptr<platform::RefusalUndo>>;
   const std::string output = flag + "=" + path;
   struct stat status {};
   const bool is_new = stat(path.c_str(), &status) != 0 && path != "-";
   const int file = platform::open_output(path);
   if (file < 0 || fstat(file, &status) != 0)
     refuse("cannot write " + output + ": " + strerror(errno));
-  if (is_new) {
-    created.push_back(
-        std::make_unique<platform::RefusalUndo>([made = path_of(file)] { remove_if_empty(made); }));
-  }
+  if (is_new) created().push_back(path_of(file));
   refuse_log_file(output, path_of(file));
   refuse_file(output, status);
   if (!S_ISREG(status.st_mode) || platform::is_stdout(file)) return {-1, 0};  // stays open
   return {file, static_cast<uint64_t>(status.st_size)};
+}
+
+void remove_claims() {
+  for (const std::string& path : created()) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && status.st_size == 0) unlink(path.c_str());
+  }
 }
 
 void claim_replaced(const std::string& flag, const std::string& path, std::string_view kind,

@@ -1,7 +1,6 @@
 // The files that commands write. A command claims each file that a flag names before its long work
 // begins: a mistyped name then costs no run, and no file that belongs to others. The main thread
-// calls these functions. "Refuses" means: ends the process with one sentence and kExitBadInput. A
-// refusal removes the files that claims have created.
+// calls these functions.
 //
 // A command may also write to a file that keeps no text: a terminal, a pipe, /dev/null. No command
 // reads such a file. The file stays open after its claim, because the reader of a FIFO would else
@@ -47,6 +46,9 @@ ClaimedFile claim_file(const std::string& flag, const std::string& path);
 // one of `beginnings`. `kind` is what a refusal says that the file is not, such as "a time line".
 void claim_replaced(const std::string& flag, const std::string& path, std::string_view kind,
                     const std::vector<std::string_view>& beginnings);
+
+// Removes the files that claims have created, if they are empty. main() calls it after a refusal.
+void remove_claims();
 
 // Claims the files of --history, without creating them: those of each life, and their names until
 // their run has begun.

@@ -46,7 +46,7 @@ std::vector<std::string> cautions_about_indexes(Database& database);
 // run that is killed leaves its time line. One thread at a time calls a TimelineFile.
 class TimelineFile {
  public:
-  // Ends the process (kExitBadInput) unless the file can be replaced.
+  // Refuses unless the file can be replaced.
   static void claim(const std::string& path);
 
   // Replaces the file.

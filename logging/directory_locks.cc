@@ -58,7 +58,7 @@ void wait_for_late_writes(const std::string& log_file) {
   std::vector<std::string> paths = {log_file};
   std::vector<SegmentFile> segments;
   if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fatal("cannot list the segments of " + log_file + ": " + platform::error_text(error));
+    platform::fail("cannot list the segments of " + log_file + ": " + platform::error_text(error));
   }
   for (const SegmentFile& segment : segments) {
     paths.push_back(segment_path(log_file, segment.index));
@@ -67,7 +67,7 @@ void wait_for_late_writes(const std::string& log_file) {
     const int file = files.open(path, O_RDONLY);
     if (file == -ENOENT) continue;  // the recovery says what is missing
     const int error = file < 0 ? -file : files.lock(file, false, true);
-    if (error != 0) platform::fatal("cannot lock " + path + ": " + platform::error_text(error));
+    if (error != 0) platform::fail("cannot lock " + path + ": " + platform::error_text(error));
     files.close(file);
   }
 }

@@ -35,7 +35,7 @@ class DirectoryLocks {
 // io_uring. But each of its log files stays locked until then (logging/device/device_file.h): the
 // kernel holds a reference to an open file for each write, and releases its flock() with the last
 // reference (Linux, fs/locks.c, locks_remove_file(), called by __fput()). The caller holds the
-// directories. Ends the process if a file cannot be opened.
+// directories. Fails if a file cannot be opened.
 void wait_for_late_writes(const std::string& log_file);
 
 }  // namespace logjam

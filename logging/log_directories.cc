@@ -29,7 +29,7 @@ int resize(const std::string& path, uint64_t bytes) {
 uint64_t length_of(const std::string& path) {
   platform::FileStatus status;
   if (const int error = platform::files().status(path, &status); error != 0) {
-    platform::fatal("cannot look at " + path + ": " + platform::error_text(error));
+    platform::fail("cannot look at " + path + ": " + platform::error_text(error));
   }
   return status.bytes;
 }
@@ -53,7 +53,7 @@ bool exists(const std::string& path) {
 std::vector<SegmentFile> segments_of(const std::string& log_file) {
   std::vector<SegmentFile> segments;
   if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fatal("cannot list the segments of " + log_file + ": " + platform::error_text(error));
+    platform::fail("cannot list the segments of " + log_file + ": " + platform::error_text(error));
   }
   return segments;
 }

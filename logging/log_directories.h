@@ -99,10 +99,11 @@ class LogDirectories {
   // The lengths of the files and segment files that existed before, once they are known. Until then
   // no file is changed.
   std::optional<std::map<std::string, uint64_t>> lengths_;
-  platform::RefusalUndo undo_;
   std::unique_ptr<DirectoryLocks> locks_;
   // Those of the log, whose locks the caller may have, and those of the run.
   std::vector<platform::HeldDirectory> held_;
+  // The last member: the locks are held while it runs.
+  platform::Undo undo_;
 };
 
 }  // namespace logjam

@@ -9,6 +9,16 @@
 #include "platform/text.h"
 
 namespace logjam::platform {
+
+CommandError::CommandError(const std::string& sentence, int exit_code)
+    : std::runtime_error(sentence), exit_code_(exit_code) {
+  LJ_ASSERT(!sentence.empty() && exit_code != 0);
+}
+
+void refuse(const std::string& sentence) { throw CommandError(sentence, kExitBadInput); }
+
+void fail(const std::string& sentence) { throw CommandError(sentence, kExitFailed); }
+
 void fatal(const std::string& sentence, int exit_code) {
   LJ_ASSERT(!sentence.empty() && exit_code != 0);
   std::fflush(stdout);

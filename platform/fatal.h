@@ -1,8 +1,12 @@
-// Ending the process with one sentence that says why.
+// The two ways to end a command with one sentence. refuse() and fail() throw it, and cli/ ends the
+// process (cli/diagnostics.h). fatal() ends the process itself, where nothing may be acknowledged
+// any more (R7) or a thread of the log has no caller.
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace logjam::platform {
 
@@ -10,24 +14,41 @@ inline constexpr int kExitBadInput = 2;   // a flag, a file or a combination can
 inline constexpr int kExitFailed = 3;     // the machine failed: a write, a sync, memory
 inline constexpr int kExitViolation = 4;  // a check failed: lost, torn or inconsistent data
 
+// The sentence that ends the command, and the exit code of the process.
+class CommandError : public std::runtime_error {
+ public:
+  CommandError(const std::string& sentence, int exit_code);
+
+  int exit_code() const { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+// Throws a CommandError with kExitBadInput: for bad input that is found before anything is loaded.
+[[noreturn]] void refuse(const std::string& sentence);
+// Throws a CommandError with kExitFailed: the machine failed before transactions run.
+[[noreturn]] void fail(const std::string& sentence);
+
 // Prints "logjam: <sentence>" on stderr and exits at once with `exit_code`. No destructor runs:
 // other threads may still be inside the engine, and nothing may be acknowledged after a failed
 // sync. Any thread may call it.
 [[noreturn]] void fatal(const std::string& sentence, int exit_code = kExitFailed);
-// Ends the process as fatal() does, with kExitBadInput: for bad input that is found before anything
-// is loaded. The RefusalUndos run first.
-[[noreturn]] void refuse(const std::string& sentence);
 
-// While this object lives (or until forget()), refuse() runs `undo` before it exits, newest first,
-// so that a refused command changes nothing. Create it on the thread that may refuse.
-class RefusalUndo {
+// Runs `undo` when it is destroyed, unless forget() was called: a refused command changes nothing.
+class Undo {
  public:
-  explicit RefusalUndo(std::function<void()> undo);
-  ~RefusalUndo() { forget(); }
-  RefusalUndo(const RefusalUndo&) = delete;
-  RefusalUndo& operator=(const RefusalUndo&) = delete;
+  explicit Undo(std::function<void()> undo) : undo_(std::move(undo)) {}
+  ~Undo() {
+    if (undo_ != nullptr) undo_();
+  }
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
 
-  void forget();
+  void forget() { undo_ = nullptr; }
+
+ private:
+  std::function<void()> undo_;
 };
 
 }  // namespace logjam::platform

@@ -129,9 +129,6 @@ bool WorkerClass::enter() const {
   return (!set_class_ || set_scheduling_class(class_)) && grouped;
 }
 
-void WorkerClass::end() {
-  group_.reset();
-  undo_.forget();
-}
+void WorkerClass::end() { group_.reset(); }
 
 }  // namespace logjam::platform

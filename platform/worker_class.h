@@ -80,7 +80,6 @@ class WorkerClass {
   std::string granted_, reason_, cost_, help_;
   bool preemptible_ = false;
   mutable RunDelay run_delay_;
-  RefusalUndo undo_{[this] { end(); }};
 };
 
 }  // namespace logjam::platform

@@ -79,7 +79,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                             .part = static_cast<uint16_t>(i)},
                            paces.empty() ? nullptr : paces[i]);
     // A file that cannot be read may still be right. So do not recover from a worse start.
-    if (wrong[i].starts_with(kCannotRead)) platform::fatal(checkpoint.name() + ": " + wrong[i]);
+    if (wrong[i].starts_with(kCannotRead)) platform::fail(checkpoint.name() + ": " + wrong[i]);
     counts[i] = {loader.rows(), loader.tombstones()};
     if (wrong[i].empty() && (file.rows != counts[i].first || file.tombstones != counts[i].second)) {
       wrong[i] = paths[i] + " has " + std::to_string(counts[i].first) + " rows, and " +

@@ -258,8 +258,8 @@ void settle(const RecoveredChain& recovered, Manifest* manifest) {
   if (!recovered.runs.empty()) {
     const auto& [files, result] = recovered.runs.back();
     if (const int error = sync_run(files); error != 0) {
-      platform::fatal(std::string("cannot sync the log that is to be continued: ") +
-                      platform::error_text(error));
+      platform::fail(std::string("cannot sync the log that is to be continued: ") +
+                     platform::error_text(error));
     }
     LJ_ASSERT(manifest->run(files.header.ordinal) != nullptr);
     ManifestRun& run = *manifest->run(files.header.ordinal);

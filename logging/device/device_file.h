@@ -40,7 +40,7 @@ class DeviceFile {
   using Grown = std::function<int(int file, uint64_t begin, uint64_t end)>;
 
   // Opens or creates options.path in platform::files(), with `open_flags` added to the flags of
-  // open(). Ends the process with one sentence if the file cannot be used. `grown` is called only
+  // open(). Refuses if the file cannot be used. `grown` is called only
   // for a file without segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();

@@ -45,7 +45,7 @@ std::string check_device_spec(std::string_view spec);
 // Returns the traits of an open device of `spec`. A `spec` of no kind has the default traits.
 DeviceTraits device_traits(std::string_view spec);
 
-// Opens `spec`. Ends the process with one sentence if it is not a device or cannot be opened.
+// Opens `spec`. Refuses if it is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
 // Reads ":NUMBER", with a number from 0 to 1e9, off the beginning of `given`. Returns false, and

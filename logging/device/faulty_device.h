@@ -35,7 +35,7 @@ namespace logjam {
 
 class FaultyDevice final : public Device, private PersistentMemory {
  public:
-  // Owns `inner`. Ends the process with one sentence if it cannot be set up.
+  // Owns `inner`. Refuses if it cannot be set up.
   FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& options);
   ~FaultyDevice() override;
 

@@ -40,7 +40,7 @@ constexpr uint32_t kBlockBytes = 4096;
 
 class FileDevice final : public Device {
  public:
-  // Ends the process with one sentence if the file or io_uring cannot be used.
+  // Refuses if the file or io_uring cannot be used.
   explicit FileDevice(const DeviceOptions& options);
   ~FileDevice() override;
 

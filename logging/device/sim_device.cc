@@ -56,7 +56,7 @@ class SimMedium {
 
 class SimDevice final : public Device {
  public:
-  // Ends the process with one sentence if the file cannot be used. With `mb_per_second` 0 the
+  // Refuses if the file cannot be used. With `mb_per_second` 0 the
   // bandwidth has no limit.
   SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
 

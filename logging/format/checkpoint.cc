@@ -116,7 +116,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& directories,
     for (const std::string& directory : directories) {
       path = checkpoint_directory(directory, checkpoint.number) + "/" + file.name;
       if (const int failed = platform::files().status(path, &status); failed != 0) {
-        platform::fatal("cannot look at " + path + ": " + platform::error_text(failed));
+        platform::fail("cannot look at " + path + ": " + platform::error_text(failed));
       }
       if (status.kind == platform::FileKind::kFile) break;
     }

@@ -58,7 +58,7 @@ struct Checkpoint {
 std::string checkpoint_directory(const std::string& directory, uint64_t number);
 
 // Returns the path of each file of `checkpoint`, in their order. Sets `error` to one sentence if a
-// file is missing or too short, else to an empty string. Ends the process if a directory cannot be
+// file is missing or too short, else to an empty string. Fails if a directory cannot be
 // looked into.
 std::vector<std::string> paths_of(const std::vector<std::string>& directories,
                                   const Checkpoint& checkpoint, std::string* error);

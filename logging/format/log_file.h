@@ -59,7 +59,7 @@ struct LogFileHeader {
   // returns the reason, in words that follow "PATH is not a log file: ", and leaves `*this`
   // unchanged.
   std::string read(const KeyValues& lines);
-  // Returns the block, of kLogHeaderBytes bytes. Ends the process with one sentence if the flags do
+  // Returns the block, of kLogHeaderBytes bytes. Refuses if the flags do
   // not fit.
   std::vector<std::byte> encode() const;
   // Returns which run wrote the log, for people: "scheme S, run R".

@@ -33,14 +33,14 @@ std::string check_files(const LogFiles& files, bool* missing) {
       const std::string& path = files.paths[stream][stripe];
       platform::FileStatus status;
       if (const int error = platform::files().status(path, &status); error != 0) {
-        platform::fatal("cannot look at the log file " + path + ": " + platform::error_text(error));
+        platform::fail("cannot look at the log file " + path + ": " + platform::error_text(error));
       }
       LogFileHeader header;
       int error = 0;
       const bool there = status.kind != platform::FileKind::kNone;
       if (!there && missing != nullptr) *missing = true;
       std::string why = there ? read_log_file_header(path, &header, &error) : path + " is missing";
-      if (error != 0) platform::fatal(why);
+      if (error != 0) platform::fail(why);
       LogFileHeader expected = files.header;
       expected.stream = stream;
       expected.stripe = stripe;

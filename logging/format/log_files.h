@@ -30,7 +30,7 @@ struct LogFiles {
 // Returns the files of a run of the log in `directories`. Looks at no file.
 LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
 // Returns an empty string, or in one sentence which files of the run are missing, or have not its
-// header. Sets `missing`, unless it is null, to whether a file is missing. Ends the process if a
+// header. Sets `missing`, unless it is null, to whether a file is missing. Fails if a
 // file cannot be read.
 std::string check_files(const LogFiles& files, bool* missing = nullptr);
 // Returns the files of the last run of the log in `directories`, which may be in any order. Sets

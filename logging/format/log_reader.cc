@@ -323,7 +323,7 @@ bool LogReader::next(RecordBatch* batch) {
 void LogReader::read_again(uint64_t position, RecordBatch* batch) {
   state_->read_batch(position, batch);
   if (!batch->records.empty()) return;
-  platform::fatal("the log file " + state_->path + " has changed while it was read");
+  platform::fail("the log file " + state_->path + " has changed while it was read");
 }
 
 void LogReader::add_to_tail(const RecordBatch& batch) {

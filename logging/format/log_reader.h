@@ -95,11 +95,11 @@ class LogReader {
 
   // Reads the next records, a window at a time, into `batch`. Returns false at the end of the
   // usable log; tail() then says why it ended. The batch also has void records, watermark records
-  // and padding, which the caller skips. Ends the process if a file cannot be read.
+  // and padding, which the caller skips. Fails if a file cannot be read.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
   // Reads a batch again, which next() has returned when tail().bytes was `position`. Leaves tail()
-  // as it is. Ends the process if the batch is not there any more.
+  // as it is. Fails if the batch is not there any more.
   void read_again(uint64_t position, RecordBatch* batch);
   // Empties tail().watermarks, which the caller has moved elsewhere.
   void forget_watermarks() { tail_.watermarks.clear(); }

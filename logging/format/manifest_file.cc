@@ -28,12 +28,12 @@ std::string member_path(const std::string& directory, uint64_t log) {
   return directory + "/member-" + hex(log);
 }
 
-// Reads the file. Returns false if there is none. Ends the process if it cannot be read.
+// Reads the file. Returns false if there is none. Fails if it cannot be read.
 bool read_or_fail(const std::string& path, std::string* text) {
   const int error = platform::read_file(path, text, kMostBytes);
   if (error == 0) return true;
   if (error == ENOENT) return false;
-  platform::fatal("cannot read " + path + ": " + platform::error_text(error));
+  platform::fail("cannot read " + path + ": " + platform::error_text(error));
 }
 
 std::string member_text(uint64_t log, uint32_t place, uint32_t directories) {
@@ -142,7 +142,7 @@ void visit_names(const std::vector<std::string>& directories,
   for (const std::string& directory : directories) {
     std::vector<std::string> names;
     if (const int error = platform::names_in(directory, &names); error != 0) {
-      platform::fatal("cannot list " + directory + ": " + platform::error_text(error));
+      platform::fail("cannot list " + directory + ": " + platform::error_text(error));
     }
     for (const std::string& name : names) visit(directory + "/" + name, name);
   }

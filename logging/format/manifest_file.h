@@ -42,7 +42,7 @@ struct FoundManifest {
 };
 
 // Looks for the log in `directories`, which may be in any order. If its manifest is lost and
-// `use_copy`, takes the copy. Ends the process if a directory cannot be looked into. Any thread may
+// `use_copy`, takes the copy. Fails if a directory cannot be looked into. Any thread may
 // call it.
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy = false);
 

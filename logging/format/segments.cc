@@ -117,7 +117,7 @@ bool SegmentedFile::open_segment(uint64_t index) {
   const std::string path = segment_path(path_, index);
   file_ = platform::files().open(path, O_RDONLY);
   if (file_ < 0 && file_ != -ENOENT) {
-    platform::fatal("cannot open the log file " + path + ": " + platform::error_text(-file_));
+    platform::fail("cannot open the log file " + path + ": " + platform::error_text(-file_));
   }
   return file_ >= 0;
 }
@@ -142,8 +142,8 @@ uint64_t SegmentedFile::read_segment(std::byte* to, uint64_t from, uint64_t coun
   const int64_t n = platform::read_all(file_, segments_.within(from), {to, count});
   // An error is not the end of the log: valid and acknowledged records may follow.
   if (n < 0) {
-    platform::fatal("cannot read the log file " + segment_path(path_, open_index_) + ": " +
-                    platform::error_text(static_cast<int>(-n)));
+    platform::fail("cannot read the log file " + segment_path(path_, open_index_) + ": " +
+                   platform::error_text(static_cast<int>(-n)));
   }
   return static_cast<uint64_t>(n);
 }

@@ -114,8 +114,8 @@ std::string unfinished_history(const std::string& path);
 class HistoryWriter {
  public:
   // Creates a file of about `bytes` bytes, which the workers share equally. Its name is
-  // unfinished_history(path) until keep() names it `path`. Until then a refusal removes the file.
-  // If the file cannot be created, the process ends with one sentence.
+  // unfinished_history(path) until keep() names it `path`. Without keep() the
+  // destructor removes the file. Refuses if the file cannot be created.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
@@ -139,7 +139,7 @@ class HistoryWriter {
 
  private:
   const std::string path_;
-  platform::RefusalUndo undo_;
+  platform::Undo undo_;
   std::byte* memory_;
   size_t bytes_;
   bool kept_ = false;

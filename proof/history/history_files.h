@@ -63,7 +63,7 @@ struct StartedHistory {
 // Creates the file of a run, of --history_mb, under the name that it has until keep_life(). A run
 // that continues no other run writes `path`. A later run continues the history `path` and writes
 // the file of the next life. If there is no such history, or its parameters differ, or a run since
-// then kept no history, the process ends with one sentence.
+// then kept no history, the run is refused.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 

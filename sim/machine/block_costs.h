@@ -27,7 +27,7 @@ inline bool in_program(const void* site) {
   return reinterpret_cast<uintptr_t>(site) - blocks_begin < blocks_bytes;
 }
 
-// Reads this program's file. Ends the process with one sentence if the file is missing or belongs
+// Reads this program's file. Refuses if the file is missing or belongs
 // to another program.
 void read_block_costs();
 

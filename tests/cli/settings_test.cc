@@ -11,6 +11,7 @@
 #include "cli/flags.h"
 #include "cli/options.h"
 #include "platform/memory.h"
+#include "tests/command_error.h"
 #include "tests/scoped_flags.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
@@ -73,13 +74,11 @@ TEST(Settings, TheBuffersOfAllStreamsAreCounted) {
 
 TEST(SettingsDeathTest, WhatDoesNotFitInMemoryIsRefused) {
   const uint64_t buffer = (platform::available_bytes() / 8) >> 20 << 20;
-  const auto refused = testing::ExitedWithCode(2);
-  EXPECT_EXIT(refuse_too_large(1 << 20, {64, buffer}), refused,
-              "scale needs about 1 MiB, and the log needs [0-9]+ MiB .64 buffer.s. of "
-              "--log_buffer_mb., but only [0-9]+ MiB of memory are available");
-  EXPECT_EXIT(refuse_too_large(0, {64, buffer}), refused, "logjam: the log needs ");
-  EXPECT_EXIT(refuse_too_large(64 * buffer, {}), refused,
-              "needs about [0-9]+ MiB, but only [0-9]+ MiB");
+  EXPECT_REFUSED(refuse_too_large(1 << 20, {64, buffer}),
+                 "scale needs about 1 MiB, and the log needs [0-9]+ MiB .64 buffer.s. of "
+                 "--log_buffer_mb., but only [0-9]+ MiB of memory are available");
+  EXPECT_REFUSED(refuse_too_large(0, {64, buffer}), "^the log needs ");
+  EXPECT_REFUSED(refuse_too_large(64 * buffer, {}), "needs about [0-9]+ MiB, but only [0-9]+ MiB");
   refuse_too_large(buffer, {4, buffer});
 }
 

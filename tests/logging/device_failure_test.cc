@@ -13,6 +13,7 @@
 #include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/spin.h"
+#include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
@@ -57,13 +58,12 @@ TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
     LogDirectory directory;
     LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
     options.preallocate_bytes = uint64_t{64} << 20;
-    EXPECT_EXIT(
-        {
-          limit_file_size(uint64_t{3} << 20);
-          const Log log(options);
-        },
-        testing::ExitedWithCode(2),
-        "cannot preallocate 64 MiB for the log file .*: File too large");
+    EXPECT_EXIT(as_main([&] {
+                  limit_file_size(uint64_t{3} << 20);
+                  const Log log(options);
+                }),
+                testing::ExitedWithCode(2),
+                "cannot preallocate 64 MiB for the log file .*: File too large");
   }
 }
 
@@ -95,20 +95,19 @@ TEST(FailureDeathTest, DirectoriesThatCannotBeUsedAreRefused) {
   LogDirectory directory;
   LogOptions options = log_options(*find_scheme("centr"), directory, "sync", 1);
   options.directories = {"/proc/no/such/place"};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "cannot create the log directory");
+  EXPECT_REFUSED(const Log log(options), "cannot create the log directory");
   options.directories = {directory.path(), directory.path() + "/."};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "are the same log directory");
+  EXPECT_REFUSED(const Log log(options), "are the same log directory");
   SchemeInfo in_place = *options.scheme;
   in_place.traits.in_place = true;
   options.scheme = &in_place;
   options.device = "nvm";
   options.directories = {directory.path(), directory.path() + "/b"};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "writes 1 stream\\(s\\), not striped: name no more log directories than that");
+  EXPECT_REFUSED(const Log log(options),
+                 "writes 1 stream\\(s\\), not striped: name no more log directories than that");
   options.directories = {directory.path()};
   const Log first(options);
-  EXPECT_EXIT(const Log second(options), testing::ExitedWithCode(2), "in use by another process");
+  EXPECT_REFUSED(const Log second(options), "in use by another process");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "logging/format/segments.h"
 #include "platform/files.h"
 #include "proof/disk/memory_files.h"
+#include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -154,18 +155,13 @@ TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
 TEST(DeviceFilesDeathTest, APreallocationThatCannotBeSyncedIsRefused) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const uint64_t segment_bytes : {uint64_t{0}, kSegment}) {
-    EXPECT_EXIT(
-        {
-          MemoryFiles disk;
-          const platform::ReplaceFiles replace(disk);
-          platform::make_directories("log", nullptr);
-          disk.fail(kPath, FileCall::kSync, EIO);
-          open_device(
-              "sync",
-              {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = segment_bytes});
-          std::_Exit(0);
-        },
-        testing::ExitedWithCode(2), "cannot preallocate 0 MiB for the log file .*: Input/output");
+    EXPECT_REFUSED(
+        MemoryFiles disk; const platform::ReplaceFiles replace(disk);
+        platform::make_directories("log", nullptr); disk.fail(kPath, FileCall::kSync, EIO);
+        open_device(
+            "sync",
+            {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = segment_bytes}),
+        "cannot preallocate 0 MiB for the log file .*: Input/output");
   }
 }
 
@@ -227,14 +223,12 @@ using UnreadableLogDeathTest = UnreadableLog;
 TEST_F(UnreadableLogDeathTest, AnUnreadableFileEndsTheProcess) {
   EXPECT_EQ(find_log_files({"a", "b"}).error, "");
   const auto ends = [&](const std::string& path, FileCall call, int error) {
-    EXPECT_EXIT(
-        {
-          disk_.fail(path, call, error);
-          find_log_files({"a", "b"});
-          std::_Exit(0);
-        },
-        testing::ExitedWithCode(3), path + ".*: " + strerror(error))
-        << path;
+    const auto find = [&] {
+      disk_.fail(path, call, error);
+      find_log_files({"a", "b"});
+      std::_Exit(0);
+    };
+    EXPECT_EXIT(as_main(find), testing::ExitedWithCode(3), path + ".*: " + strerror(error));
   };
   for (const int error : {EACCES, EIO, EMFILE}) {
     ends("a/manifest", FileCall::kOpen, error);  // the copy beside it is read first

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "logging/device/device_file.h"
+#include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -176,20 +177,20 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   LogOptions options = options_of("pwal", directory, "sync", 1);
   const std::string path = options.directories[0];
   write_log(options);
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "/0 holds a log of scheme pwal, run [0-9a-f]+; --continue goes on with it, "
-              "--overwrite replaces it");
+  EXPECT_REFUSED(const Log log(options),
+                 "/0 holds a log of scheme pwal, run [0-9a-f]+; --continue goes on with it, "
+                 "--overwrite replaces it");
   // A crash has left a run that has not begun, which is an empty log.
   options.overwrite = true;
   for (int step = 1; !found({path}).starts_with("0 records"); ++step) {
     ASSERT_TRUE(crashes_at(step, options));
   }
   options.overwrite = false;
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "holds a log of scheme pwal");
+  EXPECT_REFUSED(const Log log(options), "holds a log of scheme pwal");
   // Log files without a manifest count as a log, so the run refuses the directory.
   for (const char* name : {"/manifest", "/manifest.copy"}) std::filesystem::remove(path + name);
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "/0 holds .*stream-0.log.db, and no manifest says to which log it belongs");
+  EXPECT_REFUSED(const Log log(options),
+                 "/0 holds .*stream-0.log.db, and no manifest says to which log it belongs");
   for (const auto& [stream, file] : log_files(path)) std::filesystem::remove(file);
   // A refused or crashed run may leave a file of zeros.
   std::ofstream(log_file_path(path, 7)) << std::string(1 << 21, '\0');
@@ -207,8 +208,7 @@ TEST(LogDirectoriesDeathTest, ALostManifestIsDamageAndItsCopyStandsIn) {
   FoundManifest found = find_manifest({both[1], both[0]});
   EXPECT_TRUE(found.lost);
   EXPECT_NE(found.error.find("the log's manifest is lost: "), std::string::npos) << found.error;
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "holds a log that cannot be read");
+  EXPECT_REFUSED(const Log log(options), "holds a log that cannot be read");
   std::filesystem::remove(manifest);
   found = find_manifest({both[1], both[0]}, true);
   EXPECT_EQ(found.error, "");
@@ -231,12 +231,11 @@ TEST(LogDirectoriesDeathTest, ARefusedRunChangesNothing) {
   write_log(old);
   const auto before = contents(directory.path());
   const auto refused = [&](const LogOptions& options, const char* why) {
-    EXPECT_EXIT(
-        {
-          limit_file_size(uint64_t{3} << 20);
-          const Log log(options);
-        },
-        testing::ExitedWithCode(2), why);
+    EXPECT_EXIT(as_main([&] {
+                  limit_file_size(uint64_t{3} << 20);
+                  const Log log(options);
+                }),
+                testing::ExitedWithCode(2), why);
     EXPECT_TRUE(contents(directory.path()) == before) << why;
   };
   LogOptions options = options_of("centr", directory, "sync", 2);
@@ -270,8 +269,8 @@ TEST(LogDirectoriesDeathTest, ARunHoldsItsDirectoriesAloneAndRecoveriesShareThem
   const auto& both = options.directories;
   {
     const Log log(options);
-    EXPECT_EXIT(const DirectoryLocks reader(both, DirectoryUse::kRead), testing::ExitedWithCode(2),
-                "is in use by another process, a run\n");
+    EXPECT_REFUSED(const DirectoryLocks reader(both, DirectoryUse::kRead),
+                   "is in use by another process, a run$");
   }
   const DirectoryLocks reader(both, DirectoryUse::kRead);
   const DirectoryLocks another({both[1], both[0]}, DirectoryUse::kRead);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/command_error.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -120,7 +121,7 @@ TEST(LogFileHeader, AFileThatEndsInItsHeaderIsRefused) {
 TEST(LogFileHeader, FlagsThatDoNotFitAreRefused) {
   LogFileHeader header;
   header.flags["long"] = std::string(kLogHeaderBytes, 'x');
-  EXPECT_EXIT(header.encode(), testing::ExitedWithCode(2), "the flags to be stored in the log's");
+  EXPECT_REFUSED(header.encode(), "the flags to be stored in the log's");
 }
 
 TEST(StoredSdl, IsReadForItsOwnRunOnlyAndTheHeaderStaysReadable) {
@@ -152,7 +153,7 @@ TEST(StoredSdl, HasRoomBesideTheLongestHeader) {
   LogFileHeader read;
   EXPECT_EQ(read.decode(full), "");
   header.flags["long"] += 'x';
-  EXPECT_EXIT(header.encode(), testing::ExitedWithCode(2), "the flags to be stored in the log's");
+  EXPECT_REFUSED(header.encode(), "the flags to be stored in the log's");
 }
 
 }  // namespace

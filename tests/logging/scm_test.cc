@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "logging/schemes/nvm/open_holes.h"
+#include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
@@ -196,8 +197,8 @@ TEST(ScmDeathTest, DevicesThatAreNotMemoryAreRefused) {
   for (const char* device : {"file", "sync", "sim:10", "null", "faulty:sync"}) {
     LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 1);
     options.device = device;
-    EXPECT_EXIT(
-        const Log log(options), testing::ExitedWithCode(2),
+    EXPECT_REFUSED(
+        const Log log(options),
         "--log=scm persists its records in place and needs --device=nvm.:NS., not --device=");
   }
 }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "platform/memory.h"
+#include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/wrapped_files.h"
 
@@ -251,8 +252,8 @@ TEST(SegmentsDeathTest, SegmentsWhoseLogFileIsGoneAreReplacedOnlyWhenToldTo) {
   write_records(options, 100);
   std::filesystem::remove(directory.file());
   options.overwrite = false;
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "holds a log of scheme .*; --continue goes on with it, --overwrite replaces it");
+  EXPECT_REFUSED(const Log log(options),
+                 "holds a log of scheme .*; --continue goes on with it, --overwrite replaces it");
   options.overwrite = true;
   write_records(options, 3);
   expect_records(directory.file(), 3);

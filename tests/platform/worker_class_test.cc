@@ -10,6 +10,7 @@
 #include <array>
 #include <vector>
 
+#include "tests/command_error.h"
 #include "tests/platform/fake_cgroups.h"
 
 namespace logjam::platform {
@@ -175,16 +176,10 @@ TEST(WorkerClass, AutoKeepsTheClassThatTheProcessWasStartedIn) {
   started.join();
 }
 
-TEST(WorkerClassDeathTest, ARefusalRemovesTheGroup) {
+TEST(WorkerClass, ARefusalRemovesTheGroup) {
   FakeCgroups cgroups(1, "/");
-  EXPECT_EXIT(
-      {
-        const WorkerClass workers(kIdle, cgroups.kernel(), idle_machine);
-        const RefusalUndo other(
-            [&] { std::fprintf(stderr, "%zu group, ", cgroups.worker_groups("/cg").size()); });
-        refuse("no");
-      },
-      testing::ExitedWithCode(kExitBadInput), "1 group, .*logjam: no");
+  EXPECT_REFUSED(const WorkerClass workers(kIdle, cgroups.kernel(), idle_machine);
+                 EXPECT_EQ(cgroups.worker_groups("/cg").size(), 1u); refuse("no"), "^no$");
   EXPECT_TRUE(cgroups.worker_groups("/cg").empty());
 }
 

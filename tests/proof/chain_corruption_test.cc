@@ -20,6 +20,7 @@
 #include <random>
 
 #include "proof/rounds/counting_log.h"
+#include "tests/command_error.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 
@@ -269,13 +270,13 @@ TEST_F(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   ASSERT_EQ(log_.checkpoint(), "");
   for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
     for (const int error : {EACCES, EIO, EMFILE}) {
-      EXPECT_EXIT(
-          {
-            disk_.fail("checkpoint-1/rows", call, error);
-            log_.recover(&chain_, &recovered_, true);
-            std::_Exit(0);
-          },
-          testing::ExitedWithCode(3), std::string("a/checkpoint-1/rows-0: ") + strerror(error));
+      const auto recover = [&] {
+        disk_.fail("checkpoint-1/rows", call, error);
+        log_.recover(&chain_, &recovered_, true);
+        std::_Exit(0);
+      };
+      EXPECT_EXIT(as_main(recover), testing::ExitedWithCode(3),
+                  std::string("a/checkpoint-1/rows-0: ") + strerror(error));
     }
   }
 }
@@ -283,9 +284,8 @@ TEST_F(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
 // No run is built on bytes that may not be durable.
 TEST_F(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
   disk_.fail("stream-0.log", FileCall::kSync, EIO);
-  EXPECT_EXIT(log_.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
-              testing::ExitedWithCode(3),
-              "cannot sync the log that is to be continued: Input/output error");
+  EXPECT_FAILED(log_.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
+                "cannot sync the log that is to be continued: Input/output error");
 }
 
 std::vector<const SchemeInfo*> schemes_of_values() {

@@ -9,6 +9,7 @@
 
 #include "platform/fatal.h"
 #include "sim/machine/machine.h"
+#include "tests/command_error.h"
 #include "tests/sim/small_machine.h"
 #include "tests/temporary_directory.h"
 
@@ -100,8 +101,7 @@ class ProfileReaderDeathTest : public testing::Test {
     const std::string path = directory_.path_of("mine.toml");
     std::string whole = sentence;
     if (const size_t at = whole.find("FILE"); at != std::string::npos) whole.replace(at, 4, path);
-    EXPECT_EXIT(read(text, changes), testing::ExitedWithCode(platform::kExitBadInput),
-                "^logjam: " + exactly(whole) + "\n$");
+    EXPECT_REFUSED(read(text, changes), "^" + exactly(whole) + "$");
   }
 
   TemporaryDirectory directory_;
@@ -138,8 +138,8 @@ TEST_F(ProfileReaderDeathTest, NumbersCanBeReplaced) {
 }
 
 TEST_F(ProfileReaderDeathTest, AMissingFileIsNamed) {
-  EXPECT_EXIT(read_profile("/nowhere/x.toml", ""), testing::ExitedWithCode(platform::kExitBadInput),
-              "^logjam: --machine=/nowhere/x.toml: there is no file /nowhere/x.toml\n$");
+  EXPECT_REFUSED(read_profile("/nowhere/x.toml", ""),
+                 "^--machine=/nowhere/x.toml: there is no file /nowhere/x.toml$");
 }
 
 TEST_F(ProfileReaderDeathTest, AMissingKeyIsNamed) {
@@ -205,19 +205,17 @@ TEST_F(ProfileReaderDeathTest, ASocketIsOneComplexOrHasPricesBetweenThem) {
     return make_machine(read(kWhole, changes + prices), 0, 1);
   };
   EXPECT_EQ(machine("complexes=2").complex_of(5), 2U);
-  EXPECT_EXIT(machine("complexes=3"), testing::ExitedWithCode(platform::kExitBadInput),
-              "^logjam: A machine # 1: a socket's 4 cores do not make 3 complexes of one size\n$");
-  EXPECT_EXIT(machine("sockets=5,cores=8,complexes=8"),
-              testing::ExitedWithCode(platform::kExitBadInput),
-              "^logjam: A machine # 1 has more than 32 shared caches, which is the most that is "
-              "simulated\n$");
+  EXPECT_REFUSED(machine("complexes=3"),
+                 "^A machine # 1: a socket's 4 cores do not make 3 complexes of one size$");
+  EXPECT_REFUSED(machine("sockets=5,cores=8,complexes=8"),
+                 "^A machine # 1 has more than 32 shared caches, which is the most that is "
+                 "simulated$");
 }
 
 TEST_F(ProfileReaderDeathTest, FarAtomicsNeedASharedCache) {
   EXPECT_EQ(read(kWhole).far_atomic_cycles, 0);
-  EXPECT_EXIT(make_machine(read(kWhole, "far_atomic_cycles=10,l3_mib=0"), 0, 1),
-              testing::ExitedWithCode(platform::kExitBadInput),
-              "^logjam: A machine # 1: far_atomic_cycles: there is no shared cache .l3_mib.\n$");
+  EXPECT_REFUSED(make_machine(read(kWhole, "far_atomic_cycles=10,l3_mib=0"), 0, 1),
+                 "^A machine # 1: far_atomic_cycles: there is no shared cache .l3_mib.$");
 }
 
 TEST_F(ProfileReaderDeathTest, AnUnknownKeyIsNamed) {
@@ -266,14 +264,13 @@ TEST_F(ProfileReaderDeathTest, AReplacedNumberIsCheckedToo) {
 }
 
 TEST_F(ProfileReaderDeathTest, AMachineThatCannotBeSimulatedIsRefused) {
-  const auto refused = testing::ExitedWithCode(platform::kExitBadInput);
-  EXPECT_EXIT(make_machine(read(kWhole), 17, 1), refused,
-              "^logjam: --cores=17: A machine # 1 has 16 hardware contexts\n$");
-  EXPECT_EXIT(make_machine(read(kWhole, "sockets=8,cores=33"), 0, 1), refused,
-              "^logjam: A machine # 1 has more than 256 cores, which is the most that is "
-              "simulated\n$");
-  EXPECT_EXIT(make_machine(read(kWhole, "l1_kib=1,l1_ways=64"), 0, 1), refused,
-              "^logjam: A machine # 1: the l1 cache has no room for one set of 64 lines\n$");
+  EXPECT_REFUSED(make_machine(read(kWhole), 17, 1),
+                 "^--cores=17: A machine # 1 has 16 hardware contexts$");
+  EXPECT_REFUSED(make_machine(read(kWhole, "sockets=8,cores=33"), 0, 1),
+                 "^A machine # 1 has more than 256 cores, which is the most that is "
+                 "simulated$");
+  EXPECT_REFUSED(make_machine(read(kWhole, "l1_kib=1,l1_ways=64"), 0, 1),
+                 "^A machine # 1: the l1 cache has no room for one set of 64 lines$");
 }
 
 TEST_F(ProfileReaderDeathTest, ContextsAreCountedThroughTheCoresOfASocketThenTheNextThenSiblings) {

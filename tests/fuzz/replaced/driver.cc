@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "platform/fatal.h"
 #include "tests/fuzz/replaced/process_ended.h"
 #include "tests/fuzz/target.h"
 
@@ -56,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     target().run({reinterpret_cast<const std::byte*>(data), size});
   } catch (const ProcessEnded&) {
+  } catch (const logjam::platform::CommandError&) {
   }
   if (!target().keeps_memory) free_arenas();
   return 0;

@@ -3,7 +3,7 @@
 
 namespace logjam::fuzz {
 
-// Thrown in place of the process's end by platform::fatal() and platform::refuse().
+// Thrown in place of the process's end by platform::fatal().
 struct ProcessEnded {
   int exit_code;
 };

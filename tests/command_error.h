@@ -1,0 +1,46 @@
+// Commands that are refused or that fail: they throw a platform::CommandError.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <regex>
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam {
+
+// Runs the command. Returns whether it ends with a sentence that has a part of the form `pattern`,
+// and with this exit code.
+inline testing::AssertionResult ends_with(int exit_code, const std::function<void()>& command,
+                                          const std::string& pattern) {
+  try {
+    command();
+  } catch (const platform::CommandError& error) {
+    if (error.exit_code() == exit_code && std::regex_search(error.what(), std::regex(pattern))) {
+      return testing::AssertionSuccess();
+    }
+    return testing::AssertionFailure()
+           << error.what() << ", exit code " << error.exit_code() << ", instead of " << pattern;
+  }
+  return testing::AssertionFailure() << "no error, instead of " << pattern;
+}
+
+// Runs the command in a death test, and ends its process as main() does.
+inline void as_main(const std::function<void()>& command) {
+  try {
+    command();
+  } catch (const platform::CommandError& error) {
+    platform::fatal(error.what(), error.exit_code());
+  }
+}
+
+#define EXPECT_REFUSED(command, pattern) \
+  EXPECT_TRUE(ends_with(                 \
+      platform::kExitBadInput, [&] { command; }, pattern))
+#define EXPECT_FAILED(command, pattern) \
+  EXPECT_TRUE(ends_with(                \
+      platform::kExitFailed, [&] { command; }, pattern))
+
+}  // namespace logjam
