@@ -21,16 +21,13 @@ namespace logjam {
 // and finish(). In place of reserve(), a protocol that validates calls before_validation(), and
 // then either after_validation() or validation_failed().
 //
-// reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
-// record and copies it into the hole (logging/format/staged_record.h).
+// reserve() encodes the writes (or the worker's command, for a scheme that logs commands) before it
+// reserves the hole. finish() seals the record and copies it into the hole
+// (logging/format/staged_record.h).
 //
 // With --log_records=op, reserve() also writes the begin record and the operation records. Each of
 // these has a reservation of its own, which is published before the next one. The reservation that
-// reserve() leaves open is that of the commit record. Recovery ignores operations whose commit
-// record is void or missing.
-//
-// For a scheme that logs commands, the record holds the command in the worker's context in place of
-// the writes.
+// reserve() leaves open is that of the commit record.
 class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
@@ -41,8 +38,8 @@ class CommitLog {
 
   // Notes that a transaction begins.
   void begin() { std::ranges::fill(vector_, 0); }
-  // Notes that the transaction has read the tuple, and its version is not that of the initial load.
-  // Load the version first.
+  // Notes that the transaction has read the tuple, in a version that a transaction wrote. Load the
+  // version first.
   void note_read(const Tuple& tuple) {
     if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }
@@ -51,11 +48,10 @@ class CommitLog {
   // point. Logs `writes` and their tuples as they are now. Waits while the log buffer is full. Ends
   // the process with one sentence if the record is too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
-  // Takes the part of reserve() that the scheme wants before the validation: nothing, the drawing
-  // of the number, or all of it (NumberDrawn).
+  // Takes the part of reserve() that the scheme wants before the validation (NumberDrawn): nothing,
+  // the drawing of the number, or all of it.
   void before_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
-  // Takes the rest of reserve().
   void after_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
   // Gives up the number, and publishes the reserved space as a void record.
@@ -71,8 +67,7 @@ class CommitLog {
   }
   // Returns whether the rows are installed and unlocked before finish(), and not after it.
   bool fills_after_unlock() const { return traits_.fills_after_unlock; }
-  // Returns the sequence number that was reserved: the version of all rows that the transaction
-  // writes.
+  // Returns the reserved sequence number: the version of all rows that the transaction writes.
   uint64_t sequence() const {
     LJ_ASSERT_IN_TESTS(reserved_);
     return reservation_.sequence;

@@ -1,6 +1,6 @@
 // How a transaction maintains secondary indexes. An index maps a secondary key to *postings*, each
-// of which names a tuple. Postings never leave an index. So a posting may name a row that was
-// erased or that has another key now, and a reader skips such a posting.
+// of which names a tuple. Postings never leave an index, so a reader skips postings whose row was
+// erased or has another key now.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@ namespace logjam {
 // The answer of a visitor that is called for each entry of an index.
 enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
-// The postings that one transaction reads and inserts. `Owner` is the TransactionBase that has this
-// object as a member. The worker that owns the transaction owns them.
+// The postings that one transaction reads and inserts. `Owner` is its TransactionBase.
 template <class Owner>
 class Postings {
  public:
@@ -91,9 +90,8 @@ class Postings {
   void clear() { tracked_.clear(); }
 
  private:
-  // A tuple that the transaction may change, and its key in secondary index `which`. If the caller
-  // gets a tuple twice, the tuple has two entries. The second entry at most repeats an insert of
-  // the first, which the index refuses.
+  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple may
+  // have two entries; then the index refuses the second insert.
   struct TrackedKey {
     Tuple* tuple;
     uint32_t which;
@@ -101,8 +99,7 @@ class Postings {
     Key key;
   };
 
-  // Returns whether `row` has the posting's key. `row` is the present row of the posting's tuple,
-  // or null if the row was erased.
+  // Returns whether `row`, the row of the posting's tuple, is present and has the posting's key.
   static bool matches(const SecondarySchema& schema, const Posting& posting, const std::byte* row) {
     return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
   }

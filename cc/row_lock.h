@@ -16,25 +16,24 @@
 //
 // Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions have
 // the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
-// not larger than the recorded age. The recorded age never exceeds the age of any holder. (It may
-// be smaller, because the holder that recorded it may have released the lock since.) A transaction
-// waits only for holders other than itself. So a waiting transaction is older than every holder
-// that it waits for, all waits go from older to younger transactions, and no cycle exists. A
-// sleeping transaction breaks this rule for a moment if an older transaction takes the lock.
-// Therefore the sleeper decides again after every sleep, and no sleep is longer than kMaxSleepNs.
-// The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
-// only if it is the oldest holder.
+// not larger than the recorded age, which never exceeds the age of any holder. (It may be smaller,
+// because the holder that recorded it may have released the lock since.) A transaction waits only
+// for holders other than itself. So it is older than every holder that it waits for, all waits go
+// from older to younger transactions, and no cycle exists. This also holds for a holder that
+// upgrades: it waits only if it is the oldest holder. If an older transaction takes the lock, a
+// sleeping transaction breaks this rule for a moment. Therefore the sleeper decides again after
+// every sleep, and no sleep is longer than kMaxSleepNs.
 //
 // Deadlock under 2pl-detect. The lock word names the worker that holds the lock exclusively. For
 // shared holders, the workers announce which locks they hold. From both, a waiter finds cycles
 // (waits_for.h).
 //
 // No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
-// becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. Under
-// wait-die the oldest transaction may still die: overlapping readers keep the lock from becoming
-// free, and the recorded age is that of a reader that released the lock long ago. So a writer that
-// has died several times calls turn_readers_away() before it dies again. Then the lock becomes
-// free, its next holders record their own ages, and the oldest transaction waits for them.
+// becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. The oldest
+// transaction may still die: overlapping readers keep the lock from becoming free, and the recorded
+// age is that of a reader that released the lock long ago. So a writer that has died several times
+// calls turn_readers_away() before it dies again. Then the lock becomes free, its next holders
+// record their own ages, and the oldest transaction waits for them.
 //
 // turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
 // waits for the writer: the last holder clears the bit when it releases the lock. A refused reader
@@ -108,9 +107,9 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. These
-  // three functions return whether the caller now holds the lock so; if not, they set `*seen` to
-  // the conflicting state. They never wait.
+  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. Returns
+  // whether the caller now holds the lock so; if not, sets `*seen` to the conflicting state. Never
+  // waits.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -185,9 +184,8 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). Call it before the attempt that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
-  // kMaxSleepNs. No wake-up is lost. If the release comes before sleep() sets bit 62, it changes
-  // the word, and sleep() returns at once. If the release comes after that, it finds the bit and
-  // changes the parker, and wait_on() returns at once.
+  // kMaxSleepNs. No wake-up is lost: a release before sleep() sets bit 62 changes the word, and a
+  // later release finds the bit and changes the parker; in both cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
@@ -200,8 +198,7 @@ class RowLock {
   }
 
  private:
-  // Returns the parker of a lock. Many locks share a parker. If the release of another lock wakes a
-  // sleeper, the sleeper tries again, and sleeps again.
+  // Returns the parker of a lock. Many locks share a parker, so a sleeper may wake up for another.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

@@ -14,9 +14,8 @@
 
 namespace logjam {
 
-// Bump memory that clear() empties but does not free. After some transactions it allocates no more
-// chunks, and every transaction starts with the same cached bytes. Rows are 8-byte aligned and
-// padded, as in tuples.
+// Bump memory that clear() empties but does not free: after some transactions it allocates no more
+// chunks. Rows are 8-byte aligned and padded, as in tuples.
 class RowMemory {
  public:
   std::byte* allocate(uint32_t row_bytes) {

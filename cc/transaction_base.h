@@ -1,6 +1,5 @@
-// The common part of OCC and 2PL. Writes are private until commit. The transaction API calls seven
-// functions, which each protocol provides in its own way. `Protocol` is the class that derives from
-// TransactionBase<Protocol>, so none of these calls is virtual. Its functions are
+// The common part of OCC and 2PL. Writes are private until commit. `Protocol` derives from
+// TransactionBase<Protocol>, and provides seven functions, none of them virtual:
 //
 //   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
 //   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, with the
@@ -199,12 +198,11 @@ class TransactionBase : public ProtocolTransaction {
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
   // Notes the dependencies of a write, at the serialization point. A blind write depends on the
-  // presence of its row. If transactions insert and erase rows of the table, another transaction
-  // may have inserted the row, so the blind write counts as a read of the row. An insert depends on
-  // the transaction whose number the absent tuple has: under OCC another transaction may have
-  // filled and erased the tuple of an insert that has not committed. An insert may also follow an
-  // erase whose tuple has already left the index. Table::removed_up_to() stands for such erases;
-  // they are durable, so they only count for the order.
+  // presence of its row: if transactions insert and erase rows of the table, it counts as a read of
+  // the row. An insert depends on the transaction whose number the absent tuple has: under OCC
+  // another transaction may have filled and erased the tuple of an insert that has not committed.
+  // An insert may also follow an erase whose tuple has left the index. Table::removed_up_to()
+  // stands for such erases; they are durable, so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -264,8 +262,8 @@ class TransactionBase : public ProtocolTransaction {
 
   Protocol& self() { return static_cast<Protocol&>(*this); }
 
-  // Finds the tuple of `key`. `*tuple` is null if the index does not have the key; the transaction
-  // then depends on its absence. Returns false if the transaction must abort.
+  // Finds the tuple of `key`. Sets `*tuple` to null if the index does not have the key; the
+  // transaction then depends on its absence. Returns false if the transaction must abort.
   bool find(Table& table, Key key, Tuple** tuple) {
     while (true) {
       NodeVersion missed_in;

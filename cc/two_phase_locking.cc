@@ -21,10 +21,8 @@
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
 // others see only durable rows ("retaining all write locks", Aether, section 1). It releases its
-// shared locks and its node locks at pre-commit. If another transaction then overwrites a row that
-// this transaction has only read, the writer comes after the reader in the serial order, and does
-// not depend on the reader. With --locks=all, a transaction also keeps its shared locks and node
-// locks.
+// shared locks and its node locks at pre-commit, unless --locks=all: a writer of a row that it has
+// only read comes after it in the serial order, and does not depend on it.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -167,13 +165,11 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     // An exclusive lock without a holder (kLockedForever) is never released.
     return !seen.exclusive() || seen.writer() != 0;
   }
-  // Returns the waits-for graph. The caller is a worker, because only workers execute transactions.
-  // No annotation says so, since the Transaction API has none.
+  // Returns the waits-for graph. The Transaction API has no annotation that the caller is a worker.
   static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
   // Returns whether the transaction would wait for itself (waits_for.h). It need not abort if its
-  // own worker is a holder of this lock: either the transaction itself holds the lock shared, and
-  // upgrades it or inserts into its node; or a parked transaction of the worker holds the lock, and
-  // that transaction becomes durable.
+  // own worker is a holder of this lock: either the transaction itself holds the lock shared, or a
+  // parked transaction of the worker holds the lock, and becomes durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
     return graph().closes_cycle(context_.id, lock, seen);
@@ -181,8 +177,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) graph().stop_waiting(context_.id);
   }
-  // Announces that this worker's transaction has ended. The locks that it still holds are those of
-  // a parked transaction.
+  // Announces that this worker's transaction has ended, though it may be parked with its locks.
   void hold_nothing() const {
     if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }

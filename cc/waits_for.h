@@ -3,8 +3,7 @@
 // A worker announces each lock that its transaction gets. A transaction that must wait announces
 // the lock that it waits for, as the edge of its worker. Then it follows the edges: from a lock to
 // the waiting workers that have announced that they hold this lock. If the edges lead back to its
-// own worker, the transaction aborts. A lock is an address here, which the graph compares and does
-// not dereference.
+// own worker, the transaction aborts.
 //
 // Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
 // list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker that waits for
@@ -58,7 +57,7 @@ class WaitsFor {
     workers_[worker]->count.store(0, platform::memory_order_relaxed);
   }
 
-  // Announces that `worker` waits for a lock that was in state `seen`, and returns whether `worker`
+  // Announces that `worker` waits for a lock that was in state `seen`. Returns whether `worker`
   // would then wait for itself. Ignores that `worker` may be a holder of this lock.
   bool closes_cycle(uint32_t worker, const RowLock::Word& lock, LockState seen)
       LJ_REQUIRES(platform::worker_role) {
@@ -83,16 +82,15 @@ class WaitsFor {
     workers_[worker]->edge.store(0, platform::memory_order_seq_cst);
   }
 
-  // Returns the graph of the process. One graph is enough, because a process runs one database at a
-  // time, and no transaction waits for locks of two databases.
+  // Returns the graph of the process, which runs one database at a time.
   static WaitsFor& graph() {
     static WaitsFor graph;
     return graph;
   }
 
  private:
-  // An edge is the address of a lock in the low bits, and the number of the lock's exclusive holder
-  // plus 1 in the high bits.
+  // An edge: the address of a lock in the low bits, and its exclusive holder plus 1 in the high
+  // bits.
   static constexpr int kWriterShift = 48;
   static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
 
@@ -125,8 +123,7 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds to the walk the worker that the edge names. If the edge names no worker, adds the waiting
-  // workers that share its lock.
+  // Adds to the walk the worker that the edge names, or all waiting workers that share its lock.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;

@@ -33,31 +33,27 @@ struct WorkerContext {
   CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: time stamps of wait-die
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
-  // The command of the transaction about to commit, if the log holds commands. The input is valid
-  // until that transaction ends.
+  // The command of the transaction about to commit, if the log holds commands; valid until the
+  // transaction ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
-  // Acknowledges the worker's transactions that have become durable, and may write the log to do
-  // so. A transaction that waits for a lock calls it: without early lock release, a parked
-  // transaction of the same worker may hold that lock.
+  // Acknowledges the worker's durable transactions, and may write the log to do so. A transaction
+  // that waits for a lock calls it: without early lock release, a parked transaction of the same
+  // worker may hold that lock.
   std::function<void()> acknowledge_durable = nullptr;
 };
 
-// A transaction object of one worker, which uses it for one transaction after the other.
-//
-// The worker calls begin(), then the workload calls the Transaction API, then the worker calls
-// commit() or abort(). If a commit keeps its locks (--locks=write), the worker calls
-// release_locks() once the commit point is durable.
+// A transaction object, which one worker uses for one transaction after the other. The worker calls
+// begin(), then the workload calls the Transaction API, then the worker calls commit() or abort().
 class ProtocolTransaction : public Transaction {
  public:
-  // Starts a transaction. `retry`: the transaction is repeated after an abort, and keeps its age
-  // for wait-die.
+  // Starts a transaction. `retry` repeats the transaction before, which keeps its age (wait-die).
   virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
-  // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: the
-  // worker must call abort(), and abort_reason() says why.
+  // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: call
+  // abort(); abort_reason() says why.
   virtual Status commit() LJ_REQUIRES(platform::worker_role) = 0;
   // Undoes everything. The worker calls it after any call returned kAbort, and to roll back.
   virtual void abort() LJ_REQUIRES(platform::worker_role) = 0;
@@ -65,7 +61,8 @@ class ProtocolTransaction : public Transaction {
   virtual AbortReason abort_reason() const = 0;
   virtual CommitPoint commit_point() const = 0;
 
-  // Returns true after a commit that keeps its locks (--locks=write), until release_locks().
+  // Returns true after a commit that keeps its locks (--locks=write), until release_locks(), which
+  // the worker calls when the commit point is durable.
   virtual bool holds_locks() const = 0;
   virtual void release_locks() LJ_REQUIRES(platform::worker_role) = 0;
 };

@@ -41,25 +41,21 @@ inline std::string_view name_of(AbortReason reason) {
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;
-  // Announces that the transaction will commit. All rows that it writes are locked, none of its
-  // writes is installed, and its log record is not published. Not called for a transaction that
-  // changes nothing.
+  // Announces that the transaction will commit, if it changes anything. All rows that it writes are
+  // locked, none of its writes is installed, and its log record is not published.
   virtual void serialized() = 0;
 };
 
 // One attempt of one transaction. One worker owns the object, and reuses it for all its
-// transactions.
-//
-// Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay valid until the
-// transaction ends. A row that may be changed (update, write) is a private copy until commit. After
-// any Status except kAbort the transaction can continue.
+// transactions. Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay
+// valid until the transaction ends. A row that may be changed (update, write) is a private copy
+// until commit.
 class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  // Starts loading the rows of `keys`, which the transaction will soon access: so the transaction
-  // waits for memory once, and not once for each key. The call reads and locks no row. `bytes` is
-  // as in read_head().
+  // Starts loading the rows of `keys`, so that the transaction waits for memory once, and not once
+  // for each key. The call reads and locks no row. `bytes` is as in read_head().
   static void prefetch(const Table& table, std::span<const Key> keys, uint32_t bytes) {
     table.prefetch(keys, bytes);
   }
@@ -85,8 +81,7 @@ class Transaction {
 
   // Visits the present rows with keys in [low, high] of an ordered primary index, in key order,
   // descending if asked. It is a serializable range read: phantoms are prevented or detected. The
-  // visitor returns false to stop, and the transaction does not depend on later rows.
-  // kOk, kAbort.
+  // visitor returns false to stop, and the transaction does not depend on later rows. kOk, kAbort.
   using RowVisitor = FunctionRef<bool(Key primary, const std::byte* row)>;
   virtual Status scan(Table& table, Key low, Key high, bool descending,
                       const RowVisitor& visit) = 0;

@@ -1,11 +1,9 @@
 // The interface of a workload: its tables, their initial rows, its clients, and its checks.
 //
-// A new workload needs two functions of Client (next, execute) and five of Workload (create_tables,
-// load, spec, make_client, verify). All others have bodies that suit a workload without them.
-//
-// A run calls, in this order: create_tables; load, or resume if the run continues a log;
-// start_history; make_client for each worker; the clients' functions; shares and verify, after the
-// clients are destroyed.
+// A new workload needs next and execute of Client, and create_tables, load, spec, make_client and
+// verify of Workload. A run calls, in this order: create_tables; load, or resume if the run
+// continues a log; start_history; make_client for each worker; the clients' functions; shares and
+// verify, after the clients are destroyed.
 #pragma once
 
 #include <cstdint>
@@ -64,13 +62,13 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // The memory that the inserts of one worker take in a second, at most. A run takes memory for
-  // them from the kernel before it starts.
+  // The most memory that the inserts of one worker take in a second. A run takes memory for them
+  // from the kernel before it starts.
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
-  // Returns a warning for the reader of a result of `tps` transactions a second, such as a rule
-  // of the benchmark that the run breaks: one sentence, or an empty string. Null: no warning.
+  // Returns a warning for the reader of a result of `tps` transactions a second: one sentence, or
+  // an empty string. Null: no warning.
   std::function<std::string(double tps)> caution = nullptr;
 };
 
@@ -87,24 +85,20 @@ class Client {
   // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
   // Tells the client that transaction `number` (from committing()) is acknowledged. The worker
-  // calls it for every transaction that commits, even if it only read or ended with kNotFound, and
-  // not for a transaction that rolled back.
+  // calls it for every transaction that commits, and not for one that rolled back.
   virtual void acknowledged(uint64_t number) { (void)number; }
-  // Returns true if the client can record or execute nothing more. The run then ends early, without
-  // an error.
+  // Returns whether the client can execute nothing more. The run then ends early, without an error.
   virtual bool exhausted() const { return false; }
 
-  // Logs of commands. A workload that has both functions sets WorkloadInfo::has_commands; without
-  // it, `logjam run` refuses to log commands.
+  // Logs of commands. A workload with both functions sets WorkloadInfo::has_commands.
 
   // Returns the input of the last executed attempt, encoded. It is valid until the next execute(),
   // and may be empty for a transaction that only reads.
   virtual std::span<const std::byte> command() { return {}; }
   // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
   // that type. All that execute() then writes must follow from `input` and from the rows that it
-  // reads. A replay may execute the transaction before a transaction that the run committed
-  // earlier, and abort it. If the earlier transaction inserts a row, that row is still missing, and
-  // the client's call returns kAbort.
+  // reads. A replay may execute the transaction before an earlier transaction, and abort it. A row
+  // that the earlier transaction inserts is then missing, and the client's call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -137,8 +131,7 @@ class Workload {
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
   // belong to another Workload object of the same flags. Clients made afterwards, in any number,
-  // use no key that was used before, and verify() counts from the present rows. No transaction
-  // runs, and no client exists.
+  // use no key that was used before, and verify() counts from the present rows. No client exists.
   virtual void resume(Database& database) { (void)database; }
 
   // Returns the facts about the workload.
@@ -165,9 +158,8 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens a history for `workers` workers if the flags ask for one, or ends the process with a
-  // refusal. Continues the history of an earlier run if there is one. The run is not part of the
-  // log yet.
+  // Opens a history for `workers` workers, or continues that of an earlier run, if the flags ask
+  // for one. May end the process with a refusal. The run is not part of the log yet.
   virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
     (void)origin;
@@ -181,8 +173,8 @@ class Workload {
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
   }
   // Writes the history in the file `path`, with the recovered rows as a last read, to the file
-  // `to`, in a format that public checkers read. Returns why the history cannot be exported, in one
-  // sentence, or an empty string. Ends the process if the file cannot be written.
+  // `to`, in a format that public checkers read. Returns in one sentence why the history cannot be
+  // exported, or an empty string. Ends the process if the file cannot be written.
   virtual std::string export_history(Database& database, const std::string& path,
                                      const std::string& to) {
     (void)database;

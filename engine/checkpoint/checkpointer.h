@@ -1,7 +1,5 @@
 // Takes fuzzy checkpoints while transactions run (Poplar, section 5): a daemon, and one writer
-// thread for each log directory. The daemon also removes files that no recovery needs any more.
-//
-// A checkpoint is taken in these steps.
+// thread for each log directory. The steps of a checkpoint:
 //
 //   1. Reclaimers pause: until step 3 has ended, no tuple leaves an index.
 //   2. RSN, the positions: for each stream a record's end up to which the log has no hole
@@ -10,32 +8,30 @@
 //      waits for a tuple that a transaction has locked (try_copy_committed()).
 //   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
 //      until each stream is durable up to its position.
-//   5. RSN, the numbers: for each stream a number up to which it lacks no record
-//      (LogScheme::durable_sequences), and a record's end up to which it is durable. No record up
-//      to that number lies after that end.
-//   6. The manifest says that the checkpoint is complete. Now it counts. The last two checkpoints
-//      stay: in the same step the manifest says that earlier checkpoints are removable, and also
-//      the log before the RSN of the older checkpoint of the two.
+//   5. RSN, the numbers: for each stream a number up to which the stream lacks no record
+//      (LogScheme::durable_sequences), and a record's end up to which the stream is durable. No
+//      record up to that number lies after that end.
+//   6. The manifest says that the checkpoint is complete. In the same step it says that earlier
+//      checkpoints than the last two are removable, and the log before the RSN of the older one.
 //   7. The removable files are removed.
 //
-// Why this is enough. A transaction with a record before the RSN had locked all rows that it writes
-// before it reserved the record, and keeps the locks until it has installed its writes. So the walk
-// finds its writes, or later ones: they are in the checkpoint (R1). This also holds for operation
-// records, because a transaction logs its operations and its commit under the same locks. All
-// records after the RSN are replayed, and the larger number wins (R3). All rows that the walk has
-// read are within any later cut, because of step 4: so if a row in the checkpoint brings a
-// transaction into the recovered database, the transaction's record would also bring it there (R2,
-// R4). A row that a transaction has erased is in the checkpoint as an absent tuple, so the replay
-// of an older insert cannot bring the row back; in a table whose erased tuples are reclaimed, the
-// tuples are still present because of step 1. A tuple that was reclaimed before step 1 needs no
-// tombstone: its erase was safe, and so were all earlier writes of the row, which lie before the
-// RSN. (In such a table, a blind write depends on the write before it, because run() notes before
-// the first transaction that transactions may insert and erase rows there.) And a truncated stream
-// without a record after its RSN does not bound the cut, because the numbers of step 5 say up to
-// where it is complete.
+// Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
+// the first of its operation records), and keeps the locks until it has installed its writes. So
+// the walk finds the writes of every record before the RSN, or later writes (R1). All records after
+// the RSN are replayed, and the larger number wins (R3). Because of step 4, all rows that the walk
+// has read are within any later cut: if a row in the checkpoint brings a transaction into the
+// recovered database, the transaction's record would also bring it there (R2, R4).
 //
-// The last two checkpoints stay. If the later checkpoint turns out to be corrupt, recovery loads
-// the earlier checkpoint, and the log still reaches back to the RSN of that checkpoint.
+// An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
+// bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
+// reclaimed before step 1 needs no tombstone: its erase was safe, and so were all earlier writes of
+// the row, which lie before the RSN. (In such a table a blind write depends on the write before it,
+// because Run::make_checkpointer() notes a membership change.) A truncated stream without a record
+// after its RSN does not bound the cut, because the numbers of step 5 say up to where the stream is
+// complete.
+//
+// The last two checkpoints stay. If the later checkpoint is corrupt, recovery loads the earlier
+// one, and the log still reaches back to its RSN.
 #pragma once
 
 #include <cstdint>
@@ -82,26 +78,25 @@ struct CheckpointStats {
 };
 
 // Begins a checkpoint: draws its number and id, puts it into the manifest as not complete, and
-// makes its directories. Sets `wrong` to an empty string, or to one sentence that says what failed.
+// makes its directories. Sets `wrong` to an empty string, or to one sentence about a failure.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
 // Writes all tuples of `database` to the files of `checkpoint`, which has begun, and sets its
-// files, sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence that
-// says what failed.
+// files, sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence about
+// a failure.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
 // Takes steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
-// there. Removes the other checkpoints, and the runs before the run of the older kept checkpoint.
-// Releases that run's log up to the RSN of the older kept checkpoint.
+// there. Removes other checkpoints and earlier runs, and releases log that these two do not need.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Removes a checkpoint that will not be completed.
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
-// Takes a checkpoint of a recovered database in which no transaction runs. It holds all of the run
-// that options.about names, whose end is in the manifest. Sets `wrong` to an empty string, or to
-// one sentence that says why it could not be taken.
+// Takes a checkpoint of a recovered database in which no transaction runs. The checkpoint holds all
+// of the run that options.about names, whose end is in the manifest. Sets `wrong` to an empty
+// string, or to one sentence about a failure.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 
@@ -113,8 +108,8 @@ class Checkpointer {
   ~Checkpointer() { stop(); }
 
   void start();
-  // Ends the daemon, and abandons a checkpoint that is not complete. The thread that called start()
-  // calls it when the workers have left the epochs.
+  // Ends the daemon, and abandons a checkpoint that is not complete. Call it on the thread that
+  // called start(), after the workers have left the epochs.
   void stop();
 
   // Sets the counts of stats() back to 0.

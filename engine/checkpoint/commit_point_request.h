@@ -1,12 +1,10 @@
 // A question to the workers of a run: which commit point must a transaction wait for that has read
-// all numbers up to a given number?
+// all numbers up to a given number? A checkpoint has read rows of transactions that may not be
+// durable, and only workers get commit points. A worker that is between two transactions answers
+// with the commit point of a read-only transaction.
 //
-// A checkpoint has read rows of transactions that may not be durable. The log scheme says whether a
-// commit point is durable, and only workers get commit points. So a worker that is between two
-// transactions answers with the commit point of a read-only transaction.
-//
-// Protocol. One thread asks. It writes `sequence_` and then sets state_ to kAsked (release). One
-// worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and sets
+// Protocol. One thread asks: it writes `sequence_`, and then sets state_ to kAsked (release). One
+// worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and then sets
 // state_ to kAnswered (release), which the asker acquires.
 #pragma once
 
@@ -21,8 +19,7 @@ namespace logjam {
 
 class CommitPointRequest {
  public:
-  // Asks for a commit point of all numbers up to `sequence`. The asker calls this function,
-  // answered() and point().
+  // Asks for a commit point of all numbers up to `sequence`. Only the asker calls the first three.
   void ask(uint64_t sequence) {
     LJ_ASSERT(state_.load(platform::memory_order_relaxed) == kNone || answered());
     sequence_ = sequence;
@@ -34,8 +31,8 @@ class CommitPointRequest {
     return point_;
   }
 
-  // Answers if a question is open. `commit_read_only(deps)` is the scheme's. A worker calls it
-  // between two transactions.
+  // Answers if a question is open, with the scheme's `commit_read_only(deps)`. Call it between two
+  // transactions.
   template <class CommitReadOnly>
   void answer_if_asked(const CommitReadOnly& commit_read_only) LJ_REQUIRES(platform::worker_role) {
     uint32_t state = state_.load(platform::memory_order_relaxed);

@@ -6,8 +6,8 @@
 //            version says that the tuple is absent (a tombstone)
 //
 // All tuples of a block are of one table. The checksum is XXH3-64 of the block without the
-// checksum, seeded with the checkpoint's id and the block's offset in the file: so a block of
-// another checkpoint, or of another offset, does not pass. All numbers are little-endian.
+// checksum, seeded with the checkpoint's id and the block's offset in the file. All numbers are
+// little-endian.
 #pragma once
 
 #include <cstddef>
@@ -58,9 +58,9 @@ struct RowFile {
 
 inline constexpr std::string_view kCannotRead = "cannot read ";
 // Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
-// returns an empty string, or one sentence about an error, which ends the reading. Returns an empty
-// string; or the sentence of `visit`; or a sentence that says why the file fails its checks; or a
-// sentence that begins with kCannotRead and says why the file cannot be read.
+// returns an empty string, or one sentence about an error, which ends the reading. Returns that
+// sentence; or one that says why the file fails its checks; or one that begins with kCannotRead; or
+// an empty string.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

@@ -49,8 +49,8 @@ class RowWriter {
   RowWriter& operator=(const RowWriter&) = delete;
 
   // Writes the part of all tables, makes the file durable and closes it. Waits for the locks of
-  // tuples. Returns an empty string, or one sentence that says what failed, or kAbandoned if
-  // options.stops() was true.
+  // tuples. Returns an empty string, one sentence about a failure, or kAbandoned if options.stops()
+  // returned true.
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 

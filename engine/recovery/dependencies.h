@@ -1,6 +1,5 @@
 // Finds the transactions of a log that overwrite rows of other transactions (Aether, section 7.2,
-// Fig. 15). A log has writes and no reads, so these are the write-after-write dependencies, and the
-// write-after-read dependencies whose reader wrote the row as well.
+// Fig. 15). A log has no reads, so only dependencies between two writers of a row are found.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,8 @@ struct LoggedTransaction {
   uint64_t sequence = 0;  // of its commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
-  // Orders by sequence number first. Transactions with equal numbers do not depend on each other,
-  // so their order is arbitrary.
+  // Orders by number first. Transactions with equal numbers do not depend on each other, so their
+  // order is arbitrary.
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 
@@ -31,8 +30,8 @@ struct LoggedTransaction {
 struct Dependency {
   uint64_t from = 0, to = 0;
   uint64_t rows = 0;
-  // The number of transactions between the two in the stream of `from`. Aether calls a dependency
-  // tight if `from` is one of the last five of its stream: if `since` is less than 5.
+  // The number of transactions between the two in the stream of `from`. If it is less than 5, the
+  // dependency is tight (Aether).
   uint64_t since = 0;
 };
 

@@ -1,5 +1,5 @@
-// The parts of a log that a recovery may use, as the log's manifest names them: the runs that
-// continue each other, and the checkpoints from which the recovery may begin.
+// The parts of a log that a recovery may use, as the log's manifest names them: runs that continue
+// each other, and checkpoints.
 #pragma once
 
 #include <cstdint>

@@ -18,15 +18,13 @@ namespace {
 
 // Takes bodies of all streams and applies them until nothing is left, on each applier's thread.
 // Applier `which` begins with another stream than its neighbours. An applier waits only for the
-// streams' readers, never for another applier, so appliers may also run one after the other; the
-// later appliers then find nothing.
+// streams' readers, so appliers may also run one after the other.
 //
 // While more than `most_waiting_bytes` of ranges wait, the applier takes from the stream that has
 // reached the smallest number. If the numbers of each stream grow, the versions that this stream's
-// ranges change have been taken before, so no more ranges wait. The reader of a stream with an
-// empty queue waits for no other thread, so the queue will soon have a batch. If the next batch of
-// a stream depends on unread parts of other streams, the applier asks the next stream: so a reader
-// that waits for an applier finds one.
+// ranges change have been taken before, so no more ranges wait. The applier waits for the reader of
+// that stream if its queue is empty, and passes over the stream if its next batch depends on unread
+// parts of other streams, so that a reader that waits for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;

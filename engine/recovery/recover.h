@@ -1,10 +1,8 @@
 // Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
 // records survive. A record that survives the cut of the parts read so far also survives the final
-// cut. So it is applied at once, and only the other records stay in memory until more is read
-// (recovery_progress.h). Each stream is read once, except for the parts that have no room in
-// memory, which are read twice (stream_replay.h). The write to a row with the largest sequence
-// number wins, and a range waits for the version that it changes (applier.h), so threads apply in
-// any order.
+// cut, so it is applied at once, and only the other records stay in memory. A stream is read once,
+// except for the parts that have no room in memory, which are read twice (stream_replay.h). Threads
+// apply in any order (applier.h).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +18,8 @@ namespace logjam {
 // The result of a recovery, of a log of values or of commands.
 struct RecoveryResult {
   std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
-  // One sentence, if a stream has lost records that were durable once (find_damage()). Even so, the
-  // replayed transactions depend on no lost transaction.
+  // One sentence, if a stream has lost records that were durable once (find_damage()). The replayed
+  // transactions depend on no lost transaction.
   std::string damage;
   std::vector<StreamTail> tails;
   Cut cut;
@@ -45,11 +43,11 @@ enum class ReplayOrder : uint8_t {
 // Replays the log `files` into `database`, which holds its initial load, or the rows of a
 // checkpoint of the log before `files.starts`; no other thread uses the database. `rule` is that of
 // the log's scheme. `threads` threads apply (kParallel), and each stream has another thread that
-// reads it. Reads at most `read_bytes_per_second` from each log directory; 0: as fast as it can.
-// Uses `memory_bytes` of memory for the log, divided as stream_replay.h says. A damaged log is no
-// error: recovery ends where the valid records end, `tails` says why, and `damage` is set if a
-// crash does not explain that. A stream that cannot be opened is an error, and nothing is replayed:
-// if it counted as an empty stream, the records of the other streams would be lost.
+// reads it. Reads at most `read_bytes_per_second` from each log directory; 0: no limit. Uses
+// `memory_bytes` of memory for the log (StreamShare). A damaged log is no error: recovery ends
+// where the valid records end, `tails` says why, and `damage` is set if a crash does not explain
+// that. If a stream cannot be opened, nothing is replayed, because an empty stream would cut off
+// the records of the others.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);

@@ -1,8 +1,5 @@
 // Recovery from a log's directories: a checkpoint, or the initial load, and then one run after the
-// other.
-//
-// The runs are replayed in their order, each by its own scheme's rule. After each run, all tuples
-// get the sequence number 0, because the numbers of the next run start again.
+// other, each by its own scheme's rule.
 #pragma once
 
 #include <cstdint>
@@ -47,12 +44,12 @@ struct RecoveredChain {
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
-  // The numbers of the checkpoints that no recovery can use: their files are not as written, or the
-  // log that belongs to them is damaged.
+  // The checkpoints that no recovery can use: their files, or the log that belongs to them, are
+  // damaged.
   std::vector<uint64_t> unusable;
   std::string error;  // one sentence; if it is not empty the database may be wrong
-  // One sentence, if the log has lost records that were durable once. The database then has the
-  // rest of the log, up to the run with the damage.
+  // One sentence, if the log has lost records that were durable once. The database has the rest of
+  // the log, up to the run with the damage.
   std::string damage;
   std::vector<uint32_t> dropped;  // the runs after the run with the damage: they are not used
 };
@@ -60,17 +57,16 @@ struct RecoveredChain {
 // Recovers from the best start of `chain` whose checkpoint can be used.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
-// Gives every tuple the sequence number 0, because the numbers of the next run start again. A tuple
-// stays present or absent. No transaction of the next run can depend on an erase of this run, so
-// absent tuples leave their index where that is possible (Table::reclaims()): otherwise a table in
-// which rows are inserted and erased would grow with every restart. No other thread uses
-// `database`.
+// Gives every tuple the sequence number 0, because the numbers of the next run start again. No
+// transaction of the next run can depend on an erase of this run, so absent tuples leave their
+// index where that is possible (Table::reclaims()): otherwise a table in which rows are inserted
+// and erased would grow with every restart. No other thread uses `database`.
 void reset_versions(Database& database, uint32_t threads);
 
 // Makes the recovered part of the log durable, and writes into `manifest` where it ends, which
 // damage was accepted, and which runs and checkpoints no recovery needs any more. A run that
 // continues the log, or a checkpoint at its end, is built on exactly this part. Ends the process if
-// a file cannot be synced. The caller holds the locks of the log's directories.
+// a file cannot be synced. Call it with the locks of the log's directories.
 void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

@@ -1,21 +1,21 @@
 // One stream on its way from its file to the appliers.
 //
-// Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
-// batches that it has read lie in a queue under this stream's mutex, until an applier takes the
-// oldest batch (next). An applier takes a batch under the mutex and applies it without the mutex,
-// so several threads may apply batches of one stream at the same time. An applier gets a batch when
-// all of its records survive the cut of the parts of all streams read so far: that cut only grows,
-// so the records survive the final cut. Otherwise the batch waits until more is read, or until all
-// streams have ended and the cut is final; then the applier gets only the records that survive.
+// Protocol. Only the stream's reader thread touches the LogReader until read() has returned. It
+// puts batches into a queue under this stream's mutex. An applier takes the oldest batch under the
+// mutex (next), and applies it without the mutex, so several threads may apply batches of one
+// stream at the same time. It gets a batch when all of its records survive the cut of the parts of
+// all streams read so far: that cut only grows. Otherwise the batch waits until more is read, or
+// until all streams have ended and the cut is final; then the applier gets the records that
+// survive.
 //
-// A merge takes records in place of batches, on one thread: it looks at the oldest batch whether or
-// not its records survive (oldest), takes its records one by one (take), and drops it. The batch
-// does not change while it is in the queue, so the merge reads it without the mutex.
+// A merge takes records in place of batches, on one thread: it looks at the oldest batch (oldest),
+// takes its records one by one (take), and drops the batch. The batch does not change while it is
+// in the queue, so the merge reads it without the mutex.
 //
-// Memory. The queue is bounded. A reader with a full queue still has to read on if the cut cannot
-// grow without it: then it does not keep the batches that it reads, which only makes the cut grow,
-// and reads that part again when the queue has room. So if no record of a log may be applied before
-// the whole log is read, the log is read twice, and never kept. A reader with a full queue waits
+// Memory. A reader with a full queue still has to read on if the cut cannot grow without it: then
+// it does not keep what it reads, and reads that part again when the queue has room. So if no
+// record of a log may be applied before the whole log is read, the log is read twice, and never
+// kept. A reader with a full queue waits
 //   (1) if its oldest batch survives, because an applier can take it, unless a merge waits until
 //       its next record is known to survive;
 //   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
@@ -23,12 +23,11 @@
 //
 // No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
 // stream that is not done has a batch in its queue. If all streams have ended, the cut is final,
-// and an applier or the merge can take the next batch or record. Otherwise let S be the stream that
-// is the fewest bytes ahead, among the streams that have not ended. (2) does not make S wait, so
-// (1) does: the oldest batch of S survives. An applier would take it, so there is no applier, and
-// the threads are a merge and readers. The merge does not wait for a stream with an empty queue,
-// because there is no such stream. So it waits for its next record, and then (1) makes no reader
-// wait.
+// and an applier or the merge can go on. Otherwise let S be the stream that is the fewest bytes
+// ahead, among the streams that have not ended. (2) does not make S wait, so (1) does: the oldest
+// batch of S survives. An applier would take it, so the threads are a merge and readers. The merge
+// does not wait for a stream with an empty queue, because there is none. So it waits for its next
+// record, and then (1) makes no reader wait.
 #pragma once
 
 #include <algorithm>
@@ -49,25 +48,22 @@
 
 namespace logjam {
 
-// How a recovery divides the memory that it may use for a log (--replay). Each stream has a share,
-// and each applier a fourth of a share. At the worst a stream holds five windows in addition to the
-// batches that wait for appliers: the last batch that it kept, the batch that it reads, the lists
-// of these two (16 bytes for each record, which has 32 bytes at least), the window in which it
-// looks for records after its end, and the part of a record that it has read already. An applier
-// holds a batch. Another fourth of a share is for ranges that wait for the version that they change
-// (applier.h). If more of them wait, the appliers take from the streams in the order of their
-// numbers, which bounds how many wait. Not counted are records that are longer than a window,
-// because each must be in memory as a whole, and the memory of open transactions and watermarks
-// (transaction_assembler.h, RecoveryRule::forget).
+// How a recovery divides the memory that it may use for a log. Each stream has a share, each
+// applier a fourth of a share for its batch, and a fourth is for ranges that wait (applier.h). If
+// more ranges wait, the appliers take from the streams in the order of their numbers. In addition
+// to the batches that wait for appliers, a stream holds five windows at the worst: the last batch
+// that it kept, the batch that it reads, the lists of these two (16 bytes for each record, which
+// has 32 bytes at least), the window in which it looks for records after its end, and the part of a
+// record that it has read already. Not counted are records that are longer than a window, open
+// transactions (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
   uint64_t most_held_bytes;  // of batches that wait: a stream that has them keeps no more
-  // Of ranges that wait, in all streams: with more bytes, appliers take no stream ahead of others.
+  // Of ranges that wait, in all streams.
   uint64_t most_waiting_bytes;
 };
 
-// Returns the share of each of `streams` streams, if `appliers` threads apply and `bytes` bytes may
-// be used. No share is less than 512 KiB, whatever `bytes` is.
+// Returns the share of each of `streams` streams if `appliers` threads apply, at least 512 KiB.
 inline StreamShare share_of_stream(uint64_t bytes, size_t streams, uint32_t appliers) {
   constexpr uint64_t kLeastWindow = uint64_t{64} << 10;
   const uint64_t share = std::max(bytes / (4 * streams + appliers + 1) * 4, 8 * kLeastWindow);
@@ -94,8 +90,7 @@ class StreamReplay {
                std::vector<DevicePace*> paces);
 
   // Reads the stream to the end of its usable log. Blocks on the file, and while the queue is full.
-  // Call it on a thread of its own: it waits for threads that call next(), and these wait for the
-  // readers of all streams.
+  // Call it on a thread of its own: it waits for threads that call next().
   void read();
 
   // Takes the next bodies, in log order. Never waits for the file or for another stream.
@@ -104,18 +99,17 @@ class StreamReplay {
   // Returns the largest sequence number that next() has taken.
   uint64_t reached() const { return reached_.load(platform::memory_order_relaxed); }
 
-  // Sets `batch` to the oldest batch, and returns kTaken. The batch lives until drop_oldest(). A
+  // Sets `batch` to the oldest batch, which lives until drop_oldest(), and returns kTaken. Only a
   // merge calls this function and the next two, on one thread, in place of next().
   Next oldest(const RecordBatch** batch);
-  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns
-  // false if nobody knows yet whether the record survives.
+  // Takes record `i` of the oldest batch: adds its bodies to `ready`. Returns false if it is not
+  // known yet whether the record survives.
   bool take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
             BodiesToApply* ready);
   // Drops the oldest batch, whose records are all taken.
   void drop_oldest();
 
-  // Returns the reader, and the assembler. Call them after all other threads are done with this
-  // object.
+  // Returns the reader, or the assembler. Call it after all other threads are done with this.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 
@@ -147,8 +141,7 @@ class StreamReplay {
   TransactionAssembler assembler_;  // under mutex_; but a merge uses it without the mutex
   std::deque<Held> held_ LJ_GUARDED_BY(mutex_);
   uint64_t held_bytes_ LJ_GUARDED_BY(mutex_) = 0;
-  // Only the reader stores these: the positions up to which the stream is read, and up to which
-  // batches were kept; whether all is read.
+  // Only the reader stores these: how far the stream is read, and how far batches were kept.
   uint64_t read_ LJ_GUARDED_BY(mutex_);
   uint64_t kept_ LJ_GUARDED_BY(mutex_);
   bool ended_ LJ_GUARDED_BY(mutex_) = false;

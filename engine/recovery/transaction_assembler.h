@@ -12,8 +12,7 @@
 
 namespace logjam {
 
-// Writes of committed transactions, for the applier. It may apply the bodies in any order, because
-// of two writes to a tuple the one with the larger sequence number wins.
+// Writes of committed transactions, for the applier.
 struct BodiesToApply {
   struct Body {
     uint64_t sequence;           // of the transaction's commit
@@ -25,14 +24,10 @@ struct BodiesToApply {
 
 // Collects the writes of each transaction until it is known to be committed: a whole-transaction
 // record is committed by itself, records of single operations by their commit record
-// (--log_records=op).
-//
-// A transaction whose validation fails has a void record in place of its commit record, in the same
-// hole (CommitLog::validation_failed). Each attempt has a number of its own (RecordHeader::txn), so
-// a void record ends its attempt, and no other. A worker has one transaction at a time, so at most
-// one transaction of each worker is open.
-//
-// One thread calls it at a time.
+// (--log_records=op). If a validation fails, a void record is in the place of the commit record
+// (CommitLog::validation_failed). It ends this attempt and no other, because each attempt has its
+// own number (RecordHeader::txn). At most one transaction of each worker is open. One thread calls
+// the object at a time.
 class TransactionAssembler {
  public:
   struct Counts {
@@ -42,22 +37,22 @@ class TransactionAssembler {
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // Assembles stream `stream`. `rule` and `meter` outlive this object. `meter`, if there is one,
-  // counts the records that the object keeps of batches that it has left.
+  // `meter` (null: none) counts the records that the object keeps of batches that it has left. It
+  // and `rule` outlive the object.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 
-  // Returns whether record `i` of `batch` may be used if the streams end at `cut`. Once true, the
-  // result stays true as more of the streams is read (RecoveryRule::cut is monotone).
+  // Returns whether record `i` of `batch` may be used if the streams end at `cut`. The result stays
+  // true as more of the streams is read (RecoveryRule::cut is monotone).
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
   // Takes the stream's next batch. Returns the bodies that it completes, of records that survive
   // `cut`; they keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
-  // Takes the next record of the stream, record `i` of `batch`: adds the bodies that it completes
-  // to `ready`, if it survives `cut`. The caller keeps the batch's memory until they are applied,
-  // and calls leave() after the last record of each batch.
+  // Takes the next record of the stream, record `i` of `batch`, and adds the bodies that it
+  // completes to `ready`. The caller keeps the batch's memory until they are applied, and calls
+  // leave() after the last record of each batch.
   void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
   // Copies the records of open transactions in `batch`, so that they do not keep all of its memory.
   void leave(const RecordBatch& batch);

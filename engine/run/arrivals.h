@@ -22,8 +22,8 @@ class Arrivals {
   // Returns false in a closed loop, which has no arrivals.
   bool open() const { return mean_gap_ != 0; }
 
-  // Sets the first arrival a random distance after `now`. In this function and in take(), `random`
-  // is a random number.
+  // Sets the first arrival to a random distance after `now`. Here and in take(), `random` is a
+  // random number.
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
   // Returns the time at which the next transaction arrives: its intended start.
   uint64_t next() const { return next_; }
@@ -36,8 +36,7 @@ class Arrivals {
   }
 
   // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
-  // Assumes equal distances, and visits some arrivals together: a late worker has many arrivals,
-  // and a draw for each would take time.
+  // Assumes equal distances, and visits some together: a late worker has very many arrivals.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {
     LJ_ASSERT(open());

@@ -17,9 +17,7 @@
 
 namespace logjam {
 
-// Workers are made one after another, and start together.
-//
-// Protocol. `made_` has one increment by each worker's thread (release). A thread that reads it
+// Protocol. Each worker's thread increments `made_` once (release). A thread that reads it
 // (acquire) sees the workers that were made before. The main thread sets `started_`, which
 // publishes nothing (relaxed).
 class StartGate {
@@ -30,8 +28,7 @@ class StartGate {
       wait.once();
     }
   }
-  // Reports that the caller's worker is made, and waits for start(). Each worker's thread calls it
-  // once.
+  // Reports that the caller's worker is made, and waits for start(). Call it once in each worker.
   void made_and_await_start() {
     made_.fetch_add(1, platform::memory_order_release);
     for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
@@ -47,8 +44,8 @@ class StartGate {
   platform::atomic<bool> started_{false};
 };
 
-// Sleeps for `seconds`, in naps of at most 20 ms. Before each nap it calls `ended(now_ns)`, and
-// returns false at once if that returns true. Returns true if the time is over.
+// Sleeps for `seconds`, in naps of at most 20 ms. Returns false as soon as `ended(now_ns)`, which
+// it calls before each nap, returns true.
 template <class Ended>
 bool sleep_through(double seconds, const Ended& ended) {
   constexpr uint64_t kNapNs = 20'000'000;
@@ -61,17 +58,17 @@ bool sleep_through(double seconds, const Ended& ended) {
   }
 }
 
-// Protocol. The fields are relaxed, because they publish no other memory: the main thread joins the
-// threads at the end. It alone sets `stop`; each thread looks at it before each call, and adds
-// itself to `ended` once, when it ends.
+// Protocol. The fields publish no other memory, so they are relaxed: the main thread joins the
+// threads. It alone sets `stop`. Each thread looks at `stop` before each call, and adds itself to
+// `ended` once.
 struct BenchmarkControl {
   StartGate gate;
   platform::atomic<bool> stop{false};
   platform::atomic<uint32_t> ended{0};
 };
 
-// Runs run() of each caller on a thread of its own. Calls `read()` at the begin and at the end of
-// the measured time, on the calling thread, and returns the two results. The measured time ends
+// Runs run() of each caller on a thread of its own. Calls `read()` on the calling thread at the
+// begin and at the end of the measured time, and returns the two results. The measured time ends
 // after `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,

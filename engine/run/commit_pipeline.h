@@ -1,7 +1,5 @@
-// The commits of one worker that the log has not reported durable yet. The worker owns them.
-//
-// Each commit waits in the queue that its commit point names. Within a queue, commits become
-// durable in order, so the pipeline asks only about the heads of the queues.
+// The commits of one worker that the log has not reported durable yet. The worker owns them. Each
+// commit waits in the queue that its commit point names, in which commits become durable in order.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +15,8 @@
 
 namespace logjam {
 
-// `Log` is WaitSide, or a class with its functions is_durable() and wait_durable(). `Commit` has
-// the members `point`, its CommitPoint, and `start`, when its transaction started.
+// `Log` is WaitSide, or a class with its is_durable() and wait_durable(). `Commit` has a `point`
+// and the `start` of its transaction.
 template <class Log, class Commit>
 class CommitPipeline {
  public:
@@ -27,7 +25,6 @@ class CommitPipeline {
       : log_(log), worker_(worker), depth_(depth) {}
 
   bool empty() const { return size_ == 0; }
-  // Returns whether more commits are in flight than may be.
   bool too_full() const { return size_ > depth_; }
 
   void push(Commit commit) {
@@ -36,8 +33,7 @@ class CommitPipeline {
     auto& queue = queues_[commit.point.queue];
     queue.push_back(std::move(commit));
   }
-  // Returns the commit point to wait for when fewer commits must be in flight: the head of the
-  // longest queue.
+  // Returns the head of the longest queue: the commit point to wait for.
   const CommitPoint& next() const {
     LJ_ASSERT(!empty());
     return std::ranges::max_element(queues_, {}, &std::deque<Commit>::size)->front().point;

@@ -37,9 +37,8 @@ class MemoryGuard {
   bool hardly_any_left_ = false;
 };
 
-// Returns how many bytes the rows that one worker inserts in warm-up and measured time take at
-// most. `bytes_s` is the number of bytes in a second if nothing holds the worker up. --transactions
-// and --rate bound the number of transactions.
+// Returns the most bytes that the rows of one worker's inserts take in warm-up and measured time.
+// `bytes_s` is the number of bytes in a second if nothing holds the worker up.
 inline double expected_growth(double bytes_s, const RunOptions& options) {
   constexpr double kMostInsertedBytes = 4096;  // by a transaction
   const double seconds = options.warmup_seconds + options.seconds;

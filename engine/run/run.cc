@@ -31,15 +31,15 @@ namespace {
 platform::atomic<bool> stop_requested{false};
 
 // A run ends when less memory than this is available, because workloads that insert grow as long as
-// they run. The checks after the run need less. In a small container the limit is this share of the
-// memory that was available when the run began.
+// they run. In a small container the limit is this share of the memory that was available when the
+// run began.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
 // worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
 // 0.09 ms otherwise. The workers take at most this share of the available memory, for at most this
-// time, and for no longer than the run takes.
+// time or the time of the run.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -69,8 +69,8 @@ void add_up(const Workers& workers, RunResult* result) {
   }
 }
 
-// Draws the loading bar until `loaded`. The bar shows memory, because the load of every workload
-// allocates about Specification::expected_bytes.
+// Draws the loading bar until `loaded`. The bar shows memory, and is not full at the end, because
+// Specification::expected_bytes includes memory of indexes that is in no arena.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
   LoadingBar bar(expected_bytes);
@@ -98,13 +98,11 @@ class Run {
         arenas_(options.threads),
         workers_(options.threads) {}
 
-  // Makes the workers, each on its own thread, the checkpointer, the time line and the progress
-  // line.
+  // Makes the workers, each on its own thread, the checkpointer, the time line and the progress.
   void spawn();
-  // Lets the workers warm up if the options ask for it. Returns false if the run ended in the
-  // warm-up: then there is no measure().
+  // Lets the workers warm up if the options ask for it. If it returns false, the run has ended: do
+  // not call measure().
   bool warm_up();
-  // Measures until the time is over or the run ends early.
   void measure();
   // Ends the run, and waits until all transactions are acknowledged.
   void drain();
@@ -114,7 +112,6 @@ class Run {
   enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
   enum class Step : uint8_t { kMade, kSpawned, kWarm, kMeasured, kDrained };
 
-  // Readings of the process and the scheme when the measured phase begins.
   struct Before {
     uint64_t start_ns;
     platform::ProcessUse usage;
@@ -179,9 +176,8 @@ void Run::spawn() {
   if (timeline_) timeline_->begin();
 }
 
-// Takes the memory for the inserts of worker `id`. All workers' threads do so at the same time. If
-// there are more workers than cores, none takes any: a worker then waits longer for a core than for
-// a page, and 60 threads on two cores took 12 s for their pages.
+// Takes the memory for the inserts of worker `id`, unless there are more workers than cores: a
+// worker then waits longer for a core than for a page (60 threads on two cores took 12 s).
 void Run::prefault(uint32_t id, uint64_t until_ns) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
@@ -205,8 +201,7 @@ void Run::make_worker(uint32_t id) {
 }
 
 void Run::make_checkpointer() {
-  // Rows may come and go in these tables, so blind writes must count as reads: checkpoints rely on
-  // that (checkpointer.h).
+  // Blind writes to these tables must count as reads: checkpoints rely on that (checkpointer.h).
   for (const auto& table : database_.tables()) {
     if (table->reclaims()) table->note_membership_change();
   }

@@ -37,12 +37,12 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
 };
 
 // Creates the tables and loads them in `threads` parts at the same time. The rows do not depend on
-// the number of parts. `progress`: draws a bar on stderr.
+// the number of parts. `progress`: draw a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
 // Runs `options.threads` workers through warm-up, measurement and drain, and returns their
-// measurements. When it returns, every log reservation is published, and every transaction that
-// committed is acknowledged.
+// measurements. Then every log reservation is published, and every committed transaction is
+// acknowledged.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);
 

@@ -1,13 +1,12 @@
 // Counts of a run for each short interval of its time. They show stalls, checkpoints, the warm-up.
 //
-// Protocol. Each worker has a WorkerTimeline, to which it alone writes, with relaxed stores; the
-// sampler reads it. Its counts are never reset, so the difference of two samples is the count of
-// the time between them. A worker without a timeline tests one pointer for each transaction.
-// `running` and `queued` are not counts: they say since when the worker's oldest unacknowledged
-// transaction waits. The worker stores `queued` before it clears `running` (release), and the
-// sampler loads `running` first (acquire), so it does not miss a transaction that moves from one to
-// the other. The main thread changes the phase, and takes a sample at each change, so an interval
-// belongs to one phase. At all other times the sampler thread takes the samples.
+// Protocol. Each worker alone writes its WorkerTimeline, with relaxed stores, and the sampler reads
+// it. The counts are never reset: the difference of two samples is the count of an interval.
+// `running` and `queued` say since when the worker's oldest unacknowledged transaction waits. The
+// worker stores `queued` before it clears `running` (release), and the sampler loads `running`
+// first (acquire), so it does not miss a transaction that moves from one to the other. The main
+// thread changes the phase, and takes a sample at each change, so an interval belongs to one phase.
+// At all other times the sampler thread takes the samples.
 #pragma once
 
 #include <cstdint>

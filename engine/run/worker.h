@@ -2,9 +2,9 @@
 // says that they are durable.
 //
 // Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters
-// and histograms with one writer, which the progress line reads. The main thread writes
-// RunControl::phase (release), and each worker reads it with acquire once a transaction and at each
-// acknowledgement. The phase publishes the window's begin and end, and no other data.
+// and histograms with one writer. The main thread stores RunControl::phase (release), and each
+// worker loads it (acquire) once a transaction and at each acknowledgement. The phase publishes the
+// window's begin and end, and no other data.
 #pragma once
 
 #include <array>
@@ -32,9 +32,8 @@ struct RunControl {
 
   platform::atomic<Phase> phase;
   MeasuredWindow window;
-  // Counts the workers that have acknowledged all their transactions and begin no more, because
-  // their client is exhausted or they have executed RunOptions::transactions. The run ends early
-  // when it counts all workers. `exhausted_ns` is the time when the last of them ended.
+  // Counts the workers that have acknowledged all their transactions and begin no more, and the
+  // time when the last of them ended. The run ends early when all workers are counted.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
@@ -46,9 +45,8 @@ struct RunControl {
 
 class alignas(platform::kCacheLine) Worker {
  public:
-  // The worker's thread makes it, so that the worker's memory lies near its core, and not on the
-  // cache lines of other workers. Only the worker uses `arena`. `timeline` is null if the run has
-  // no time line.
+  // Make it on the worker's thread, so that its memory lies near the worker's core, and not on the
+  // cache lines of other workers. Only the worker uses `arena`. `timeline` may be null.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
          WorkerTimeline* timeline) LJ_REQUIRES(platform::worker_role);
@@ -56,11 +54,9 @@ class alignas(platform::kCacheLine) Worker {
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
   void run() LJ_REQUIRES(platform::worker_role);
 
-  // Returns the counts of the measured phase. The phases before it have another set of counts,
-  // because the workers enter the phase together: to clear a set at that moment would cost each
-  // worker hundreds of cache misses.
+  // Returns the counts of the measured phase. The phases before it have another set, because the
+  // workers enter the phase together, and to clear a set then would cost each hundreds of misses.
   const WorkerStats& stats() const { return stats_[1]; }
-  // Returns the counts of the phases before the measured one.
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
 

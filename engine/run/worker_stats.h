@@ -1,7 +1,5 @@
-// The measurements that workers make and a run adds up.
-//
-// A new measurement is a member of Measurements and a line in visit(). So it is a member of each
-// worker's WorkerStats and of the RunResult, and the run adds it up.
+// The measurements that workers make and a run adds up. A new measurement is a member of
+// Measurements and a line in visit(): so each WorkerStats and the RunResult have it.
 #pragma once
 
 #include <array>
@@ -39,8 +37,7 @@ struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
   // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog`
-  // counts the arrivals up to the end of the measured phase, with those of the warm-up, that were
-  // neither acknowledged nor rolled back by then.
+  // counts all arrivals up to its end that were neither acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
@@ -48,10 +45,9 @@ struct Measurements {
   // Of the `committed`: in ticks, from the first start to the pre-commit.
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
-  // the transactions of `by_type` count, so that latency and throughput are those of the same
-  // transactions. In an open loop every arrival of the measured phase counts, unless it rolled
-  // back. If it is acknowledged after the phase, it counts with its whole latency. If it is never
-  // acknowledged, it counts with its wait until the end.
+  // the transactions of `by_type` count. In an open loop every arrival of the measured phase
+  // counts, unless it rolled back: with its whole latency if it is acknowledged after the phase,
+  // and with its wait until the end if it is never acknowledged.
   Latencies commit;
 
   // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.

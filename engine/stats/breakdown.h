@@ -1,13 +1,8 @@
-// Where a worker's time goes, by sampling.
-//
-// To read the clock at every change of activity costs tens of nanoseconds each time. The breakdown
-// reads it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
-// the start of one transaction to the start of the next, so the shares add up to all of the
-// worker's time.
-//
-// If the device is the bottleneck, waits for room in the log are rare and long: one transaction in
-// hundreds waits for milliseconds, and samples would catch only a handful of them a second. So the
-// breakdown times each such wait.
+// Where a worker's time goes, by sampling: the breakdown reads the clock at every change of
+// activity in one transaction of kSampleEvery, because a reading costs tens of nanoseconds. A
+// sample runs from the start of one transaction to the start of the next, so the shares add up to
+// all of the worker's time. Waits for room in the log are rare and long, and samples would catch
+// only a handful of them a second. So the breakdown times each such wait.
 #pragma once
 
 #include <array>
@@ -44,14 +39,13 @@ class Breakdown {
  public:
   static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
 
-  // Begins the count of transactions at the worker's number, so that there are samples even if many
-  // workers execute few transactions each. Only time in `window` counts; all time if it is null.
+  // Begins the count of transactions at `worker`, so that there are samples even if many workers
+  // execute few transactions each. Only time in `window` counts; all time if it is null.
   explicit Breakdown(bool enabled = false, uint64_t worker = 0,
                      const MeasuredWindow* window = nullptr)
       : enabled_(enabled), transactions_(worker), window_(window) {}
 
-  // Ends the running sample, if any, and begins one if it is due. The worker calls it at the start
-  // of every transaction.
+  // Ends the running sample, and begins one if it is due. Call it at the start of a transaction.
   void start_transaction() {
     if (!enabled_) return;
     if (sampling_) add_elapsed();
@@ -79,7 +73,6 @@ class Breakdown {
     if (sampling_) since_ += ticks;
   }
 
-  // Ends the running sample, if any.
   void stop() {
     if (sampling_) add_elapsed();
     sampling_ = false;

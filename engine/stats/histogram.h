@@ -1,8 +1,8 @@
 // A log-linear histogram of durations, with a relative error of at most 1 % over the whole 64-bit
 // range.
 //
-// Protocol. One thread records. Other threads may read at the same time, and see some recent state:
-// each bin is a relaxed atomic with one writer, so an increment is a plain load and a plain store.
+// Protocol. One thread records, so an increment is a plain load and a plain store of a relaxed
+// atomic. Other threads may read at the same time, and see some recent state.
 #pragma once
 
 #include <array>
@@ -27,8 +27,7 @@ class Histogram {
  private:
   friend class HistogramSum;
   // Each value below 2^kLinearBits has a bin of its own. Above that, each power of two is divided
-  // into 2^(kLinearBits-1) bins. A bin's width is thus at most 1/128 of its values, and its middle
-  // errs by at most half of that.
+  // into 2^(kLinearBits-1) bins, so a bin's width is at most 1/128 of its values.
   static constexpr int kLinearBits = 8;
   static constexpr size_t kBins =
       (size_t{1} << kLinearBits) + (64 - kLinearBits) * (size_t{1} << (kLinearBits - 1));

@@ -1,10 +1,8 @@
-// The measured time of a run, from which the part of a wait follows that began in the warm-up or
-// that ends after the measured time.
+// The measured time of a run, and how much of a wait lies in it.
 //
 // Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
-// next phase with release. A worker that has read that phase with acquire sees them. A worker that
-// has not read it may miss a recent store, and then counts some nanoseconds too few at the begin,
-// or too many at the end.
+// next phase (release). A worker that has loaded that phase (acquire) sees them. A worker that has
+// not may miss a recent store, and then counts some nanoseconds too few or too many.
 #pragma once
 
 #include <algorithm>
@@ -22,16 +20,14 @@ class MeasuredWindow {
     LJ_ASSERT(!has_begun());
     begin_.store(now, platform::memory_order_relaxed);
   }
-  // Ends the window.
   void end(uint64_t now) {
     LJ_ASSERT(ended() == kNever);
     end_.store(now, platform::memory_order_relaxed);
   }
 
   bool has_begun() const { return begun() != kNever; }
-  // Returns the time at which the window began, or kNever.
+  // Returns the time at which the window began (or ended), or kNever.
   uint64_t begun() const { return begin_.load(platform::memory_order_relaxed); }
-  // Returns the time at which the window ended, or kNever.
   uint64_t ended() const { return end_.load(platform::memory_order_relaxed); }
   // Returns how many of the ticks between `from` and `to` are measured time.
   uint64_t part(uint64_t from, uint64_t to) const {

@@ -12,8 +12,7 @@
 namespace logjam {
 
 // The arena of one thread, which owns it; other threads may call allocated_bytes() and number().
-// Its pages are huge where the kernel grants them. The pages outlive the arena: the allocated
-// memory belongs to the database, which lives until the process ends.
+// Its pages are huge where the kernel grants them, and outlive the arena.
 class Arena {
  public:
   // Puts the pages on `node` (platform::place).
@@ -21,14 +20,14 @@ class Arena {
     LJ_ASSERT(next_ == nullptr && prefaulted_.empty());
     node_ = node;
   }
-  // Takes about `bytes` from the kernel now, so that allocate() does not wait for the kernel later.
-  // Stops early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
+  // Takes about `bytes` from the kernel now, so that allocate() does not wait for it later. Stops
+  // early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
   void prefault(uint64_t bytes, uint64_t until_ns);
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
   // process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which no other thread knows, if it is still the latest allocation. Otherwise
-  // does nothing, and returns false.
+  // Frees `latest`, which no other thread knows. Returns false, and does nothing, if `latest` is
+  // not the latest allocation.
   bool free(void* latest, size_t bytes);
   // Returns the bytes allocated so far. The number has one writer, and publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
@@ -46,7 +45,7 @@ class Arena {
   static uint32_t made() { return made_.load(platform::memory_order_relaxed); }
 
  private:
-  // The first chunk is small and consists of ordinary pages, which is enough for most tests.
+  // The first chunk consists of ordinary pages, and is enough for most tests.
   static constexpr size_t kFirstChunk = size_t{64} << 10;
   static constexpr size_t kChunk = size_t{8} << 20;
   void refill(size_t bytes);

@@ -1,22 +1,21 @@
 // The ordered index: a B-link tree (Lehman and Yao, TODS 1981) with optimistic readers.
+// btree_removal.h removes empty leaves.
 //
 // Protocol. Every node covers a range of ranks, [low, high], and has a pointer to the next node of
-// its level. `high` shrinks when the node splits. A split publishes the new node through `next`
-// before it shrinks `high`. So if a node's `high` is below the wanted rank, the wanted node is to
-// the right. A node never moves to another level.
+// its level. A split publishes the new node through `next` before it shrinks `high`. So if a node's
+// `high` is below the wanted rank, the wanted node is to the right. A node never moves to another
+// level.
 //
 // Readers write nothing. They walk down the inner nodes without validation: if separators shift
-// during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say whether it
-// is the right leaf. At the leaf, readers follow the protocol of index.h: structure word, contents,
-// structure word again. A hit needs no validation, because the entry contains its own key. If
-// another thread is removing the entry, its tuple is locked (reclaimer.h).
+// during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say so. At the
+// leaf, readers follow the protocol of index.h: structure word, contents, structure word again. A
+// hit needs no validation, because the entry contains its own key. If another thread is removing
+// the entry, its tuple is locked (reclaimer.h).
 //
 // An inserter holds one latch at a time, a leaf's or an inner node's, so inserters do not deadlock.
 // Under the latch, a node's fences are exact. An inserter unlatches a node before it posts the
 // node's new sibling in the parent; until then readers reach the sibling through `next`. Only the
 // holder of the root's latch replaces the root.
-//
-// Empty leaves are removed: btree_removal.h.
 #pragma once
 
 #include <algorithm>
@@ -139,9 +138,9 @@ class Tree final : public Index {
     }
   }
 
-  // Reads a line of each leaf: the inner nodes do not count the entries below them, and leaves that
-  // were filled in ascending order are half full. Inserts during the call may make the ranges
-  // uneven.
+  // Reads a cache line of each leaf: the inner nodes do not count the entries below them, and
+  // leaves that were filled in ascending order are half full. Inserts during the call may make the
+  // ranges uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -162,7 +161,7 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Loads nothing, because only a descent finds the key's place, and that is most of find()'s cost.
+  // Loads nothing: only a descent finds the key's place, and that is most of find()'s cost.
   // Measured: a descent to prefetch and another to find are slower than finding alone.
   void prefetch(Key) const override {}
   void prefetch(std::span<const Key>, size_t) const override {}
@@ -240,8 +239,7 @@ class Tree final : public Index {
   }
 
   // Returns the highest rank of each node, from left to right, on the highest level that has
-  // several nodes for each of `parts`, or on the lowest inner level. While no thread inserts, no
-  // leaf has ranks on both sides of a returned rank.
+  // several nodes for each of `parts`, or on the lowest inner level.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;

@@ -1,8 +1,7 @@
 // Nodes of the ordered index: storage, search, insertion and removal of keys within one node.
 //
-// Every field that readers touch is atomic: threads load it with acquire and store it with release.
-// Readers run at the same time as a writer, and check afterwards whether they saw a valid state
-// (protocol: btree.h). On x86 these are plain loads and stores.
+// Every field that readers touch is atomic: threads load it with acquire and store it with release,
+// which on x86 are plain loads and stores (protocol: btree.h).
 #pragma once
 
 #include <array>
@@ -143,8 +142,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, for readers that have
-  // already found their position there.
+  // Removes an entry. The cell after the last entry keeps its pointer, for readers that are there.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);

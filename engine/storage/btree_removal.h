@@ -8,9 +8,9 @@
 // latch while it holds a latch, and `remover_` admits one remover at a time.
 //
 // If an inserter has not posted the node or the node's neighbour yet, the parent does not show the
-// node's range. Such a node stays until a later call. Readers and writers that reach a removed node
-// find that it covers nothing, and start again. The memory of a removed node does not change while
-// a reader can be in it (reclaimer.h).
+// node's range, and the node stays until a later call. Readers and writers that reach a removed
+// node find that it covers nothing, and start again. Its memory does not change while a reader can
+// be in it (reclaimer.h).
 #pragma once
 
 #include <cstdint>

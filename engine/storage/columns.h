@@ -1,6 +1,5 @@
 // The description of a table's columns: names for the parts of its key and for the fields of its
 // row. It consists of member pointers, so that only the row's struct defines offsets and types.
-// csv_export.h writes tables with it.
 #pragma once
 
 #include <array>

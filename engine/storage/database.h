@@ -40,8 +40,8 @@ struct TableSchema {
   Columns columns = {};  // for exports; empty: the table is not described
 };
 
-// Returns the approximate bytes of a table's rows: tuple headers, padded rows, an entry in the
-// primary index, and a posting in each of the `secondaries` secondary indexes.
+// Returns the approximate bytes of a table's rows with their entries in the primary index and in
+// `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
 // Other threads may use a Table during each call, unless the function says otherwise. Arenas belong
@@ -90,36 +90,33 @@ class Table {
   bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
   // Returns whether a transaction may have inserted or erased rows, so that the presence of a row
-  // may depend on another transaction. A transaction calls note_membership_change() before another
-  // one can see its change.
+  // may depend on another transaction. A transaction calls note_membership_change() before others
+  // can see its change.
   bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
   void note_membership_change() {
     if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);
   }
 
-  // Returns whether absent tuples can be removed from the primary index. Tables with secondary
-  // indexes do not allow that, since the postings of erased rows point at their tuples.
+  // Returns whether absent tuples can be removed from the primary index: not in a table with
+  // secondary indexes, because the postings of erased rows point at their tuples.
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
   // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds
-  // the tuple, or if an index node cannot be removed now; the caller then tries again later.
+  // the tuple, or if an index node cannot be removed now: call it again later.
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
-  // Reuses memory that remove_absent() retired, and that no thread can reach any more, for new
-  // tuples and nodes.
+  // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
   // Returns the largest sequence number of any removed tuple. An insert that finds no tuple depends
   // on it.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
-  // Sets removed_up_to() back to 0, because a new run starts its numbers again. No other thread may
-  // use the table.
+  // Sets removed_up_to() back to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }
 
   // The next functions count and visit the present rows. No transaction may run during the call.
 
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
-  // Visits part `part` of `parts`. Each row is in exactly one part, and the parts, one after the
-  // other, have the order of for_each_row.
+  // Visits part `part` of `parts`. The parts, one after the other, have the order of for_each_row.
   void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:
@@ -137,8 +134,8 @@ class Table {
 // Tables are created before any other thread uses the database. They live as long as the database.
 class Database {
  public:
-  // Creates a table. Every process creates its tables in the same order, so that a log's table ids
-  // have the same meaning in each.
+  // Creates a table. Every process creates its tables in the same order, because a log has their
+  // ids.
   Table& create_table(TableSchema schema);
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
   // Returns the table with that id, or null.

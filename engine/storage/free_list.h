@@ -1,10 +1,9 @@
 // Free memory blocks of one size.
 //
 // Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its
-// own. Threads that share a part wait for each other at its latch: with 32 parts and 256 cores, the
-// few blocks that rolled back transactions freed caused 73 % of all waits for cache lines (NewOrder
-// and Payment, simulated). If a thread frees much and allocates little, threads that need blocks
-// take those of its part, many at once.
+// own: with 32 parts and 256 cores, the few blocks that rolled back transactions freed caused 73 %
+// of all waits for cache lines (NewOrder and Payment, simulated). If a thread frees much and
+// allocates little, threads that need blocks take those of its part, many at once.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +23,8 @@
 namespace logjam {
 
 // Protocol. A part's list lives in the blocks themselves. Its `count` is written under the lock and
-// read without it. A thread that reads an outdated smaller count takes new memory; a thread that
-// reads an outdated larger count takes the lock and finds fewer blocks.
+// read without it. A thread that reads an outdated count takes new memory, or finds fewer blocks
+// under the lock.
 class FreeList {
  public:
   // A part with fewer blocks is left to its own thread.
@@ -49,10 +48,10 @@ class FreeList {
   }
 
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
-  // another part, and takes all its blocks if they are many. In that case the next visit is to the
-  // same part, and otherwise to the next part. `arena` is the calling thread's, and counts the
-  // visits, because counters in the parts cost more (64 simulated cores, TPC-C, one seed: 15.9 M/s
-  // with counters in the arenas, 14.8 M/s with counters in the parts).
+  // another part, and takes all its blocks if they are many. The next visit is then to the same
+  // part, and otherwise to the next part. `arena` is the calling thread's, and counts the visits:
+  // counters in the parts cost more (64 simulated cores, TPC-C, one seed: 14.8 in place of 15.9
+  // M/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

@@ -8,8 +8,8 @@
 // the head bucket's structure word was unlatched before the search and the same after it.
 //
 // A find costs the cache lines of the bucket and of the entry. User-space addresses leave the upper
-// 16 bits of a slot free. These hold bits of the hash, so that a find hardly ever touches entries
-// of other keys.
+// 16 bits of a slot free, which hold bits of the hash. So a find seldom touches entries of other
+// keys.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -123,7 +123,7 @@ Slot& empty_slot(Bucket& bucket, Arena& arena) LJ_REQUIRES(bucket) {
 }
 
 // The array of buckets. Zeroed memory is an array of empty buckets. Small arrays come from the
-// heap, because a huge page for each small table would be a waste.
+// heap.
 class Buckets {
  public:
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
@@ -242,8 +242,8 @@ class HashIndex final : public Index {
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
-  // Guesses by the slots' tags which entry has the key. Does not load entries in the chain of a
-  // bucket, because the chain would have to be loaded first.
+  // Guesses by the slots' tags which entry has the key. Does not look into the chain of a bucket,
+  // which would have to be loaded first.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);

@@ -2,18 +2,16 @@
 // tell whether the set of their keys has changed.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
-// index. Its `structure` word changes when a new key is inserted into the node, when the node
-// splits, when an entry is removed, and when the node's range changes; it never changes otherwise.
-// OCC remembers (node, structure) of each node that it scanned or where it missed a key, and
-// validates at commit that the word is the same, as Silo does. 2PL takes `lock` shared, and an
-// insert checks that lock (cc/two_phase_locking.cc). A deleted row is an absent tuple. Only the
-// reclaimer removes it from the index, some time later (reclaimer.h).
+// index. Its `structure` word changes only when a new key is inserted into the node, when the node
+// splits, when an entry is removed, and when the node's range changes. OCC remembers the word of
+// each node that it scanned or where it missed a key, and validates at commit that the word is the
+// same, as Silo does. 2PL takes `lock` shared, and an insert checks that lock
+// (cc/two_phase_locking.cc). A deleted row is an absent tuple, which the reclaimer removes later.
 //
 // Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
 // (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
-// the word, loads the node's fields, each with acquire, and loads the word again, for which it
-// needs no fence (unchanged_since()). If the word has changed or was latched, the reader starts
-// again (optimistic lock coupling).
+// the word, loads the node's fields, each with acquire, and loads the word again. If the word has
+// changed or was latched, the reader starts again (optimistic lock coupling).
 #pragma once
 
 #include <cstdint>
@@ -43,8 +41,7 @@ struct LJ_CAPABILITY("latch") IndexNode {
 };
 
 // Waits for the node's latch and takes it. Returns the structure word from before, without the
-// latch bit. The order is seq_cst, because an insert's gate then loads the node's lock (proof in
-// cc/two_phase_locking.cc).
+// latch bit. seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
@@ -92,8 +89,7 @@ inline uint64_t begin_reading(const IndexNode& node) {
 }
 
 // Returns whether the node has not changed since begin_reading() returned `seen`. Load every field
-// in between with acquire: that orders this load after those without a fence, costs nothing on x86,
-// and is an ordering that ThreadSanitizer models.
+// in between with acquire: that orders this load after those without a fence.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -118,11 +114,10 @@ struct InsertResult {
   bool refused = false;  // the gate returned false; nothing was changed
 };
 
-// The insert calls its gate under the node's latch, before it inserts a new key: 2PL checks that no
+// An insert calls its gate under the node's latch, before it inserts a new key: 2PL checks that no
 // other transaction has scanned the node. If the gate returns false, the insert is refused. If the
-// insert splits the node, it calls the gate again, for the new node, before another thread can
-// reach that node: 2PL locks the new node as it has locked the old node. The insert ignores the
-// result of the second call.
+// insert splits the node, it calls the gate for the new node, and ignores the result, before
+// another thread can reach that node: 2PL locks the new node as it has locked the old node.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -132,16 +127,15 @@ struct Posting : Keyed {
 };
 
 // The leaf in which a transaction last found or inserted an entry of an ordered index. Neighbouring
-// keys are mostly in one leaf, so the index looks there first, and descends only if the leaf does
-// not cover the key. The leaf may have been split or removed since. Its memory is not used again
-// before the transaction ends (reclaimer.h), so a finger is valid within one transaction.
+// keys are mostly in one leaf, so the index looks there first. The leaf may have been split or
+// removed since, and its memory is not used again before the transaction ends (reclaimer.h): a
+// finger is valid within one transaction.
 struct Finger {
   const Index* index = nullptr;
   IndexNode* leaf = nullptr;
 };
 
-// Memory of a tuple or a node that was removed from its index. Readers from before the removal may
-// still read it.
+// Memory of a tuple or a node that was removed from its index. Earlier readers may still read it.
 struct Retired {
   enum class Kind : uint8_t { kTuple, kLeaf, kInner };
   void* memory;
@@ -157,14 +151,13 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null. If it returns null and `missed_in` is
-  // not null, sets `*missed_in` to the node that would have the entry. `finger` may be null; a hash
-  // index ignores it.
+  // Returns the entry of `key` in a unique index, or null; then sets `*missed_in`, if not null, to
+  // the node that would have the entry. `finger` may be null; a hash index ignores it.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
-  // Inserts `entry` under its key (non-unique: under key and primary). If the index already has
-  // such an entry, the result names that entry. `gate` may be null. Appends the changed nodes to
+  // Inserts `entry` under its key (non-unique: under key and primary), unless the index already has
+  // such an entry, which the result then names. `gate` may be null. Appends the changed nodes to
   // `changes`, which may be null. `arena` is the calling thread's. `finger` is as in find().
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes, Finger* finger) = 0;
@@ -186,31 +179,29 @@ class Index {
   virtual bool removes() const { return false; }
   // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
   // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
-  // Returns false if the node cannot be removed now; the caller then calls again, with null.
+  // Returns false if the node cannot be removed now: call it again later, with null.
   virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
     LJ_ASSERT(removes());
     return true;
   }
-  // Reuses the memory of a removed node, which no thread can reach any more, for new nodes: first
-  // for those of the thread with this arena.
+  // Reuses the memory of a removed node, which no thread can reach any more, first for new nodes of
+  // the thread with this arena.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
   // one after the other, have the order of for_each. No thread may insert during the visit, except
-  // into a hash index: a visit of all its parts has every entry that was present when it began, and
-  // some that were inserted later.
+  // into a hash index, whose parts then have every entry that was present when the visit began.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
-  // key of each range except the first range, in ascending order. Other threads may insert, and
-  // none may remove. A hash index has no ranges, and returns none.
+  // key of each range except the first range, in ascending order; nothing for a hash index. Other
+  // threads may insert, and none may remove.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading the memory that find() will touch for all `keys`, and then the first
-  // `entry_bytes` bytes of the entries, so that the misses of all keys overlap. Call it in a
-  // transaction.
+  // Starts loading the memory that find() will touch for all `keys`, and the first `entry_bytes`
+  // bytes of the entries, so that all misses overlap. Call it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 

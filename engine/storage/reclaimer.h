@@ -1,25 +1,22 @@
-// Gives the memory of erased rows back to their tables, while transactions run.
+// Gives the memory of erased rows back to their tables, while transactions run. An erased row stays
+// in its index as an absent tuple as long as a transaction may need to find it:
 //
-// An erased row stays in its index as an absent tuple as long as a transaction may need to find it:
+// - until the erase is durable. A transaction that finds no tuple after that need not wait for
+//   the erase;
+// - while a transaction holds the tuple locked. The reclaimer locks the tuple as a writer would,
+//   and never unlocks it. A transaction that still finds the tuple, or has read it, aborts, and
+//   does not wait for it (Version::removed, kLockedForever).
 //
-// - The tuple stays until the erase is durable. A transaction that finds no tuple after that need
-//   not wait for the erase.
-// - The tuple stays while a transaction holds it locked. The reclaimer locks the tuple as a writer
-//   would, and never unlocks it. A transaction that still finds the tuple, or has read it, aborts,
-//   and does not wait for it (Version::removed, kLockedForever).
-//
-// The sequence number of the tuple outlives it. The reclaimer raises Table::removed_up_to() before
-// the key leaves the index, and a transaction that inserts the key again draws a larger number.
-// Recovery reads the log from its start and keeps its own absent tuples.
+// The reclaimer raises Table::removed_up_to() to the tuple's sequence number before the key leaves
+// the index, and a transaction that inserts the key again draws a larger number. Recovery reads the
+// log from its start and keeps its own absent tuples. In tables without Table::reclaims(), an
+// absent tuple stays for each key that was ever present.
 //
 // After the removal, only transactions that began before it can reach the tuple, and the empty
 // index nodes that were removed with it. Their memory is not used again until each worker has been
 // between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
-// (--locks=write) may be older. But it touches only locks that it holds, and a locked tuple is not
+// (--locks=write) may be older, but it touches only locks that it holds, and a locked tuple is not
 // reclaimed.
-//
-// Only tables with Table::reclaims() do this. In other tables an absent tuple stays for each key
-// that was ever present.
 //
 // Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
 // the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores
@@ -28,8 +25,8 @@
 // increment, which released them. And each worker's earlier accesses are finished, because the
 // worker's store released them, and the reclaimer acquires that store.
 //
-// A checkpoint pauses removals. The flag is stored before an epoch ends. So a worker that has seen
-// the next epoch also sees the flag, before it removes another tuple.
+// A checkpoint pauses removals: it stores the flag before it ends an epoch, so a worker that has
+// seen the next epoch also sees the flag, before it removes another tuple.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +47,7 @@ class Epochs {
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
   uint32_t workers() const { return static_cast<uint32_t>(worker_epochs_.size()); }
 
-  // Notes that the calling worker is between two transactions: it has no reference to anything in a
-  // table.
+  // Notes that the calling worker has no reference to anything in a table.
   void note_quiescent(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(worker_epochs_[worker]->load(platform::memory_order_relaxed) != kNever);
     worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
@@ -62,8 +58,8 @@ class Epochs {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
-  // Stops removals until resume_removals(): no tuple leaves an index. Returns when every worker
-  // knows this and has finished its earlier removals. One thread calls both functions.
+  // Stops removals until resume_removals(). Waits until every worker knows this and has finished
+  // its earlier removals. One thread calls both functions.
   void pause_removals() {
     LJ_ASSERT(!removals_paused());
     paused_.store(true, platform::memory_order_release);
@@ -77,7 +73,7 @@ class Epochs {
 
   // Returns the epoch of the memory that the caller removed before this call.
   uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
-  // Returns an epoch. The memory of every smaller epoch can be recycled.
+  // Returns an epoch: the memory of every smaller epoch can be recycled.
   uint64_t safe_before() const;
 
  private:
@@ -100,8 +96,8 @@ struct Erasure {
 // The reclaimer of one worker.
 class Reclaimer {
  public:
-  // The worker's commits are in `queues` queues, and within a queue they become durable in order.
-  // `arena` is the worker's.
+  // The worker's commits become durable in order within each of `queues` queues. `arena` is the
+  // worker's.
   Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
@@ -111,7 +107,7 @@ class Reclaimer {
     erased_.push_back(erasure);
   }
   // Notes that the transaction has committed and becomes durable in `queue`. Returns how many rows
-  // it has erased. The worker passes that number to note_durable() when the transaction is durable.
+  // it has erased, for note_durable().
   uint32_t note_committed(uint32_t queue) LJ_REQUIRES(platform::worker_role) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());
@@ -126,7 +122,7 @@ class Reclaimer {
     candidates_.push_back({&table, key, 0});
   }
 
-  // Removes and recycles some tuples. The worker calls it between two transactions.
+  // Removes and recycles some tuples. Call it between two transactions.
   void work() LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(erased_.empty());
     if (!candidates_.empty() && !epochs_.removals_paused()) remove_some();

@@ -12,10 +12,8 @@ namespace logjam {
 
 using Key = uint64_t;
 
-// The version word: lock bit, absent bit, and the sequence number of the last writer.
-//
-// An absent tuple is an erased row, or a row whose insert has not committed. It stays in its index,
-// with its sequence number, at least until the erase is durable (reclaimer.h).
+// The version word: lock bit, absent bit, and the sequence number of the last writer. An absent
+// tuple is an erased row, or a row whose insert has not committed (reclaimer.h).
 class Version {
  public:
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
@@ -59,8 +57,8 @@ struct Keyed {
 //
 // Protocol. The transaction that holds the lock bit (OCC) or the exclusive row lock (2PL) stores
 // `version`, with release and after the row's bytes. Readers load `version` with acquire before
-// they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
-// which OCC does not use; during the replay of a log it points to the ranges that wait at the tuple
+// they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h)
+// under 2PL; during the replay of a log it points to the ranges that wait at the tuple
 // (engine/recovery/applier.h). `key` never changes. A tuple that was removed from its index stays
 // locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
@@ -78,15 +76,13 @@ static_assert(sizeof(Tuple) == 24);
 // Reads a row while transactions of any protocol run, without a transaction and without a lock:
 // copies the row of `tuple` to `to`, which has room for `row_bytes` padded to 8, unless the row is
 // absent. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during
-// the copy: the caller tries again. A tuple that was removed from its index counts as absent, with
-// sequence number 0.
+// the copy: try again. A removed tuple counts as absent, with sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has
-// installed the row: under OCC by the lock bit of the version word, under 2PL by an exclusive
-// RowLock word. It stores the row, and then the new version, before it unlocks the tuple. So if the
-// tuple was unlocked, with the same version, before and after the copy, the copy is the row of the
-// last committed writer. A reader that is ordered after the reservation of a transaction's log
-// record finds the tuple locked, or that transaction's write in place.
+// installed the row and then the new version: under OCC by the lock bit, under 2PL by an exclusive
+// RowLock word. So if the tuple was unlocked, with the same version, before and after the copy, the
+// copy is the row of the last committed writer; and a reader that is ordered after the reservation
+// of a transaction's log record finds the tuple locked, or that transaction's write in place.
 inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte* to,
                                Version* version) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);

@@ -1,27 +1,22 @@
 // Hands the commands of a log to the threads that replay them.
 //
 // A reader thread reads ahead, and each of the other threads takes a command when it has none. Each
-// worker of the run is assigned to one thread, which takes the commands of its workers first. In
-// the run, the transactions of one worker ran one after the other, and those of different workers
-// at the same time. So the threads repeat the schedule of the run: they execute two commands at the
-// same time if the run did, and the commands become ready to commit in nearly the order of the log.
-// And if a workload gives each worker its own part of the data, commands of different threads
-// seldom conflict. A thread that finds no command of its workers takes the oldest command of all.
+// worker of the run is assigned to one thread, which takes the commands of its workers first, and
+// the oldest command of all if it finds none. So the threads repeat the schedule of the run: they
+// execute two commands at the same time if the run did. If a workload gives each worker its own
+// part of the data, commands of different threads seldom conflict.
 //
 // Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
-// the slot is, and whether the slot waits for that command, has it, or is emptied. The reader
-// thread fills a slot that waits, and stores the word with release. One of the threads that load
-// that word (acquire) takes the command, by a compare-and-swap of the word. Only this thread uses
-// the slot, until it releases the slot for a later command (release). A record lies in the memory
-// of its batch. The reader thread keeps that memory until it has filled each slot of the batch
-// again, or to the end.
+// the slot is, and whether the slot waits for that command, has the command, or is emptied. The
+// reader thread fills a slot that waits, and stores the word (release). A thread that loads that
+// word (acquire) takes the command by a compare-and-swap, and uses the slot alone until it releases
+// the slot for a later command (release). The reader thread keeps the memory of a batch until it
+// has filled each slot of the batch again, or to the end.
 //
-// Some thread takes the command that has the turn to commit. A thread takes its own commands in the
-// order of the log, and a command of another thread only if none of its own is open. So a thread
-// that has taken a command has skipped no older command of its own. Let C be the command that has
-// the turn, and suppose that no thread has taken C. The thread to which C is assigned has taken no
-// later command, because it would have skipped C, and all earlier commands have committed. So that
-// thread has no command, and takes C next.
+// Some thread takes the command C that has the turn to commit. Suppose that no thread has taken C.
+// A thread that has taken a command has skipped no older command of its own. So the thread to which
+// C is assigned has taken no later command, and all earlier commands have committed. So that thread
+// has no command, and takes C next.
 #pragma once
 
 #include <cstdint>

@@ -1,27 +1,22 @@
 // The order in which the threads of a replay commit, which is the order of the log.
 //
 // A thread may execute its command at any time, and commits it when it is the command's turn. The
-// turn passes to the next command when a command is certain to commit: the rows that it writes are
-// locked, and the rows that it has read are validated. Its rows are then installed while the next
-// command begins its commit, which waits for the locks that it needs, as commits under OCC do. The
-// result is that of a serial execution in the order of the log. A command validates after all
-// earlier commands have locked the rows that they write, so it has read the rows as these commands
-// leave them. And it locks and installs nothing before its turn, so no earlier command has read its
-// rows.
+// turn passes on when the command is certain to commit: the rows that it writes are locked, and the
+// rows that it has read are validated. Its rows are then installed while the next command begins
+// its commit. The result is that of a serial execution in the order of the log: a command validates
+// after all earlier commands have locked the rows that they write, so it has read the rows as these
+// commands leave them; and it locks and installs nothing before its turn, so no earlier command has
+// read its rows. Its validation may fail even at its turn, because threads of later commands insert
+// absent tuples into index nodes, and others remove absent tuples. So a thread may claim the
+// database for itself.
 //
-// At its turn a command reads the final state. Even so, its validation may fail, because other
-// threads change index nodes: a thread that executes a later command may insert absent tuples, and
-// a thread that has committed removes absent tuples. So a thread may claim the database for itself.
-//
-// Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
-// for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread
-// that has the turn may set `alone_`, and clears `alone_` at its end_alone(). By then the turn may
-// have passed to another thread, which waits in its begin() until `alone_` is clear. A thread that
-// begins sets its `active_` and then loads `alone_`; the thread that has the turn sets `alone_` and
-// then loads the others' `active_`. These accesses are seq_cst, so at least one of the two threads
-// sees the other's store. If the thread that begins sees `alone_`, it waits until `alone_` is
-// clear. If the thread that has the turn sees an `active_`, it waits until that thread has ended.
-// That thread waits for no turn before it ends, so there is no deadlock.
+// Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
+// the turn loads it (acquire), and so sees the locks of all earlier commands. The thread that has
+// the turn may set `alone_`, and clears `alone_` at its end_alone(); meanwhile the turn may have
+// passed to a thread that waits in begin(). A thread that begins sets its `active_` and then loads
+// `alone_`; the thread that has the turn sets `alone_` and then loads the others' `active_`. These
+// accesses are seq_cst, so at least one of the two threads sees the other's store, and waits. A
+// thread that is active waits for no turn before it ends, so there is no deadlock.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +30,9 @@
 
 namespace logjam {
 
-// Waits for another thread of the replay. The wait takes a few microseconds if the other thread has
-// a core. A thread that gives up its own core may get it back only after milliseconds, if other
-// programs want the core. So a thread gives up its core only after many pauses.
+// Waits for another thread of the replay, which takes microseconds if that thread has a core. A
+// thread that gives up its own core may get it back only after milliseconds, if other programs want
+// the core. So a thread gives up its core only after many pauses.
 class ReplayWait {
  public:
   // Waits a moment. Call it in a loop that looks whether the other thread has come far enough.
@@ -58,7 +53,6 @@ class ReplayWait {
 
 class CommitOrder {
  public:
-  // Orders the commits of `threads` threads, numbered from 0.
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
 
   // Returns how many commands have committed, or are certain to commit.
@@ -86,7 +80,7 @@ class CommitOrder {
     error_ = std::move(error);
     stopped_.store(true, platform::memory_order_release);
   }
-  // Returns the error, or an empty string. Join the threads of the replay first.
+  // Returns the error or an empty string. Join the threads of the replay first.
   const std::string& error() const { return error_; }
 
   // Waits while another thread has the database to itself, and lets thread `thread` use the

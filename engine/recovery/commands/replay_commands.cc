@@ -24,17 +24,17 @@ namespace logjam {
 
 namespace {
 
-// Gives each transaction the sequence number of its record, and writes nothing. Compares the
-// command that the transaction would log with the record. If they agree, passes the turn to the
-// next command: concurrency control calls the log when the transaction is certain to commit, before
-// it installs the rows. The replaying thread owns it.
+// Gives each transaction the sequence number of its record, and writes nothing. If the command that
+// the transaction would log agrees with the record, passes the turn on: concurrency control calls
+// the log when the transaction is certain to commit, before it installs the rows. One replaying
+// thread owns the object.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
-  // Announces that the next transaction repeats command `index`, which has the turn. Its record has
-  // the number `sequence`, and says that the command changed `rows` rows.
+  // Announces the next transaction: it repeats command `index`, which has the turn and, in its
+  // record, the number `sequence` and `rows` changed rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -93,8 +93,8 @@ class ReplayLog final : public LogScheme {
 };
 
 // A client may know that a row exists, because the run had inserted it before, and end the process
-// if the row is missing. Here a missing row only means that its insert commits later. So a missing
-// row, or a row that an insert finds, aborts this attempt. One thread owns the object.
+// if the row is missing. Ahead of its turn, a missing row only means that its insert commits later.
+// So a missing row, or a row that an insert finds, aborts the attempt. One thread owns the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
@@ -136,19 +136,16 @@ class SpeculativeTransaction final : public Transaction {
 
 constexpr uint32_t kQueue = 0;  // of the reclaimer
 
-// One thread of a replay of commands.
-//
-// The thread executes a command before the command's turn, waits for the turn, and commits. If the
-// commit is refused, an earlier command has overwritten a row that the execution had read. Then the
-// thread executes the command again, at its turn. This attempt reads the final state, so it is
-// refused only if other threads have changed an index node. After two attempts at its turn the
-// thread gets the database to itself, and an attempt that fails then is an error.
+// One thread of a replay of commands. It executes a command before the command's turn, waits for
+// the turn, and commits. If the commit is refused, because an earlier command has overwritten a row
+// that the execution had read, the thread executes the command again at its turn. That attempt
+// reads the final state, so it is refused only if other threads have changed an index node. After
+// two attempts at its turn the thread gets the database to itself, and a failure is an error.
 //
 // run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {
  public:
-  // Makes thread number `id` of the threads that share `feed`, `order` and `epochs`, which outlive
-  // this object.
+  // The threads share `feed`, `order` and `epochs`, which outlive them. `id` counts from 0.
   Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
            CommandFeed& feed, CommitOrder& order, Epochs& epochs);
 
@@ -259,8 +256,8 @@ std::string Replayer::take(const Command& command) {
   return "";
 }
 
-// Executes the command before it has the turn, and commits it at its turn. Returns false if that
-// was not possible: then execute the command at its turn. Its failures so far are no errors.
+// Executes the command before its turn, and commits it at its turn. Returns false if that was not
+// possible, which is no error: then execute the command at its turn.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
@@ -305,8 +302,8 @@ std::string Replayer::execute_at_turn(const Command& command) {
   }
 }
 
-// Commits the executed transaction, which has the turn. Returns false if it must be aborted: the
-// commit is refused, or `status`, the result of the execution, does not allow it.
+// Commits the executed transaction, which has the turn. Returns false if it must be aborted:
+// because of `status`, the result of the execution, or because the commit is refused.
 bool Replayer::commit(const Command& command, Status status) {
   if (status == Status::kAbort || status == Status::kRollback) return false;
   log_.expect(command.index, command.record->sequence, logged_.rows);
