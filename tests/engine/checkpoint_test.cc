@@ -1,8 +1,10 @@
 // Checkpoints without transactions: a load reads back every tuple, and refuses damage.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,8 +18,10 @@
 #include "engine/checkpoint/row_writer.h"
 #include "engine/storage/tuple.h"
 #include "logging/format/manifest_file.h"
+#include "platform/files.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
+#include "proof/disk/memory_files.h"
 #include "tests/temporary_directory.h"
 #include "tests/with_placement.h"
 #include "tests/wrapped_files.h"
@@ -172,10 +176,7 @@ TEST_F(CheckpointTest, WhatIsWrittenComesBackWithVersionsAndTombstones) {
       contents, [](const auto& one) { return Version(std::get<2>(one)).absent(); });
   EXPECT_GT(absent, 1000) << "erased rows are absent tuples with the number of their erase";
   EXPECT_EQ(found.sequence, 1000 + kRows - 1);
-}
 
-TEST_F(CheckpointTest, SecondaryIndexesHaveThePresentRows) {
-  const Checkpoint taken = take();
   Database other;
   create_tables(other);
   ASSERT_EQ(load_checkpoint(other, directories(), taken).error, "");
@@ -322,6 +323,126 @@ TEST(CommittedRow, ALockedTupleIsWaitedForUnderEitherProtocol) {
   EXPECT_FALSE(try_copy_committed(tuple, table.row_bytes(), copy, &version));
   tuple.lock.store(uint64_t{1} << 46);  // shared
   EXPECT_TRUE(try_copy_committed(tuple, table.row_bytes(), copy, &version));
+}
+
+// --- files of rows, on a disk that is cut at any step, fills up, or fails ---
+
+constexpr uint64_t kWritten = 200, kId = 77;
+
+class RowWriterTest : public testing::Test {
+ protected:
+  RowWriterTest() {
+    Table& table =
+        database_.create_table({.name = "t", .row_bytes = 40, .kind = IndexKind::kOrdered});
+    for (Key key = 0; key < kWritten; ++key) {
+      const std::vector<std::byte> row(40, std::byte(key));
+      table.restore(key, Version(key + 1, false), row.data(), arena_);
+    }
+  }
+
+  // Writes all rows to the file "rows".
+  std::string write() {
+    const TableParts parts(database_, 1);
+    RowWriter writer({.path = "rows", .id = kId});
+    const std::string wrong = writer.write(database_, parts);
+    bytes_ = writer.file().bytes;
+    return wrong;
+  }
+  // Reads the file "rows". Returns an empty string, or what is wrong with it.
+  std::string read() const {
+    uint64_t tuples = 0;
+    const std::string wrong = read_blocks({.path = "rows", .id = kId, .bytes = bytes_}, nullptr,
+                                          [&](const BlockHeader& block) {
+                                            tuples += block.tuples;
+                                            return "";
+                                          });
+    return wrong.empty() && tuples != kWritten ? "rows are missing" : wrong;
+  }
+
+  MemoryFiles disk_;
+  const platform::ReplaceFiles replace_{disk_};
+  Database database_;
+  Arena arena_;
+  uint64_t bytes_ = 0;
+};
+
+TEST_F(RowWriterTest, WhatItHasWrittenIsDurableAndItsNameIsNot) {
+  ASSERT_EQ(write(), "");
+  EXPECT_EQ(read(), "");
+  size_t absent = 0, whole = 0;
+  for (const CrashState& state : disk_.states_after(disk_.steps(), 64, 1)) {
+    MemoryFiles after(state);
+    const platform::ReplaceFiles replace(after);
+    (state.files.contains("rows") ? whole : absent) += 1;
+    EXPECT_EQ(read(),
+              state.files.contains("rows") ? "" : "cannot read rows: No such file or directory");
+  }
+  EXPECT_EQ(absent, 1u);
+  EXPECT_EQ(whole, 1u);
+}
+
+// The blocks of a file have checksums, which torn blocks do not pass.
+TEST_F(RowWriterTest, AFileThatIsCutBeforeItsSyncFailsItsChecks) {
+  ASSERT_EQ(write(), "");
+  size_t step = 0;
+  while (!disk_.step(step).starts_with("sync")) ++step;
+  size_t good = 0, wrong = 0;
+  for (const CrashState& state : disk_.states_after(step, 64, 1)) {
+    MemoryFiles after(state);
+    const platform::ReplaceFiles replace(after);
+    (read().empty() ? good : wrong) += 1;
+  }
+  EXPECT_GT(wrong, 30u);
+  EXPECT_GT(good, 0u);
+}
+
+TEST_F(RowWriterTest, AFailureIsNamed) {
+  disk_.limit(4096);
+  EXPECT_EQ(write(), "cannot write rows: No space left on device");
+  disk_.limit(1 << 30);
+  disk_.fail("rows", FileCall::kSync, EIO);
+  EXPECT_EQ(write(), "cannot sync rows: Input/output error");
+  disk_.fail("rows", FileCall::kOpen, EACCES);
+  EXPECT_EQ(write(), "cannot create rows: Permission denied");
+  EXPECT_EQ(read(), "cannot read rows: Permission denied");
+  disk_.mend();
+  ASSERT_EQ(write(), "");
+  disk_.fail("rows", FileCall::kRead, EIO);
+  EXPECT_EQ(read(), "cannot read rows: Input/output error");
+}
+
+// File systems without direct I/O refuse O_DIRECT.
+TEST_F(RowWriterTest, AFileSystemWithoutDirectWritesIsGoodEnough) {
+  class Indirect : public WrappedFiles {
+   public:
+    using WrappedFiles::WrappedFiles;
+    int open(const std::string& path, int flags, int mode) override {
+      return (flags & O_DIRECT) != 0 ? -EINVAL : WrappedFiles::open(path, flags, mode);
+    }
+  };
+  Indirect indirect(disk_);
+  const platform::ReplaceFiles replace(indirect);
+  EXPECT_EQ(write(), "");
+  EXPECT_EQ(read(), "");
+}
+
+// A number of 0 is that of the load, or of a tuple that no transaction has written.
+TEST(RowWriter, TheLargestNumberIsThatOfARowOrOfATombstone) {
+  for (const auto& [row, tombstone] :
+       std::vector<std::pair<uint64_t, uint64_t>>{{900, 300}, {300, 900}, {0, 900}, {900, 0}}) {
+    const TemporaryDirectory directory;
+    Database database;
+    Arena arena;
+    Table& table = database.create_table({.name = "t", .row_bytes = 8});
+    const uint64_t value = 7;
+    table.restore(1, Version(row, false), reinterpret_cast<const std::byte*>(&value), arena);
+    table.restore(2, Version(tombstone, true), nullptr, arena);
+    RowWriter writer({.path = directory.path_of("rows"), .id = 3});
+    EXPECT_EQ(writer.write(database, TableParts(database, 1)), "");
+    EXPECT_EQ(writer.sequence(), 900u);
+    EXPECT_EQ(writer.file().rows, 1u);
+    EXPECT_EQ(writer.file().tombstones, tombstone == 0 ? 0u : 1u);
+  }
 }
 
 }  // namespace

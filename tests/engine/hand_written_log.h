@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/storage/tuple.h"
+#include "engine/storage/database.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/record_writer.h"
 #include "logging/format/staged_record.h"
@@ -19,6 +20,13 @@ namespace logjam {
 struct Row {
   uint64_t value;
 };
+
+inline std::map<Key, uint64_t> rows_of(Table& table) {
+  std::map<Key, uint64_t> rows;
+  table.for_each_row(
+      [&](Key key, const std::byte* row) { std::memcpy(&rows[key], row, sizeof(uint64_t)); });
+  return rows;
+}
 
 // Writes the log files of a run, record by record.
 class HandWrittenLog {

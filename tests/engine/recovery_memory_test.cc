@@ -1,9 +1,7 @@
 // A recovery holds a bounded part of the log, however long the log is, and recovers the same.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
-#include <random>
 
 #include "engine/recovery/recover.h"
 #include "engine/recovery/stream_replay.h"
@@ -23,36 +21,32 @@ const RecoveryRule kByWatermark = min_cut(&StreamTail::last_watermark, "epoch");
 
 class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
  protected:
-  // Adds a transaction that writes its number to all rows.
-  static void add(HandWrittenLog& log, uint64_t sequence, uint32_t stream) {
-    std::vector<HandWrittenLog::Write> writes;
-    for (uint32_t i = 0; i < kWrites; ++i) writes.push_back({WriteOp::kUpdate, i, sequence});
-    log.add(RecordKind::kTransaction, sequence, sequence, writes, stream);
+  // Adds a transaction that writes its number to all rows; with `changes`, by ranges that change
+  // the rows of that version.
+  static void add(HandWrittenLog& log, uint64_t sequence, uint32_t stream,
+                  std::optional<uint64_t> changes = {}) {
+    log.add(RecordKind::kTransaction, sequence, sequence, writes(sequence, changes), stream);
   }
-
-  // Adds a transaction that changes all rows of version `changes`.
-  static void add_ranges(HandWrittenLog& log, uint64_t sequence, uint64_t changes,
-                         uint32_t stream) {
-    std::vector<HandWrittenLog::Write> writes;
+  static std::vector<HandWrittenLog::Write> writes(uint64_t sequence,
+                                                   std::optional<uint64_t> changes = {}) {
+    std::vector<HandWrittenLog::Write> all;
     for (uint32_t i = 0; i < kWrites; ++i) {
-      writes.push_back({WriteOp::kUpdate, i, sequence, 0, changes});
+      all.push_back({WriteOp::kUpdate, i, sequence, 0, changes});
     }
-    log.add(RecordKind::kTransaction, sequence, sequence, writes, stream);
+    return all;
   }
 
   // Recovers the log with the least share for each stream.
   void replay(const HandWrittenLog& log, const RecoveryRule& rule) {
-    TableSchema schema;
-    schema.name = "rows";
-    schema.row_bytes = sizeof(Row);
-    Table& table = database_.create_table(schema);
+    Database database;
+    Table& table = database.create_table({.name = "rows", .row_bytes = sizeof(Row)});
     const LogFiles files = log.files();
     ASSERT_EQ(files.error, "");
-    result_ = recover(database_, files, rule, 2, GetParam(), 0, 1);
+    result_ = recover(database, files, rule, 2, GetParam(), 0, 1);
     EXPECT_EQ(result_.error, "");
+    all_bytes_ = 0;
     for (size_t s = 0; s < files.paths.size(); ++s) all_bytes_ += log.bytes(s);
-    table.for_each_row(
-        [&](Key key, const std::byte* row) { std::memcpy(&rows_[key], row, sizeof(uint64_t)); });
+    rows_ = rows_of(table);
   }
 
   // Expects that transactions up to number `last` were recovered, and `beyond` records were not.
@@ -66,29 +60,21 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
   }
 
   const Watchdog watchdog_{"a recovery in little memory has not ended"};
-  Database database_;
   RecoveryResult result_;
   uint64_t all_bytes_ = 0;
   std::map<Key, uint64_t> rows_;
 };
 
-TEST_P(RecoveryMemory, OfStreamsThatAdvanceTogetherIsBounded) {
-  HandWrittenLog log(2);
-  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
-  add(log, 601, 0);
-  add(log, 601, 1);
-  replay(log, kByRecord);
-  expect(601, 602, 0, 2);
-}
-
-// The second stream has a record for each hundred of the first one.
+// Streams that advance together; then a second stream with a record for each hundred of the first.
 TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
-  HandWrittenLog log(2);
-  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 100 == 0 ? 1 : 0);
-  add(log, 601, 0);
-  add(log, 601, 1);
-  replay(log, kByRecord);
-  expect(601, 602, 0, 2);
+  for (const uint64_t every : {2, 100}) {
+    HandWrittenLog log(2);
+    for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % every == 0 ? 1 : 0);
+    add(log, 601, 0);
+    add(log, 601, 1);
+    replay(log, kByRecord);
+    expect(601, 602, 0, 2);
+  }
 }
 
 // The first stream comes first as a whole, then the second one.
@@ -105,7 +91,7 @@ TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
 TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   HandWrittenLog log(3);
   add(log, 1, 0);
-  for (uint64_t n = 2; n <= 900; ++n) add_ranges(log, n, n - 1, (n - 1) / 300);
+  for (uint64_t n = 2; n <= 900; ++n) add(log, n, (n - 1) / 300, n - 1);
   for (const uint32_t stream : {0, 1, 2}) log.add(RecordKind::kWatermark, 900, 0, {}, stream);
   replay(log, kByWatermark);
   expect(900, 900, 0, 3);
@@ -148,9 +134,7 @@ TEST_P(RecoveryMemory, OfAttemptsThatFailedIsFreed) {
   HandWrittenLog log;
   for (uint64_t n = 1; n <= 400; ++n) {
     log.add(RecordKind::kBegin, n, n, {});
-    std::vector<HandWrittenLog::Write> writes;
-    for (uint32_t i = 0; i < kWrites; ++i) writes.push_back({WriteOp::kUpdate, i, n});
-    log.add(RecordKind::kOperation, n, n, writes);
+    log.add(RecordKind::kOperation, n, n, writes(n));
     log.add(n % 100 == 0 ? RecordKind::kCommit : RecordKind::kVoid, n, n, {});
   }
   replay(log, first_gap());
@@ -200,10 +184,10 @@ TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
 // A record is longer than all of a stream's share.
 TEST_P(RecoveryMemory, IsEnoughForALongRecord) {
   HandWrittenLog log;
-  std::vector<HandWrittenLog::Write> writes;
-  for (uint32_t i = 0; i < 60'000; ++i) writes.push_back({WriteOp::kUpdate, i % kKeys, 300});
+  std::vector<HandWrittenLog::Write> many;
+  for (uint32_t i = 0; i < 60'000; ++i) many.push_back({WriteOp::kUpdate, i % kKeys, 300});
   for (uint64_t n = 1; n < 300; ++n) add(log, n, 0);
-  log.add(RecordKind::kTransaction, 300, 300, writes);
+  log.add(RecordKind::kTransaction, 300, 300, many);
   replay(log, first_gap());
   EXPECT_EQ(result_.transactions, 300u);
   for (const auto& [key, value] : rows_) ASSERT_EQ(value, 300u) << key;

@@ -1,67 +1,67 @@
-// Recovery of hand-written logs: which records are applied, in which order, and which are skipped
-// or refused.
+// Recovery of hand-written logs: which records are applied, in which order, and which records are
+// skipped or refused.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <random>
 
 #include "engine/recovery/recover.h"
+#include "engine/recovery/recovery_progress.h"
 #include "engine/storage/database.h"
 #include "tests/engine/hand_written_log.h"
 
 namespace logjam {
 namespace {
 
-Key group_of(Key, const std::byte* row) { return reinterpret_cast<const Row*>(row)->value / 100; }
+using Write = HandWrittenLog::Write;
 
-class Recovery : public testing::Test {
+class Recovery : public testing::TestWithParam<ReplayOrder> {
  protected:
-  Recovery() {
-    TableSchema schema;
-    schema.name = "rows";
-    schema.row_bytes = sizeof(Row);
-    schema.secondaries = {{.name = "by_group", .key_of = group_of}};
-    Table& table = database_.create_table(schema);
+  Recovery() : table_(create_rows(database_)) {
     for (Key key = 1; key <= 3; ++key) {
       const Row row{key * 100};
-      table.load(key, &row, arena_);
+      table_.load(key, &row, arena_);
     }
+  }
+  // The secondary index has the rows by their hundreds.
+  static Table& create_rows(Database& database) {
+    const auto group_of = [](Key, const std::byte* row) {
+      return reinterpret_cast<const Row*>(row)->value / 100;
+    };
+    return database.create_table({.name = "rows",
+                                  .row_bytes = sizeof(Row),
+                                  .secondaries = {{.name = "by_group", .key_of = group_of}}});
   }
 
   RecoveryResult replay(const HandWrittenLog& log, const RecoveryRule& rule = first_gap()) {
     const LogFiles files = log.files();
     EXPECT_EQ(files.error, "");
-    return recover(database_, files, rule, 2);
+    return recover(database_, files, rule, 3, GetParam());
   }
 
-  std::map<Key, uint64_t> rows() {
-    std::map<Key, uint64_t> found;
-    database_.tables()[0]->for_each_row(
-        [&](Key key, const std::byte* row) { std::memcpy(&found[key], row, sizeof(uint64_t)); });
-    return found;
-  }
+  Tuple& tuple(Key key) { return *Table::tuple_of(table_.primary().find(key, nullptr)); }
+  using Rows = std::map<Key, uint64_t>;
+  Rows rows() { return rows_of(table_); }
 
-  // The keys that the secondary index has for `group`.
+  // Returns the keys that the secondary index has for `group`.
   std::vector<Key> keys_of(Key group) {
     std::vector<Key> keys;
-    database_.tables()[0]->secondary(0).find_all(
-        group, [&](NodeVersion, std::span<Keyed* const> entries) {
-          for (Keyed* entry : entries) keys.push_back(static_cast<Posting*>(entry)->primary);
-          return true;
-        });
+    table_.secondary(0).find_all(group, [&](NodeVersion, std::span<Keyed* const> entries) {
+      for (Keyed* entry : entries) keys.push_back(static_cast<Posting*>(entry)->primary);
+      return true;
+    });
     std::ranges::sort(keys);
     return keys;
   }
 
-  using Rows = std::map<Key, uint64_t>;
   Database database_;
+  Table& table_;
   Arena arena_;
 };
 
-TEST_F(Recovery, AppliesUpdatesInsertsAndErases) {
+TEST_P(Recovery, AppliesUpdatesInsertsAndErases) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 10, 1,
           {{WriteOp::kUpdate, 1, 11}, {WriteOp::kInsert, 7, 77}, {WriteOp::kErase, 2}});
@@ -71,7 +71,7 @@ TEST_F(Recovery, AppliesUpdatesInsertsAndErases) {
   EXPECT_EQ(rows(), (Rows{{1, 11}, {3, 300}, {7, 77}}));
 }
 
-TEST_F(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
+TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 30, 1, {{WriteOp::kErase, 1}, {WriteOp::kUpdate, 2, 30}});
   log.add(RecordKind::kTransaction, 20, 2, {{WriteOp::kUpdate, 1, 20}, {WriteOp::kUpdate, 2, 20}});
@@ -83,7 +83,7 @@ TEST_F(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
 }
 
 // The erase leaves an absent tuple, whose number keeps the older insert out.
-TEST_F(Recovery, AnEraseOfAnUnseenKeyWinsOverItsOlderInsert) {
+TEST_P(Recovery, AnEraseOfAnUnseenKeyWinsOverItsOlderInsert) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 40, 1, {{WriteOp::kErase, 9}});
   log.add(RecordKind::kTransaction, 15, 2, {{WriteOp::kInsert, 9, 15}});
@@ -91,7 +91,7 @@ TEST_F(Recovery, AnEraseOfAnUnseenKeyWinsOverItsOlderInsert) {
   EXPECT_EQ(rows(), (Rows{{1, 100}, {2, 200}, {3, 300}}));
 }
 
-TEST_F(Recovery, TheSecondaryIndexFindsRecoveredRows) {
+TEST_P(Recovery, TheSecondaryIndexFindsRecoveredRows) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 10, 1,
           {{WriteOp::kInsert, 7, 770}, {WriteOp::kUpdate, 1, 720}});
@@ -100,7 +100,7 @@ TEST_F(Recovery, TheSecondaryIndexFindsRecoveredRows) {
 }
 
 // The cut is where the third record begins.
-TEST_F(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
+TEST_P(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   HandWrittenLog log;
   for (Key key = 1; key <= 3; ++key) {
     log.add(RecordKind::kTransaction, key, key, {{WriteOp::kUpdate, key, key}});
@@ -118,7 +118,7 @@ TEST_F(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   EXPECT_EQ(rows(), (Rows{{1, 1}, {2, 2}, {3, 300}}));
 }
 
-TEST_F(Recovery, OperationsCountOnlyWithTheirCommit) {
+TEST_P(Recovery, OperationsCountOnlyWithTheirCommit) {
   HandWrittenLog log;
   log.add(RecordKind::kBegin, 1, 1, {});
   log.add(RecordKind::kBegin, 2, 2, {});
@@ -133,7 +133,7 @@ TEST_F(Recovery, OperationsCountOnlyWithTheirCommit) {
 }
 
 // The commit's number counts: another transaction's write may have a number between the two.
-TEST_F(Recovery, AnOperationHasTheNumberOfItsCommit) {
+TEST_P(Recovery, AnOperationHasTheNumberOfItsCommit) {
   HandWrittenLog log;
   log.add(RecordKind::kBegin, 1, 1, {});
   log.add(RecordKind::kOperation, 2, 1, {{WriteOp::kUpdate, 1, 11}});
@@ -145,7 +145,7 @@ TEST_F(Recovery, AnOperationHasTheNumberOfItsCommit) {
 
 // The checksum of such a record may be right: a later format may have the kind, with a meaning that
 // this reader does not know.
-TEST_F(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
+TEST_P(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
   constexpr auto kUnknown = static_cast<RecordKind>(9);
   static_assert(RecordKind::kCommand < kUnknown);
   HandWrittenLog log;
@@ -158,7 +158,7 @@ TEST_F(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
   EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 200}, {3, 300}}));
 }
 
-TEST_F(Recovery, VoidRecordsAreSkipped) {
+TEST_P(Recovery, VoidRecordsAreSkipped) {
   HandWrittenLog log;
   log.add(RecordKind::kVoid, 1, 1, {});
   log.add(RecordKind::kVoid, 3, 3, {{WriteOp::kUpdate, 1, 33}});  // whatever its body
@@ -168,7 +168,7 @@ TEST_F(Recovery, VoidRecordsAreSkipped) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-TEST_F(Recovery, ARecordForAnUnknownTableIsAnError) {
+TEST_P(Recovery, ARecordForAnUnknownTableIsAnError) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11, 5}});
   EXPECT_NE(replay(log).error.find("table 5"), std::string::npos);
@@ -183,23 +183,21 @@ struct LogOfTwoStreams : HandWrittenLog {
 };
 const RecoveryRule kRsne = min_cut(&StreamTail::last_sequence, "RSNe");
 
-TEST_F(Recovery, FailsIfTheFileOfAStreamIsMissing) {
+TEST_P(Recovery, FailsIfTheFileOfAStreamIsMissing) {
   const LogOfTwoStreams log;
   LogFiles files = log.files();
   files.paths[1][0] += ".gone";
-  for (const auto order : {ReplayOrder::kParallel, ReplayOrder::kMerged}) {
-    const RecoveryResult result = recover(database_, files, kRsne, 2, order);
-    EXPECT_EQ(result.error,
-              "cannot open the log file " + files.paths[1][0] + ": No such file or directory");
-    EXPECT_EQ(result.transactions, 0u);
-  }
+  const RecoveryResult result = recover(database_, files, kRsne, 2, GetParam());
+  EXPECT_EQ(result.error,
+            "cannot open the log file " + files.paths[1][0] + ": No such file or directory");
+  EXPECT_EQ(result.transactions, 0u);
   EXPECT_EQ(replay(log, kRsne).error, "");
   EXPECT_EQ(rows().at(1), 11u);
 }
 
 // A log from elsewhere may have any number. Those of the first kind would set the bits of a row's
 // version by which threads lock it.
-TEST_F(Recovery, ANumberThatNoRowCanHaveIsAnError) {
+TEST_P(Recovery, ANumberThatNoRowCanHaveIsAnError) {
   for (const uint64_t number : {Version::kLocked | 7, Version::kAbsent | 7, ~uint64_t{0}}) {
     HandWrittenLog log;
     log.add(RecordKind::kTransaction, number, 1, {{WriteOp::kUpdate, 1, 11}});
@@ -208,37 +206,189 @@ TEST_F(Recovery, ANumberThatNoRowCanHaveIsAnError) {
   }
 }
 
-TEST_F(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
+TEST_P(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
   HandWrittenLog log(2);
   log.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kUpdate, 1, 11}}, 1);
   EXPECT_EQ(replay(log).error, "the log has 2 stream(s), and no log of its scheme has that number");
   EXPECT_EQ(replay(log, kRsne).error, "");
 }
 
-// While this object lives, the process may open only `more` further files.
-class FewFiles {
- public:
-  explicit FewFiles(rlim_t more) {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = dup(STDERR_FILENO);
-    close(next);
-    const rlimit few{static_cast<rlim_t>(next) + more, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  }
-  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+// --- ranges ---
 
- private:
-  rlimit before_;
+// Returns a write that changes one byte of the version `changes`.
+Write byte_of(Key key, uint64_t changes, uint16_t offset, uint8_t value) {
+  return {WriteOp::kUpdate, key, value, 0, changes, offset, 1};
+}
+
+class RangeReplay : public Recovery {
+ protected:
+  RangeReplay() {
+    for (Key key = 1; key <= 3; ++key) std::memset(tuple(key).row(), 0, sizeof(Row));
+  }
+
+  // Replays all records of the log. Returns the error.
+  std::string error_of(const HandWrittenLog& log) {
+    RecoveryRule all = first_gap();
+    all.cut = [](const StreamTails& tails) {
+      Cut cut;
+      for (const StreamTail& tail : tails) cut.bytes.push_back(tail.bytes);
+      return cut;
+    };
+    const std::string error = replay(log, all).error;
+    for (Key key = 1; key <= 3; ++key) {
+      EXPECT_EQ(tuple(key).lock.load(), 0u) << "a transaction could not lock the row";
+    }
+    return error;
+  }
 };
 
-TEST_F(Recovery, FailsIfAStreamCannotBeOpenedForLackOfFileDescriptors) {
-  const LogOfTwoStreams log;
-  const LogFiles files = log.files();
-  for (const rlim_t more : {0, 1}) {
-    const FewFiles few(more);
-    EXPECT_EQ(recover(database_, files, kRsne, 2).error,
-              "cannot open the log file " + files.paths[more][0] + ": Too many open files");
+TEST_P(RangeReplay, AppliesRangesInAnyOrderOfTheRecords) {
+  HandWrittenLog log(2);
+  log.add(RecordKind::kTransaction, 30, 3, {byte_of(1, 20, 2, 0xcc)}, 0);
+  log.add(RecordKind::kTransaction, 40, 4, {byte_of(1, 30, 0, 0xdd)}, 0);
+  log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 10, 1, 0xbb)}, 1);
+  log.add(RecordKind::kTransaction, 10, 1, {byte_of(1, 0, 0, 0xaa)}, 1);
+  EXPECT_EQ(error_of(log), "");
+  EXPECT_EQ(rows(), (Rows{{1, 0xccbbdd}, {2, 0}, {3, 0}}));
+  EXPECT_EQ(tuple(1).load_version(), Version(40, false));
+  EXPECT_EQ(keys_of(0xccbbdd / 100), (std::vector<Key>{1})) << "ranges made the row";
+}
+
+// Each write of a row changes one byte of it, or all, or erases it.
+TEST_P(RangeReplay, GivesTheLastWritesWhateverTheOrderOfTheRecords) {
+  constexpr uint32_t kStreams = 3;
+  std::mt19937_64 random(GetParam() == ReplayOrder::kMerged ? 1 : 2);
+  HandWrittenLog log(kStreams);
+  std::map<Key, uint64_t> versions;
+  std::map<Key, uint64_t> expected = {{1, 0}, {2, 0}, {3, 0}};
+  struct Record {
+    uint64_t sequence;
+    Write write;
+  };
+  std::vector<Record> records;
+  for (uint64_t sequence = 1; sequence <= 3000; ++sequence) {
+    const Key key = 1 + random() % 3;
+    const bool present = expected.contains(key);
+    Write write{present ? WriteOp::kUpdate : WriteOp::kInsert, key, random()};
+    if (present && random() % 20 == 0) {
+      write.op = WriteOp::kErase;
+      expected.erase(key);
+    } else if (present && random() % 20 != 0) {
+      const uint64_t offset = random() % 8;
+      write = byte_of(key, versions[key], static_cast<uint16_t>(offset),
+                      static_cast<uint8_t>(random()));
+      expected[key] &= ~(uint64_t{0xff} << 8 * offset);
+      expected[key] |= write.value << 8 * offset;
+    } else {
+      expected[key] = write.value;
+    }
+    versions[key] = sequence;
+    records.push_back({sequence, write});
   }
+  std::ranges::shuffle(records, random);
+  for (const auto& [sequence, write] : records) {
+    log.add(RecordKind::kTransaction, sequence, sequence, {write}, random() % kStreams);
+  }
+  EXPECT_EQ(error_of(log), "");
+  EXPECT_EQ(rows(), expected);
+}
+
+TEST_P(RangeReplay, ARangeWithoutItsVersionIsAnError) {
+  for (const bool has_others : {false, true}) {
+    HandWrittenLog log;
+    if (has_others) log.add(RecordKind::kTransaction, 6, 1, {{WriteOp::kUpdate, 1, 5}});
+    log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 7, 1, 0xbb)});
+    log.add(RecordKind::kTransaction, 30, 3, {byte_of(1, 20, 1, 0xcc)});
+    EXPECT_EQ(error_of(log),
+              "2 logged change(s) of rows are of versions that the log lacks, such as version 7 of "
+              "row 1 of table rows");
+  }
+}
+
+TEST_P(RangeReplay, ARangeOfAVersionThatTheRowHasPassedIsAnError) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kUpdate, 1, 5}});
+  log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 0, 1, 0xbb)});
+  EXPECT_NE(error_of(log).find("version 0 of row 1"), std::string::npos);
+}
+
+TEST_P(RangeReplay, ARangeOfAVersionWithoutARowIsAnError) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 10, 1, 0xbb), byte_of(9, 0, 1, 0xbb)});
+  log.add(RecordKind::kTransaction, 10, 1, {{WriteOp::kErase, 1}});
+  EXPECT_NE(error_of(log).find("2 logged change(s)"), std::string::npos);
+  EXPECT_EQ(rows(), (Rows{{2, 0}, {3, 0}}));
+}
+
+TEST_P(RangeReplay, TwoRangesOfOneVersionAreAnError) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 0, 1, 0xbb)});
+  log.add(RecordKind::kTransaction, 30, 3, {byte_of(1, 0, 1, 0xcc)});
+  EXPECT_NE(error_of(log).find("1 logged change(s)"), std::string::npos);
+}
+
+// A checkpoint may hold any version from its start on.
+TEST_P(RangeReplay, RangesThatTheRowHasAlreadyAreSkipped) {
+  for (const uint64_t has : {10, 20, 30}) {
+    const Row row{has == 10 ? 0x01u : has == 20 ? 0x0201u : 0x030201u};
+    tuple(2).version = Version(has, false).word();
+    std::memcpy(tuple(2).row(), &row, sizeof row);
+    HandWrittenLog log(2);
+    log.add(RecordKind::kTransaction, 30, 3, {byte_of(2, 20, 2, 3)}, 0);
+    log.add(RecordKind::kTransaction, 10, 1, {byte_of(2, 0, 0, 1)}, 1);
+    log.add(RecordKind::kTransaction, 20, 2, {byte_of(2, 10, 1, 2)}, 1);
+    EXPECT_EQ(error_of(log), "");
+    EXPECT_EQ(rows().at(2), 0x030201u) << has;
+  }
+}
+
+TEST_P(RangeReplay, ARangeIsNotAppliedAfterALaterRowOrErase) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 20, 2, {byte_of(1, 10, 1, 0xbb), byte_of(2, 10, 1, 0xbb)});
+  log.add(RecordKind::kTransaction, 30, 3, {{WriteOp::kUpdate, 1, 7}, {WriteOp::kErase, 2}});
+  log.add(RecordKind::kTransaction, 10, 1, {byte_of(1, 0, 0, 0xaa), byte_of(2, 0, 0, 0xaa)});
+  EXPECT_EQ(error_of(log), "");
+  EXPECT_EQ(rows(), (Rows{{1, 7}, {3, 0}}));
+}
+
+TEST_P(RangeReplay, RangesOfAbortedTransactionsAreNotApplied) {
+  HandWrittenLog log;
+  log.add(RecordKind::kVoid, 10, 1, {byte_of(1, 0, 0, 0xaa)});
+  log.add(RecordKind::kBegin, 20, 2, {});
+  log.add(RecordKind::kOperation, 21, 2, {byte_of(1, 0, 1, 0xbb)});
+  log.add(RecordKind::kVoid, 22, 2, {});
+  log.add(RecordKind::kBegin, 30, 3, {});
+  log.add(RecordKind::kOperation, 31, 3, {byte_of(1, 0, 2, 0xcc)});
+  log.add(RecordKind::kCommit, 32, 3, {});
+  log.add(RecordKind::kTransaction, 40, 4, {byte_of(1, 32, 3, 0xdd)});
+  EXPECT_EQ(error_of(log), "");
+  EXPECT_EQ(rows().at(1), 0xddcc0000u);
+}
+
+TEST_P(RangeReplay, ARangeBeyondTheRowIsAnError) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 10, 1, {byte_of(1, 0, 8, 0xaa)});
+  EXPECT_EQ(error_of(log), "a record with a valid checksum contradicts itself");
+}
+
+constexpr auto kNameOfOrder = [](const auto& info) {
+  return info.param == ReplayOrder::kMerged ? "merged" : "parallel";
+};
+const auto kOrders = testing::Values(ReplayOrder::kParallel, ReplayOrder::kMerged);
+INSTANTIATE_TEST_SUITE_P(All, Recovery, kOrders, kNameOfOrder);
+INSTANTIATE_TEST_SUITE_P(All, RangeReplay, kOrders, kNameOfOrder);
+
+// A stream waits while another stream is less ahead. A stream that has ended reads no more, so
+// waiting for it would last until all other streams have ended.
+TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
+  const RecoveryRule rule = first_gap();
+  RecoveryProgress progress(rule, 2);
+  progress.report_ahead(0, 100);
+  progress.report_ahead(1, 50);
+  EXPECT_TRUE(progress.others_are_less_ahead(0));
+  EXPECT_FALSE(progress.others_are_less_ahead(1));
+  progress.report_read(1, StreamTail{}, true);
+  EXPECT_FALSE(progress.others_are_less_ahead(0));
 }
 
 }  // namespace

@@ -9,13 +9,66 @@
 #include <fstream>
 
 #include "engine/recovery/recover_chain.h"
+#include "engine/run/run.h"
+#include "platform/spin.h"
 #include "proof/ledger/checker.h"
-#include "tests/engine/command_log.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 #include "tests/temporary_directory.h"
+#include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
+#include "workloads/random.h"
 
 namespace logjam {
 namespace {
+
+const SchemeInfo& commands() { return *find_scheme("command"); }
+
+// A fingerprint of all rows and of the sequence numbers of their writers.
+uint64_t state_of(Database& database) {
+  uint64_t sum = fingerprint(database);
+  for (const auto& table : database.tables()) {
+    table->for_each_row([&](Key key, const std::byte*) {
+      Keyed* entry = table->primary().find(key, nullptr);
+      sum += mix64(Table::tuple_of(entry)->load_version().word() ^ mix64(key + table->id()));
+    });
+  }
+  return sum;
+}
+
+// The result of a run: a fingerprint of its database, and its log.
+struct Left {
+  uint64_t state = 0;
+  uint64_t transactions = 0;
+  LogFiles files;
+};
+
+Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDirectory& directory,
+                 uint32_t threads, uint64_t transactions) {
+  LogOptions log_options = logjam::log_options(commands(), directory, "sync", threads);
+  log_options.header.flags["workload"] = "any";
+  Log log(log_options);
+  RunOptions options;
+  options.threads = threads;
+  options.pin = false;
+  options.pipeline_depth = 1024;
+  options.transactions = transactions;
+  options.seconds = 3600;  // not reached: the run ends after `transactions`
+  const auto database = load(workload, 1);
+  log.start();
+  workload.start_history(options.threads, {});
+  workload.keep_history();
+  const RunResult result = run(workload, *database, protocol, log.scheme(), options);
+  log.drain();
+  log.stop();
+  return {state_of(*database), result.transactions, find_log_files({directory.path()})};
+}
+
+RecoveryResult replay(Workload& workload, Database& database, const LogFiles& files,
+                      const ProtocolInfo& protocol, uint32_t threads = 1) {
+  EXPECT_EQ(files.error, "");
+  return replay_commands(workload, database, files, commands().recovery, protocol, threads);
+}
 
 class ReplayCommands : public WorkloadTest {};
 
@@ -55,13 +108,11 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
 TEST_F(ReplayCommands, AWorkloadWithoutCommandsIsRefused) {
   WorkloadInfo info{
       .name = "new", .what = "", .memory = "", .load_flags = {}, .check_flags = {}, .make = {}};
-  for (const SchemeInfo& scheme : all_schemes()) {
-    EXPECT_EQ(
-        check_commands(info, scheme),
-        scheme.name == "command" ? "--log=command logs commands, and --workload=new has none" : "");
-  }
+  EXPECT_EQ(check_commands(info, commands()),
+            "--log=command logs commands, and --workload=new has none");
+  EXPECT_EQ(check_commands(info, *find_scheme("centr")), "");
   info.has_commands = true;
-  EXPECT_EQ(check_commands(info, *find_scheme("command")), "");
+  EXPECT_EQ(check_commands(info, commands()), "");
 }
 
 // Commands may be replayed under another protocol than the run's, with the same result.
@@ -74,6 +125,7 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
     const auto database = load(*workload, 1);
     EXPECT_EQ(replay(*workload, *database, left.files, protocol, 2).error, "");
     EXPECT_EQ(state_of(*database), left.state);
+    EXPECT_EQ(replaying_threads(protocol, 5), protocol.name == "occ" ? 5u : 1u) << protocol.name;
   }
 }
 
@@ -124,12 +176,6 @@ TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
     EXPECT_GT(orders.removed_up_to(), 0u);
     reset_versions(*database, threads);
     EXPECT_EQ(orders.removed_up_to(), 0u);
-  }
-}
-
-TEST_F(ReplayCommands, OnlyOptimisticProtocolsUseSeveralThreads) {
-  for (const ProtocolInfo& protocol : all_protocols()) {
-    EXPECT_EQ(replaying_threads(protocol, 5), protocol.name == "occ" ? 5u : 1u) << protocol.name;
   }
 }
 
@@ -197,10 +243,6 @@ class ChangedLog : public ReplayCommands {
     return first;
   }
 
-  std::string number(size_t i) const {
-    return "the command of sequence number " + std::to_string(commands_[i].sequence) + " ";
-  }
-
   std::string name_;
   LogDirectory directory_;
   LogFiles files_;
@@ -213,31 +255,26 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
   ASSERT_EQ(commands_.size(), 20u);
   EXPECT_EQ(error(), "");
   const auto good = commands_;
-
+  const auto number = [&](size_t i) {
+    return "the command of sequence number " + std::to_string(good[i].sequence) + " ";
+  };
   std::swap(commands_[4], commands_[5]);
-  EXPECT_EQ(error(), number(5) + "comes after a command of sequence number " +
-                         std::to_string(commands_[4].sequence));
-  commands_ = good;
-  commands_[7].rows = 3;
-  EXPECT_EQ(error(), number(7) + "changed 4 rows now, and 3 in the run");
-  commands_ = good;
-  commands_[7].type = 9;
-  EXPECT_EQ(error(), number(7) + "is of type 9 with 24 bytes, which the workload does not know");
-  commands_ = good;
-  commands_[7].input.resize(8);
-  EXPECT_EQ(error(), number(7) + "is of type " + std::to_string(good[7].type) +
-                         " with 8 bytes, which the workload does not know");
-  commands_ = good;
-  commands_[7].kind = RecordKind::kTransaction;
-  EXPECT_EQ(error(), number(7) + "contradicts itself, or is none");
-  commands_ = good;
-  commands_[7].kind = RecordKind::kVoid;  // a void record is skipped, not missed
-  EXPECT_EQ(error(), "");
-}
+  EXPECT_EQ(error(), number(4) + "comes after a command of sequence number " +
+                         std::to_string(good[5].sequence));
+  const auto expect = [&](const std::function<void(Command&)>& change, const std::string& wrong) {
+    commands_ = good;
+    change(commands_[7]);
+    EXPECT_EQ(error(), wrong.empty() ? "" : number(7) + wrong);
+  };
+  expect([](Command& c) { c.rows = 3; }, "changed 4 rows now, and 3 in the run");
+  expect([](Command& c) { c.type = 9; },
+         "is of type 9 with 24 bytes, which the workload does not know");
+  expect([](Command& c) { c.input.resize(8); },
+         "is of type " + std::to_string(good[7].type) +
+             " with 8 bytes, which the workload does not know");
+  expect([](Command& c) { c.kind = RecordKind::kTransaction; }, "contradicts itself, or is none");
+  expect([](Command& c) { c.kind = RecordKind::kVoid; }, "");  // it is skipped, and not missed
 
-TEST_F(ChangedLog, ALogThatCannotBeOpenedIsAnError) {
-  set(small_scale("tpcb"));
-  run_one("tpcb", 5);
   const auto workload = make_workload(name_);
   const auto database = load(*workload, 1);
   files_.paths[0][0] += ".gone";
@@ -270,6 +307,156 @@ TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
     noticed += !proof_of().empty();
   }
   EXPECT_GT(noticed, 0u) << "of " << swapped;
+}
+
+// --- threads, in an interleaving that the test prescribes ---
+
+// The commands of a script, and a record of its replay. The replay executes the first command only
+// after the second one.
+struct Script {
+  enum Type : uint32_t {
+    kAdd,     // adds 1 to row 0
+    kCopy,    // copies row 0 to row 1
+    kInsert,  // inserts row 9
+    kUpdate,  // adds 1 to row 9, which must be there
+  };
+  std::vector<Type> commands;
+  bool replayed = false;
+  std::atomic<uint32_t> executed[2] = {};  // executions of each of the first two commands
+  std::atomic<bool> missed = false;        // kUpdate found no row
+};
+
+class ScriptClient final : public Client {
+ public:
+  ScriptClient(Script& script, Database& database)
+      : script_(script), table_(database.table("rows")) {}
+
+  uint32_t next() override {
+    at_ = next_++;
+    return script_.commands[at_];
+  }
+  Status execute(Transaction& txn) override {
+    if (script_.replayed && at_ == 0) {
+      for (platform::SpinWait wait; script_.executed[1] == 0;) wait.once();
+    }
+    const Status status = execute(txn, script_.commands[at_]);
+    if (script_.replayed && at_ < 2) ++script_.executed[at_];
+    return status;
+  }
+  std::span<const std::byte> command() override { return std::as_bytes(std::span(&at_, 1)); }
+  bool take(uint32_t, std::span<const std::byte> input) override {
+    std::memcpy(&at_, input.data(), sizeof at_);
+    return true;
+  }
+
+ private:
+  Status execute(Transaction& txn, Script::Type type) {
+    const uint64_t* read = nullptr;
+    uint64_t* row = nullptr;
+    Status status = Status::kOk;
+    switch (type) {
+      case Script::kAdd:
+      case Script::kUpdate:
+        status = txn.update(table_, type == Script::kAdd ? 0 : 9, &row);
+        if (status == Status::kOk) ++*row;
+        break;
+      case Script::kCopy: {
+        status = txn.read(table_, 0, &read);
+        if (status != Status::kOk) break;
+        const uint64_t value = *read;
+        status = txn.update(table_, 1, &row);
+        if (status == Status::kOk) *row = value;
+        break;
+      }
+      case Script::kInsert:
+        status = txn.insert(table_, 9, uint64_t{100});
+    }
+    if (status == Status::kNotFound) script_.missed = true;
+    return status;
+  }
+
+  Script& script_;
+  Table& table_;
+  uint64_t at_ = 0, next_ = 0;
+};
+
+class ScriptWorkload final : public Workload {
+ public:
+  explicit ScriptWorkload(Script& script) : script_(script) {}
+  void create_tables(Database& database) override {
+    database.create_table({"rows", sizeof(uint64_t), IndexKind::kOrdered, 16});
+  }
+  void load(Database& database, uint32_t, uint32_t, Arena& arena) override {
+    for (Key key = 0; key < 2; ++key) database.table("rows").load(key, &key, arena);
+  }
+  Specification spec() const override {
+    return {.description = "a script", .types = {{"add"}, {"copy"}, {"insert"}, {"update"}}};
+  }
+  std::unique_ptr<Client> make_client(Database& database, uint32_t, uint32_t, uint64_t) override {
+    return std::make_unique<ScriptClient>(script_, database);
+  }
+  std::vector<Check> verify(Database&) override { return {}; }
+
+ private:
+  Script& script_;
+};
+
+class ReplayOrder : public testing::Test {
+ protected:
+  // Runs the script, and then calls before(database) and replays it on two threads.
+  RecoveryResult play(const std::function<void(Database&)>& before = [](Database&) {}) {
+    const ProtocolInfo& occ = *find_protocol("occ");
+    ScriptWorkload workload(script_);
+    const LogDirectory directory;
+    const Left left = run_and_log(workload, occ, directory, 1, script_.commands.size());
+    script_.replayed = true;
+    ScriptWorkload again(script_);
+    const auto database = load(again, 1);
+    before(*database);
+    const RecoveryResult result = replay(again, *database, left.files, occ, 2);
+    same_ = state_of(*database) == left.state;
+    return result;
+  }
+
+  const Watchdog watchdog_{"a replay of two commands has not ended"};
+  Script script_;
+  bool same_ = false;
+};
+
+TEST_F(ReplayOrder, WhatHasReadAnOverwrittenRowIsExecutedAgain) {
+  script_.commands = {Script::kAdd, Script::kCopy};
+  EXPECT_EQ(play().error, "");
+  EXPECT_TRUE(same_);
+  EXPECT_EQ(script_.executed[0], 1u);
+  EXPECT_EQ(script_.executed[1], 2u);
+}
+
+TEST_F(ReplayOrder, WhatHasReadTheFinalStateIsExecutedOnce) {
+  script_.commands = {Script::kCopy, Script::kInsert};
+  EXPECT_EQ(play().error, "");
+  EXPECT_TRUE(same_);
+  EXPECT_EQ(script_.executed[0], 1u);
+  EXPECT_EQ(script_.executed[1], 1u);
+}
+
+// A workload would end the process if a row is missing that it knows to be inserted.
+TEST_F(ReplayOrder, AClientDoesNotSeeThatARowIsNotInsertedYet) {
+  script_.commands = {Script::kInsert, Script::kUpdate};
+  EXPECT_EQ(play().error, "");
+  EXPECT_TRUE(same_);
+  EXPECT_FALSE(script_.missed);
+  EXPECT_EQ(script_.executed[1], 2u);
+}
+
+TEST_F(ReplayOrder, ACommandThatIsAbortedThoughItRunsAloneIsAnError) {
+  script_.commands = {Script::kAdd, Script::kCopy, Script::kCopy};
+  const RecoveryResult result = play([](Database& database) {
+    Table& rows = database.table("rows");
+    Table::tuple_of(rows.primary().find(1, nullptr))->version |= Version::kLocked;
+  });
+  EXPECT_NE(result.error.find(" was aborted (lock_busy) though it runs alone"), std::string::npos)
+      << result.error;
+  EXPECT_EQ(result.transactions, 1u);
 }
 
 }  // namespace
