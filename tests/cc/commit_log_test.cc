@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "logging/format/range_image.h"
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -304,6 +305,122 @@ TEST_P(CommitLogTest, ASchemeWithoutLogsStillAssignsSequenceNumbers) {
   EXPECT_EQ(t.context.log_records_written, 0u);
 }
 
+// --- ranges ---
+
+// With --log_records=txn,range or op,range, transactions log the changed bytes of a row that they
+// have read, and the version that they change.
+class RangeLogTest : public CommitLogTest {
+ protected:
+  RangeLogTest() { world.ranges = true; }
+};
+
+TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
+  Actor first(world), second(world);
+  first.add(ordered(), 10, 4);
+  first.erase(ordered(), 20);
+  first.insert(ordered(), 20, 99);
+  ASSERT_TRUE(first.commit());
+  const uint64_t version = entries().back().reservation.sequence;
+  const auto expect = [&](const LoggedWrite& write, uint64_t changes, Row row, int64_t after) {
+    EXPECT_EQ(write.header.op, WriteOp::kUpdate);
+    ASSERT_TRUE(write.has_ranges());
+    EXPECT_LT(write.header.image_bytes, sizeof(Row));
+    EXPECT_EQ(write.before, nullptr);
+    EXPECT_EQ(RangeImage(write.image()).version(), changes);
+    ASSERT_TRUE(
+        apply_ranges(RangeImage(write.image()), reinterpret_cast<std::byte*>(&row), sizeof row));
+    EXPECT_EQ(row.value, after);
+  };
+  auto writes = check_records();
+  expect(writes.at(10), 0, World::row_of(10, 1), 5);
+  expect(writes.at(20), 0, World::row_of(20, 1), 99);
+  for (const FakeLog::Entry& entry : entries()) EXPECT_EQ(entry.header().flags & kWriteOnly, 0);
+
+  entries().clear();
+  second.add(ordered(), 10, 7);
+  ASSERT_TRUE(second.commit());
+  expect(check_records().at(10), version, World::row_of(10, 5), 12);
+}
+
+// A blind write may survive where the version that it overwrites is lost.
+TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
+  Actor t(world);
+  t.set(ordered(), 10, 5);
+  t.add(ordered(), 10, 1);
+  t.read(ordered(), 20);
+  t.set(ordered(), 20, 5);
+  t.insert(ordered(), 35, 8);
+  t.erase(ordered(), 40);
+  ASSERT_TRUE(t.commit());
+  const auto writes = check_records();
+  EXPECT_EQ(writes.size(), 4u);
+  for (const auto& [key, write] : writes) {
+    EXPECT_FALSE(write.has_ranges()) << key;
+    EXPECT_EQ(write.header.image_bytes, sizeof(Row));
+    EXPECT_EQ(write.before != nullptr, per_operation() && key != 35);
+  }
+  EXPECT_EQ(World::value_of(writes.at(10).after), 6);
+  EXPECT_EQ(World::value_of(writes.at(20).after), 5);
+}
+
+using OccRangeLogTest = RangeLogTest;
+
+// Under OCC the row may change between the read and the lock. Then the record is void, or missing.
+TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
+  Actor slow(world), fast(world);
+  slow.add(ordered(), 10, 4);
+  fast.add(ordered(), 10, 7);
+  ASSERT_TRUE(fast.commit());
+  entries().clear();
+  EXPECT_FALSE(slow.commit());
+  for (const FakeLog::Entry& entry : entries()) {
+    if (entry.role == RecordRole::kPart) continue;  // of a transaction without a commit record
+    EXPECT_EQ(entry.header().kind, RecordKind::kVoid);
+  }
+}
+
+// --- others ---
+
+// Returns whether T1 commits. T1 has changed a row, and waits for its lock. The holder of the lock
+// unlocks it with a newer version if `changes`, else with the old one.
+bool commits_after_a_wait(World& world, bool changes) {
+  world.load_tens(*world.hash, 20);
+  Actor t1(world);
+  t1.add(*world.hash, 10, 1);
+  Tuple& tuple = *world.hash->find_or_create(10, world.arena);
+  const Version before = tuple.load_version();
+  tuple.version.store(before.word() | Version::kLocked);
+  t1.context.acknowledge_durable = [&] {
+    tuple.version.store(Version(before.sequence() + changes, false).word());
+  };
+  const bool committed = t1.commit();
+  EXPECT_FALSE(tuple.load_version().locked());
+  return committed;
+}
+
+// A void record would take as long as a good one, while others wait for the locks.
+TEST(DoomedCommit, LeavesNoVoidRecordAndAWaitAloneDoomsNoCommit) {
+  for (const NumberDrawn drawn :
+       {NumberDrawn::kAfterValidation, NumberDrawn::kBefore, NumberDrawn::kBeforeWithoutHole}) {
+    for (const bool changes : {false, true}) {
+      World world("occ", {.number_drawn = drawn});
+      EXPECT_EQ(commits_after_a_wait(world, changes), !changes);
+      EXPECT_EQ(world.log.entries.size(), changes ? 0u : 1u) << static_cast<int>(drawn);
+    }
+  }
+}
+
+TEST(SpaceWaitTest, ATransactionChargesWhatItsReservationHasWaited) {
+  World world("occ", {.waited_ticks = 500 * Breakdown::kSampleEvery});
+  world.load_tens(*world.ordered, 20);
+  Breakdown breakdown(true);
+  Actor actor(world);
+  actor.context.breakdown = &breakdown;
+  actor.set(*world.ordered, 10, 4);
+  ASSERT_TRUE(actor.commit());
+  EXPECT_EQ(breakdown.sampled_ticks()[static_cast<size_t>(Activity::kSpaceWait)], 500);
+}
+
 using CommitLogDeathTest = CommitLogTest;
 
 TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
@@ -320,63 +437,12 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
   EXPECT_DEATH(oversize(), "raise --log_buffer_mb");
 }
 
-// NVM-D: sequence numbers grow along write-after-read dependencies too.
-class ReadStampsTest : public testing::TestWithParam<std::string> {
- protected:
-  ReadStampsTest() : world(GetParam(), {.number_drawn = NumberDrawn::kBefore, .stamps = true}) {
-    world.load_tens(*world.ordered, 20);
-  }
-  // Commits the transaction of `actor`, and returns its number.
-  uint64_t commit(Actor& actor) {
-    EXPECT_TRUE(actor.commit());
-    return world.log.entries.back().reservation.sequence;
-  }
-  const Dependencies& last() const { return world.log.entries.back().deps; }
-  World world;
-};
-
-TEST_P(ReadStampsTest, AWriterFollowsTheReadersOfTheRowItOverwrites) {
-  Actor first(world), reader(world), other(world), writer(world);
-  first.add(*world.ordered, 50, 1);
-  commit(first);
-  reader.read(*world.ordered, 10);
-  reader.add(*world.ordered, 20, 1);
-  const uint64_t read_at = commit(reader);
-  other.set(*world.ordered, 30, 1);
-  commit(other);
-  EXPECT_EQ(last().max_war, 0u);
-  writer.set(*world.ordered, 10, 1);
-  commit(writer);
-  EXPECT_EQ(last().max_war, read_at);
-  EXPECT_LT(last().max_read, read_at) << "a read raised the row's version";
-}
-
-TEST_P(ReadStampsTest, ARowThatIsReadAndChangedIsNotStamped) {
-  Actor first(world), second(world);
-  first.add(*world.ordered, 10, 1);
-  const uint64_t written_at = commit(first);
-  second.add(*world.ordered, 10, 1);
-  commit(second);
-  EXPECT_EQ(last().max_war, 0u);
-  EXPECT_EQ(last().max_overwritten, written_at);
-}
-
-TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {
-  Actor one(world), two(world);
-  one.read(*world.ordered, 10);
-  two.read(*world.ordered, 10);
-  one.add(*world.ordered, 20, 1);
-  two.add(*world.ordered, 30, 1);
-  EXPECT_TRUE(one.commit());
-  EXPECT_TRUE(two.commit());
-}
-
-INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_names()),
-                         [](const auto& info) { return test_name(info.param); });
-
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogTest, log_variants(protocol_names()),
                          name_of_log_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest, log_variants({"occ"}), name_of_log_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, RangeLogTest, log_variants(protocol_names()),
+                         name_of_log_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, OccRangeLogTest, log_variants({"occ"}), name_of_log_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogDeathTest,
                          testing::Values(std::tuple("occ", LogRecords::kTransaction,
                                                     NumberDrawn::kAfterValidation)),

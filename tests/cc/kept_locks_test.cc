@@ -149,12 +149,10 @@ TEST_P(FillsAfterUnlock, OthersReadTheRowsBeforeTheRecordIsPublished) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, FillsAfterUnlock, testing::ValuesIn(protocol_names()),
-                         [](const auto& info) { return test_name(info.param); });
-INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()),
-                         [](const auto& info) { return test_name(info.param); });
+                         protocol_name);
+INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()), protocol_name);
 INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked,
-                         testing::Values("occ", "2pl-waitdie", "2pl-detect"),
-                         [](const auto& info) { return test_name(info.param); });
+                         testing::Values("occ", "2pl-waitdie", "2pl-detect"), protocol_name);
 
 }  // namespace
 }  // namespace logjam

@@ -1,6 +1,8 @@
 // Row locks, the waits-for graph, and the rules by which the locking protocols wait and abort.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "cc/row_lock.h"
 #include "cc/waits_for.h"
 #include "tests/cc/script.h"
@@ -66,6 +68,27 @@ TEST(RowLockTest, ReadersAreTurnedAwayUntilTheLockIsFree) {
   EXPECT_TRUE(lock.state().free());
   EXPECT_TRUE(lock.try_shared(4, &seen));
 }
+
+TEST(RowLockTest, TheLockNamesItsExclusiveHolder) {
+  RowLock::Word word{0};
+  RowLock lock(word);
+  LockState seen;
+  const Holder first = Holder::of_worker(0), second = Holder::of_worker(1000);
+  EXPECT_TRUE(lock.try_shared(first, &seen));
+  EXPECT_TRUE(lock.try_shared(second, &seen));
+  EXPECT_EQ(lock.state().writer(), 0u);
+  lock.release_shared();
+  EXPECT_TRUE(lock.try_upgrade(second, &seen));
+  EXPECT_TRUE(lock.state().exclusive());
+  EXPECT_EQ(lock.state().shared(), 0u);
+  EXPECT_EQ(lock.state().writer(), 1001u);
+  lock.release_exclusive();
+  EXPECT_TRUE(lock.state().free());
+  EXPECT_TRUE(lock.try_exclusive(first, &seen));
+  EXPECT_EQ(lock.state().writer(), 1u) << "worker 0";
+}
+
+// --- wait-die ---
 
 class WaitDie : public testing::Test {
  protected:
@@ -233,23 +256,53 @@ TEST_F(WaitDie, AMissIsRepeatedAfterItsNodeIsLocked) {
   EXPECT_TRUE(oldest.commit());
 }
 
-TEST(RowLockTest, TheLockNamesItsExclusiveHolder) {
-  RowLock::Word word{0};
-  RowLock lock(word);
-  LockState seen;
-  const Holder first = Holder::of_worker(0), second = Holder::of_worker(1000);
-  EXPECT_TRUE(lock.try_shared(first, &seen));
-  EXPECT_TRUE(lock.try_shared(second, &seen));
-  EXPECT_EQ(lock.state().writer(), 0u);
-  lock.release_shared();
-  EXPECT_TRUE(lock.try_upgrade(second, &seen));
-  EXPECT_TRUE(lock.state().exclusive());
-  EXPECT_EQ(lock.state().shared(), 0u);
-  EXPECT_EQ(lock.state().writer(), 1001u);
-  lock.release_exclusive();
-  EXPECT_TRUE(lock.state().free());
-  EXPECT_TRUE(lock.try_exclusive(first, &seen));
-  EXPECT_EQ(lock.state().writer(), 1u) << "worker 0";
+// --- the waits-for graph ---
+
+const LockState kShared(LockState::kOneShared);
+LockState held_by(uint32_t worker) { return LockState(LockState::kExclusive | (worker + 1)); }
+
+class WaitsForTest : public testing::Test {
+ protected:
+  WaitsFor graph;
+  std::array<RowLock::Word, 2 * WaitsFor::kMostLocks> locks{};
+};
+
+TEST_F(WaitsForTest, FindsCyclesOfAnyLength) {
+  graph.add_held(2, locks[2]);
+  graph.add_held(3, locks[3]);
+  graph.add_held(44, locks[2]);
+  graph.add_held(44, locks[44]);
+  graph.add_held(0, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(0, locks[2], kShared));
+  EXPECT_FALSE(graph.closes_cycle(1, locks[3], held_by(3)));
+  EXPECT_FALSE(graph.closes_cycle(2, locks[44], held_by(44)));
+  EXPECT_TRUE(graph.closes_cycle(44, locks[0], held_by(0)));
+  graph.stop_waiting(44);
+  EXPECT_FALSE(graph.closes_cycle(3, locks[0], kShared)) << "0 waits for 2, for 44";
+  EXPECT_FALSE(graph.closes_cycle(44, locks[1], kShared)) << "nobody holds it";
+  EXPECT_TRUE(graph.closes_cycle(44, locks[3], kShared)) << "3, 0, 44 itself";
+}
+
+TEST_F(WaitsForTest, AWorkerDoesNotWaitForItsOwnLock) {
+  graph.add_held(7, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], kShared));
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], held_by(7)));
+  graph.add_held(8, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], kShared)) << "8 does not wait";
+  EXPECT_TRUE(graph.closes_cycle(8, locks[0], kShared)) << "both upgrade";
+}
+
+TEST_F(WaitsForTest, AWorkerWithMoreLocksThanFitHoldsAllOfThem) {
+  graph.add_held(1, locks[0]);
+  for (uint32_t i = 1; i <= WaitsFor::kMostLocks; ++i) graph.add_held(2, locks[i]);
+  EXPECT_FALSE(graph.closes_cycle(1, locks.back(), kShared));
+  EXPECT_FALSE(graph.closes_cycle(2, locks[0], kShared));
+  EXPECT_TRUE(graph.closes_cycle(1, locks[WaitsFor::kMostLocks], kShared));
+  graph.add_held(2, locks[0]);
+  graph.add_held(2, locks[0]);
+  EXPECT_TRUE(graph.closes_cycle(1, locks.back(), kShared));
+  graph.hold_nothing(2);
+  EXPECT_FALSE(graph.closes_cycle(1, locks.back(), kShared));
 }
 
 class Detect : public testing::Test {

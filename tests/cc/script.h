@@ -37,22 +37,17 @@ struct World {
         log(16, options),
         records(granularity),
         early_lock_release(elr) {
+    const auto group_of = [](Key, const std::byte* row) -> Key {
+      return reinterpret_cast<const Row*>(row)->group;
+    };
+    const auto email_of = [](Key, const std::byte* row) -> Key {
+      return reinterpret_cast<const Row*>(row)->email;
+    };
     TableSchema schema = plain("ordered");
     schema.kind = IndexKind::kOrdered;
-    schema.secondaries.push_back({.name = "by_group",
-                                  .kind = IndexKind::kOrdered,
-                                  .unique = false,
-                                  .key_of = [](Key, const std::byte* row) -> Key {
-                                    return reinterpret_cast<const Row*>(row)->group;
-                                  },
-                                  .moves = true});
-    schema.secondaries.push_back({.name = "by_email",
-                                  .kind = IndexKind::kHash,
-                                  .unique = true,
-                                  .key_of = [](Key, const std::byte* row) -> Key {
-                                    return reinterpret_cast<const Row*>(row)->email;
-                                  },
-                                  .moves = false});
+    schema.secondaries = {
+        {.name = "by_group", .key_of = group_of, .moves = true},
+        {.name = "by_email", .kind = IndexKind::kHash, .unique = true, .key_of = email_of}};
     ordered = &database.create_table(std::move(schema));
     hash = &database.create_table(plain("hash"));
     notes = &database.create_table(plain("notes"));
@@ -60,10 +55,7 @@ struct World {
   }
 
   static TableSchema plain(const std::string& name) {
-    TableSchema schema;
-    schema.name = name;
-    schema.row_bytes = sizeof(Row);
-    return schema;
+    return {.name = name, .row_bytes = sizeof(Row)};
   }
 
   void load(Table& table, Key key, Row row) { table.load(key, &row, arena); }
@@ -155,20 +147,10 @@ class Actor {
     return row->value;
   }
   Outcome add(Table& table, Key key, int64_t delta) {
-    return step([&] {
-      Row* row = nullptr;
-      const Status status = txn->update(table, key, &row);
-      if (status == Status::kOk) row->value += delta;
-      return status;
-    });
+    return update(table, key, [&](Row& row) { row.value += delta; });
   }
   Outcome move(Table& table, Key key, uint64_t group) {
-    return step([&] {
-      Row* row = nullptr;
-      const Status status = txn->update(table, key, &row);
-      if (status == Status::kOk) row->group = group;
-      return status;
-    });
+    return update(table, key, [&](Row& row) { row.group = group; });
   }
   Outcome set(Table& table, Key key, Row value) {
     return step([&] {
@@ -192,37 +174,17 @@ class Actor {
   }
   std::vector<Key> scan(Table& table, Key low, Key high, bool descending = false,
                         size_t at_most = ~size_t{0}) {
-    std::vector<Key> keys;
-    const Outcome status = step([&] {
-      return txn->scan(table, low, high, descending, [&](Key key, const std::byte*) {
-        keys.push_back(key);
-        return keys.size() < at_most;
-      });
-    });
-    EXPECT_TRUE(status == Status::kOk || !alive);
-    return keys;
+    return visited(
+        at_most, [&](const auto& visit) { return txn->scan(table, low, high, descending, visit); });
   }
   std::vector<Key> scan_group(Table& table, Key low, Key high, bool descending = false) {
-    std::vector<Key> keys;
-    const Outcome status = step([&] {
-      return txn->scan_secondary(table, 0, low, high, descending, [&](Key key, const std::byte*) {
-        keys.push_back(key);
-        return true;
-      });
+    return visited(~size_t{0}, [&](const auto& visit) {
+      return txn->scan_secondary(table, 0, low, high, descending, visit);
     });
-    EXPECT_TRUE(status == Status::kOk || !alive);
-    return keys;
   }
   std::vector<Key> read_secondary(Table& table, size_t which, Key of) {
-    std::vector<Key> keys;
-    const Outcome status = step([&] {
-      return txn->read_secondary(table, which, of, [&](Key key, const std::byte*) {
-        keys.push_back(key);
-        return true;
-      });
-    });
-    EXPECT_TRUE(status == Status::kOk || !alive);
-    return keys;
+    return visited(~size_t{0},
+                   [&](const auto& visit) { return txn->read_secondary(table, which, of, visit); });
   }
 
   bool commit() {
@@ -250,6 +212,29 @@ class Actor {
   bool blocked = false;
 
  private:
+  // Returns the keys of the first `at_most` rows that `read` visits.
+  template <class Read>
+  std::vector<Key> visited(size_t at_most, const Read& read) {
+    std::vector<Key> keys;
+    const Outcome status = step([&] {
+      return read([&](Key key, const std::byte*) {
+        keys.push_back(key);
+        return keys.size() < at_most;
+      });
+    });
+    EXPECT_TRUE(status == Status::kOk || !alive);
+    return keys;
+  }
+  template <class Change>
+  Outcome update(Table& table, Key key, const Change& change) {
+    return step([&] {
+      Row* row = nullptr;
+      const Status status = txn->update(table, key, &row);
+      if (status == Status::kOk) change(*row);
+      return status;
+    });
+  }
+
   Arena arena_;
   Breakdown breakdown_;
 };
@@ -263,6 +248,11 @@ inline std::vector<std::string> protocol_names() {
 inline std::string test_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
+}
+
+// The name of a test whose parameter is a protocol.
+inline std::string protocol_name(const testing::TestParamInfo<std::string>& info) {
+  return test_name(info.param);
 }
 
 // Parameters of a test suite: every protocol, with and without early lock release; and their names.

@@ -1,8 +1,11 @@
 // A transaction sees its own writes, and others see them after its commit, under every protocol.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
+#include <random>
 
+#include "cc/row_memory.h"
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -257,8 +260,28 @@ TEST_P(TransactionTest, ATransactionObjectIsReusableAfterAbortAndCommit) {
   EXPECT_EQ(t.read(ordered(), 10), 6);
 }
 
+// A row at any offset in a line, of any length, of which any bytes change. The neighbouring bytes
+// stay the same.
+TEST(StoreRow, StoresAllBytesThatChange) {
+  constexpr size_t kBytes = 512;
+  std::mt19937_64 random(1);
+  alignas(platform::kCacheLine) std::array<std::byte, kBytes> there{}, expected{};
+  alignas(platform::kCacheLine) std::array<std::byte, kBytes> row{};
+  for (int round = 0; round < 20'000; ++round) {
+    const auto bytes = static_cast<uint32_t>(8 * (1 + random() % 48));
+    const size_t at = 8 * (random() % ((kBytes - bytes) / 8));
+    std::copy_n(there.begin() + static_cast<ptrdiff_t>(at), bytes, row.begin());
+    for (uint64_t changes = random() % 4; changes > 0; --changes) {
+      row[random() % bytes] = static_cast<std::byte>(random());
+    }
+    std::copy_n(row.begin(), bytes, expected.begin() + static_cast<ptrdiff_t>(at));
+    store_row(there.data() + at, row.data(), bytes);
+    ASSERT_EQ(there, expected) << bytes << " bytes at " << at;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Protocols, TransactionTest, testing::ValuesIn(protocol_names()),
-                         [](const auto& info) { return test_name(info.param); });
+                         protocol_name);
 
 }  // namespace
 }  // namespace logjam
