@@ -1,6 +1,5 @@
 #include "cc/commit_log.h"
 
-#include <algorithm>
 #include <string>
 
 #include "logging/format/range_image.h"
