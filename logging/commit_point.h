@@ -1,7 +1,7 @@
 // The values that a committing transaction and the log exchange: the transaction's dependencies,
 // the number and space that it gets, the role of its record, and the point that it then waits for.
 //
-// A *sequence number* is larger than every sequence number that the transaction read or overwrites,
+// A *sequence number* is larger than every sequence number that the transaction read or overwrote,
 // and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
 #pragma once
 
@@ -23,9 +23,8 @@ struct Dependencies {
   // Largest sequence number that it read from a stream other than its worker's, 0 if none or if the
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
-  // By stream: the LSN vector of all that it read and overwrites (logging/row_vectors.h), or null
-  // if nobody has gathered it. The reserve() of a transaction that commits makes it that of the
-  // transaction itself.
+  // By stream: the LSN vector of all that it read and overwrites (row_vectors.h), or null if nobody
+  // has gathered it. The reserve() of a transaction that commits makes it the transaction's own.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: the record to reserve will be kPart of the transaction
@@ -35,12 +34,11 @@ struct Dependencies {
 };
 
 // The position of a record that has no place in its stream yet. The scheme moves the record to its
-// place after it was published, and seals it there (place_records() in
-// logging/format/record_writer.h).
+// place after it was published, and seals it there (place_records() in format/record_writer.h).
 inline constexpr uint64_t kPlacedLater = ~uint64_t{0};
 
-// A sequence number and a place in the log: a hole of `bytes` contiguous bytes in a log buffer,
-// 8-byte aligned. The worker that reserved owns the hole until it publishes the reservation.
+// A sequence number and a *hole*: `bytes` contiguous bytes in a log buffer, 8-byte aligned. The
+// worker that reserved the hole owns it until it publishes the reservation.
 struct LogReservation {
   uint64_t sequence = 0;
   uint64_t position = 0;      // byte offset of the hole in its stream, or kPlacedLater
@@ -50,7 +48,7 @@ struct LogReservation {
   uint32_t stream = 0;
   uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
   // The words with which the record's body must end (VectorWord in logging/format/record.h). They
-  // count in `bytes`. They are the scheme's, until the next reserve().
+  // count in `bytes`, and belong to the scheme until the next reserve().
   std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };

@@ -42,7 +42,7 @@ class Counters {
   }
 
   // Adds the counters of `others`: two counters of the same name become one.
-  void add(const Counters& others) {
+  Counters& add(const Counters& others) {
     for (const SchemeCounter& other : others) {
       const auto mine = std::ranges::find(counters_, other.name, &SchemeCounter::name);
       if (mine == counters_.end()) {
@@ -52,6 +52,7 @@ class Counters {
         if (mine->of) *mine->of += other.of.value_or(0);
       }
     }
+    return *this;
   }
 
   // Returns the counts since `earlier`, which is an earlier value of the same counters.
@@ -61,8 +62,7 @@ class Counters {
       counter.sum = -counter.sum;
       if (counter.of) *counter.of = -*counter.of;
     }
-    difference.add(*this);
-    return difference;
+    return difference.add(*this);
   }
 
  private:

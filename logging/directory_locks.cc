@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "logging/format/segments.h"
 #include "platform/fatal.h"
-#include "platform/files.h"
 
 namespace logjam {
 namespace {
@@ -18,6 +16,10 @@ struct Opened {
   const std::string* path;
   int file;
 };
+
+std::string cannot(const char* what, const std::string& path, int error) {
+  return std::string("cannot ") + what + path + ": " + platform::error_text(error);
+}
 
 }  // namespace
 
@@ -29,10 +31,7 @@ DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, Dire
     Opened one{{}, &path, held.file()};
     int error = held.error();
     if (error == 0) error = files.identity(one.file, &one.identity);
-    if (error != 0) {
-      platform::refuse("cannot open the log directory " + path + ": " +
-                       platform::error_text(error));
-    }
+    if (error != 0) platform::refuse(cannot("open the log directory ", path, error));
     opened.push_back(one);
   }
   std::ranges::stable_sort(opened, {}, &Opened::identity);
@@ -45,8 +44,7 @@ DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, Dire
     const int error = files.lock(one.file, use == DirectoryUse::kWrite, false);
     if (error == 0) continue;
     if (error != EWOULDBLOCK) {
-      platform::refuse("cannot lock the log directory " + *one.path + ": " +
-                       platform::error_text(error));
+      platform::refuse(cannot("lock the log directory ", *one.path, error));
     }
     platform::refuse("the log directory " + *one.path + " is in use by another process, " +
                      (use == DirectoryUse::kWrite ? "a run or a recovery" : "a run"));
@@ -58,7 +56,7 @@ void wait_for_late_writes(const std::string& log_file) {
   std::vector<std::string> paths = {log_file};
   std::vector<SegmentFile> segments;
   if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fail("cannot list the segments of " + log_file + ": " + platform::error_text(error));
+    platform::fail(cannot("list the segments of ", log_file, error));
   }
   for (const SegmentFile& segment : segments) {
     paths.push_back(segment_path(log_file, segment.index));
@@ -67,7 +65,7 @@ void wait_for_late_writes(const std::string& log_file) {
     const int file = files.open(path, O_RDONLY);
     if (file == -ENOENT) continue;  // the recovery says what is missing
     const int error = file < 0 ? -file : files.lock(file, false, true);
-    if (error != 0) platform::fail("cannot lock " + path + ": " + platform::error_text(error));
+    if (error != 0) platform::fail(cannot("lock ", path, error));
     files.close(file);
   }
 }

@@ -10,10 +10,6 @@
 // gets them all.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "platform/files.h"
 
 namespace logjam {
@@ -22,8 +18,8 @@ enum class DirectoryUse : uint8_t { kWrite, kRead };
 
 class DirectoryLocks {
  public:
-  // Locks the directories, which exist. Refuses if one cannot be opened, is named twice, or is in
-  // use. The destructor releases the locks. One thread makes and destroys the object.
+  // Locks the directories, which exist, until it is destroyed. Refuses if one cannot be opened, is
+  // named twice, or is in use. One thread makes and destroys the object.
   DirectoryLocks(const std::vector<std::string>& directories, DirectoryUse use);
 
  private:
@@ -31,11 +27,11 @@ class DirectoryLocks {
 };
 
 // Waits until no write of a killed process can land in the log file or its segment files any more.
-// A process that is killed releases its directories before writes end that it has left under way in
-// io_uring. But each of its log files stays locked until then (logging/device/device_file.h): the
-// kernel holds a reference to an open file for each write, and releases its flock() with the last
-// reference (Linux, fs/locks.c, locks_remove_file(), called by __fput()). The caller holds the
-// directories. Fails if a file cannot be opened.
+// A process that is killed releases its directories before the end of its writes in io_uring. But
+// each of its log files stays locked until then (logging/device/device_file.h): the kernel holds a
+// reference to an open file for each write, and releases its flock() with the last reference
+// (Linux, fs/locks.c, locks_remove_file(), called by __fput()). Hold the directories when you call
+// it. Fails if a file cannot be opened.
 void wait_for_late_writes(const std::string& log_file);
 
 }  // namespace logjam

@@ -1,11 +1,9 @@
 #include "logging/log.h"
 
-#include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "logging/format/stripes.h"
-#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
@@ -135,8 +133,7 @@ void Log::open(const LogLayout& layout) {
   }
 }
 
-// Writes each header with zeros where the first record will be, so that a log without records ends
-// cleanly.
+// Writes zeros after each header, so that a log without records ends cleanly.
 void Log::write_headers() {
   LogFileHeader header = options_.header;
   const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
@@ -182,7 +179,7 @@ void Log::start() {
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
       }
-      // These flushes write the last records, and the watermark record after them. Their number is
+      // Writes the last records, and the watermark record after them. The number of flushes is
       // bounded, because a device may be dead on purpose (`faulty`).
       for (int i = 0; i < kLastFlushes; ++i) {
         scheme_->flush(flusher, true);

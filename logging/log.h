@@ -1,15 +1,9 @@
 // A running log: the devices and their files, the scheme on top of them, and its flusher threads.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "logging/device/device_registry.h"
-#include "logging/format/log_file.h"
 #include "logging/log_directories.h"
 #include "logging/scheme_registry.h"
 #include "platform/memory.h"
@@ -42,14 +36,13 @@ struct LogOptions {
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 
-// Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
+// Returns why the scheme cannot write to `device`, in one sentence, or "" if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 // Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
 // of these, from 1 to 64 MiB; 0, which means no segments, if the file preallocates nothing.
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
-// The files of a log.
 struct LogLayout {
   std::string why_not;  // why the log cannot be laid out, in one sentence; empty if it can
   uint32_t streams = 0;
@@ -83,11 +76,11 @@ class Log {
   LogManifest* manifest() { return directories_ == nullptr ? nullptr : &directories_->manifest(); }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  // Returns the socket to whose cores the flushers of all streams in a directory keep, or kNoSocket
-  // if they do not all keep to one. `directory` is an index in LogOptions::directories.
+  // Returns the socket to whose cores all flushers of a directory's streams keep, or kNoSocket.
+  // `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
   // Lets the files use again, or give back, the bytes of each stream s before `positions[s]`. The
-  // stream is durable up to there, and no recovery will read it before there. Any thread may call
+  // stream must be durable up to there, and no recovery may need these bytes. Any thread may call
   // it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
@@ -100,8 +93,7 @@ class Log {
   void start();
   // Waits until all that was published is durable. No worker may publish any more.
   void drain();
-  // Ends the flusher threads, which write the end of the log, and closes the scheme. The destructor
-  // calls it too.
+  // Ends the flusher threads, which write the end of the log, and closes the scheme.
   void stop();
 
  private:

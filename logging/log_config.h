@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <vector>
+
+#include "platform/placement.h"
 
 namespace logjam {
 
@@ -22,8 +21,8 @@ enum class NumberDrawn : uint8_t {
 struct LogTraits {
   NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
   // If true, a transaction installs its rows and, with early lock release, unlocks them before it
-  // copies its record into the hole, as Silo's implementation does. The scheme must not take a
-  // transaction that depends on a reserved record for safe before that record is durable.
+  // copies its record into the hole, as Silo's implementation does. A transaction that depends on a
+  // reserved record must not count as safe before that record is durable.
   bool fills_after_unlock = false;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
   // them again in log order, so log order must be the serialization order, including read-write
@@ -32,12 +31,12 @@ struct LogTraits {
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;
   // If true and the device is memory, records are filled in that memory, and a flush only writes
-  // their cache lines back. If false, they are filled in a ring of DRAM, and a flush copies them.
+  // their cache lines back. Otherwise a flush copies them from a ring of DRAM.
   bool fills_device_memory = false;
   // How many low bits of a sequence number are the number of the record's stream; 0: none.
   uint32_t stream_bits = 0;
-  // If true, workers persist records in place. The device must then be memory (`nvm`). The log
-  // cannot be striped, because only Stream stripes.
+  // If true, workers persist records in place. The device must then be memory (`nvm`), and the log
+  // cannot be striped.
   bool in_place = false;
 };
 
@@ -51,40 +50,47 @@ struct LogConfig {
   uint64_t flush_txns = 0;           // --flush=txns:N; 0 means that it is not a criterion
   uint64_t flush_bytes = 0;          // --flush=bytes:N; 0 likewise
   uint64_t flush_us = 0;             // --flush=us:N; 0 likewise
-  // --flush_gap_us: between two writes while workers are busy. A gap that the run chooses starts
-  // with it (logging/stream/flush_gap.h).
+  // --flush_gap_us: between two writes while workers are busy; where a gap that the run chooses
+  // starts (logging/stream/flush_gap.h).
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
   uint64_t gap_latency_us = 0;  // auto:N; 0: none
-  // Returns the sum of the workers' run delays (platform/run_delay.h). Any thread may call it.
-  // Needed if the run chooses the gap.
+  // The sum of the workers' run delays (platform/run_delay.h), if the run chooses the gap. Any
+  // thread may call it.
   std::function<uint64_t()> run_delay_ns = {};
   bool flush_help = true;  // --flush_help: workers may take steps of a late flusher
-  // Whether kernel workers and log threads preempt workers at once (--worker_class). If so the
-  // daemon writes, and busy workers do not.
+  // Whether log threads preempt workers at once (--worker_class). If so the daemon writes, and busy
+  // workers do not.
   bool preemptible_workers = false;
   bool pinned_workers = true;  // false: --placement=none
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
   // How long a flusher naps while workers flush in its place (logging/stream/stream.h). Any thread
-  // that needs the flusher sooner must wake it; tests set an hour, so that a missing wake-up hangs.
+  // that needs the flusher sooner must wake it; in tests it is an hour, so that a missing wake-up
+  // hangs.
   uint64_t nap_ns = 1'000'000;
-  // `stripes` devices for each stream. The Log (logging/log.h) owns them; they outlive the scheme.
+  // `stripes` devices for each stream. The Log owns them; they outlive the scheme.
   std::vector<Device*> devices = {};
   // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
   // owns it, and it outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h). A scheme of one
-  // stream sets it.
+  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h), by a scheme of one
+  // stream.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
   LogTraits traits = {};                        // filled in by SchemeInfo::make
 
-  // Returns the socket of the core that the worker is pinned to. If `sockets` is not the machine's
-  // number, the sockets are pretended and get equal shares of the workers.
-  uint32_t socket_of(uint32_t worker) const;
+  // Returns the socket of the worker's core. If `sockets` is not the machine's number, the sockets
+  // are pretended and get equal shares of the workers.
+  uint32_t socket_of(uint32_t worker) const {
+    LJ_ASSERT(sockets != 0);
+    const bool real = sockets == static_cast<uint32_t>(platform::socket_count());
+    const int core = static_cast<int>(worker);
+    if (real) return static_cast<uint32_t>(platform::socket_of_core(core)) % sockets;
+    return static_cast<uint32_t>(uint64_t{worker} * sockets / workers);
+  }
 };
 
 }  // namespace logjam

@@ -3,19 +3,23 @@
 #include <fcntl.h>
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <iterator>
 
 #include "logging/format/log_reader.h"
 #include "logging/format/remove_files.h"
 #include "logging/format/segments.h"
-#include "platform/assert.h"
-#include "platform/files.h"
 #include "platform/host.h"
 
 namespace logjam {
 namespace {
+
+void refuse_if(int error, const std::string& why) {
+  if (error != 0) platform::refuse(why + ": " + platform::error_text(error));
+}
+void fail_if(int error, const std::string& why) {
+  if (error != 0) platform::fail(why + ": " + platform::error_text(error));
+}
 
 // Sets the length of the file. Returns 0 or errno.
 int resize(const std::string& path, uint64_t bytes) {
@@ -28,21 +32,17 @@ int resize(const std::string& path, uint64_t bytes) {
 
 uint64_t length_of(const std::string& path) {
   platform::FileStatus status;
-  if (const int error = platform::files().status(path, &status); error != 0) {
-    platform::fail("cannot look at " + path + ": " + platform::error_text(error));
-  }
+  fail_if(platform::files().status(path, &status), "cannot look at " + path);
   return status.bytes;
 }
 
 // Refuses what a run must not write into, or cannot remove.
 void refuse_odd_file(const std::string& path) {
   platform::FileStatus status;
-  if (const int error = platform::files().status(path, &status); error != 0) {
-    platform::refuse("cannot look at " + path + ": " + platform::error_text(error));
-  }
+  refuse_if(platform::files().status(path, &status), "cannot look at " + path);
   if (status.kind == platform::FileKind::kNone) return;
   const int odd = status.kind != platform::FileKind::kFile ? EBADFD : status.names > 1 ? EMLINK : 0;
-  if (odd != 0) platform::refuse("cannot use " + path + ": " + platform::error_text(odd));
+  refuse_if(odd, "cannot use " + path);
 }
 
 bool exists(const std::string& path) {
@@ -52,9 +52,7 @@ bool exists(const std::string& path) {
 
 std::vector<SegmentFile> segments_of(const std::string& log_file) {
   std::vector<SegmentFile> segments;
-  if (const int error = segment_files_of(log_file, &segments); error != 0) {
-    platform::fail("cannot list the segments of " + log_file + ": " + platform::error_text(error));
-  }
+  fail_if(segment_files_of(log_file, &segments), "cannot list the segments of " + log_file);
   return segments;
 }
 
@@ -74,10 +72,7 @@ LogDirectories::LogDirectories(const std::vector<std::string>& directories,
 
 void LogDirectories::hold(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
-    if (const int error = held_.emplace_back(directory).error(); error != 0) {
-      platform::refuse("cannot open the log directory " + directory + ": " +
-                       platform::error_text(error));
-    }
+    refuse_if(held_.emplace_back(directory).error(), "cannot open the log directory " + directory);
   }
 }
 
@@ -92,10 +87,8 @@ void LogDirectories::fail_if_moved() const {
 
 void LogDirectories::begin_log(bool overwrite) {
   for (const std::string& directory : directories_) {
-    if (const int error = platform::make_directories(directory, &created_); error != 0) {
-      platform::refuse("cannot create the log directory " + directory + ": " +
-                       platform::error_text(error));
-    }
+    refuse_if(platform::make_directories(directory, &created_),
+              "cannot create the log directory " + directory);
   }
   locks_ = std::make_unique<DirectoryLocks>(directories_, DirectoryUse::kWrite);
   directories_of_run_ = directories_;
@@ -150,10 +143,7 @@ void LogDirectories::refuse_log(const FoundManifest& found) const {
     std::vector<SegmentFile> segments;
     int error = log_files_in(directory, &files);
     if (error == 0) error = segment_files_in(directory, &segments);
-    if (error != 0) {
-      platform::refuse("cannot list the log directory " + directory + ": " +
-                       platform::error_text(error));
-    }
+    refuse_if(error, "cannot list the log directory " + directory);
     for (const auto& [stream, path] : files) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
@@ -182,9 +172,7 @@ void LogDirectories::continue_log(const ContinuedLog& continued) {
   if (ordinal_ > kMostOrdinal) platform::refuse("the log has no number for another run");
   for (const std::string& directory : directories_of_run_) {
     created_.push_back(directory);
-    if (const int error = make_directory_of(directory, log()); error != 0) {
-      platform::refuse("cannot create " + directory + ": " + platform::error_text(error));
-    }
+    refuse_if(make_directory_of(directory, log()), "cannot create " + directory);
   }
 }
 
@@ -201,7 +189,6 @@ void LogDirectories::will_open(const std::vector<std::string>& files, uint64_t s
   lengths_ = std::move(lengths);
 }
 
-// Returns the paths of the log's files and of their segment files.
 std::vector<std::string> LogDirectories::paths_of_files() const {
   std::vector<std::string> paths;
   for (const std::string& file : files_) {
@@ -244,10 +231,7 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
     manifest.runs.push_back(std::move(run));
     manifest.lives.push_back({header.ordinal, header.run, history});
   });
-  if (error != 0) {
-    platform::refuse("cannot write the manifest of the log in " + directories_[0] + ": " +
-                     platform::error_text(error));
-  }
+  refuse_if(error, "cannot write the manifest of the log in " + directories_[0]);
   after_step();
   undo_.forget();
   manifest_->commit();
@@ -271,15 +255,12 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
 }
 
 // Removes the earlier log's segment files that the new log cannot use or has not preallocated, and
-// cuts the others to its length. Runs before the headers are written, because the log's files may
-// grow from then on.
+// cuts the others to its length. The headers are written after it, because the log's files may grow
+// from then on.
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   const auto shorten = [this](const std::string& path, uint64_t bytes) {
     if (bytes <= segment_bytes_) return;
-    if (const int error = resize(path, segment_bytes_); error != 0) {
-      platform::fatal("cannot shorten the earlier log's file " + path + ": " +
-                      platform::error_text(error));
-    }
+    fail_if(resize(path, segment_bytes_), "cannot shorten the earlier log's file " + path);
   };
   for (const std::string& file : files_) {
     uint64_t kept = 1;
@@ -290,9 +271,8 @@ void LogDirectories::fit_segments(const std::function<void()>& after_step) const
           kept < segments_) {
         shorten(path, segment.bytes);
         ++kept;
-      } else if (const int error = platform::files().remove(path); error != 0) {
-        platform::fatal("cannot remove the earlier log's file " + path + ": " +
-                        platform::error_text(error));
+      } else {
+        fail_if(platform::files().remove(path), "cannot remove the earlier log's file " + path);
       }
       after_step();
     }

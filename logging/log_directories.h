@@ -22,15 +22,11 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "logging/directory_locks.h"
 #include "logging/format/manifest_file.h"
 #include "platform/fatal.h"
-#include "platform/files.h"
 
 namespace logjam {
 
@@ -43,7 +39,6 @@ struct ContinuedLog {
   std::function<void(Manifest&)> found = [](Manifest&) {};
 };
 
-// The main thread makes it and calls its functions.
 class LogDirectories {
  public:
   // Takes step 1 as far as the log files. Creates the directories that are missing, and locks all
@@ -52,11 +47,10 @@ class LogDirectories {
   LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
                  bool overwrite);
 
-  // Returns the identity of the log, the ordinal of the run, and the directories of its files.
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
-  // Returns an identity for the run. No other run of the log has it, and no run that is to be
+  // Returns an identity for the run that no other run of the log has, and no run that is to be
   // removed: a simulated machine draws the same numbers again with the same seed.
   uint64_t new_run() const;
   // Returns the manifest of the log; before replace() it lacks the run.
@@ -100,7 +94,7 @@ class LogDirectories {
   // no file is changed.
   std::optional<std::map<std::string, uint64_t>> lengths_;
   std::unique_ptr<DirectoryLocks> locks_;
-  // Those of the log, whose locks the caller may have, and those of the run.
+  // Of the log, whose locks the caller may have, and of the run.
   std::vector<platform::HeldDirectory> held_;
   // The last member: the locks are held while it runs.
   platform::Undo undo_;

@@ -24,20 +24,14 @@
 // record is written.
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (logging/scheme_registry.h). No other file names the scheme. Any thread
-// may call a function, unless an annotation says which thread does: the thread of `worker`
-// (worker_role), or a thread of the log (log_role).
+// the bottom of its file (scheme_registry.h). No other file names the scheme. Any thread may call a
+// function, unless an annotation names the thread: that of `worker` (worker_role), or a thread of
+// the log (log_role).
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "logging/commit_point.h"
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
-#include "platform/placement.h"
 #include "platform/thread_annotations.h"
 
 namespace logjam {
@@ -46,14 +40,14 @@ class ReadStamps;
 class RowVectors;
 
 // Numbers that a scheme draws before the validation and without a hole
-// (NumberDrawn::kBeforeWithoutHole): a failed validation leaves nothing in the log.
+// (NumberDrawn::kBeforeWithoutHole).
 class EarlyNumbers {
  public:
   // Draws the number of all the transaction's reservations, at the serialization point. The
-  // reservations follow, up to the publish() as kCommit, or else abandon().
+  // reservations follow, up to the publish() as kCommit, or else abandon(), if the validation
+  // fails.
   virtual void draw_number(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
-  // Gives up the number of draw_number(), because the validation failed.
   virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
 
  protected:
@@ -67,7 +61,7 @@ struct CommitParts {
   // Committing writers stamp there the tuples that they read. A scheme whose numbers grow along
   // write-after-read has stamps; its numbers are then drawn before validation.
   ReadStamps* read_stamps = nullptr;
-  // The rows' LSN vectors: transactions gather the vectors of the rows that they read and overwrite
+  // The rows' LSN vectors: transactions gather those of the rows that they read and overwrite
   // (Dependencies::vector), and raise those of the rows that they change.
   RowVectors* row_vectors = nullptr;
 };
@@ -85,12 +79,11 @@ class CommitSide {
   virtual uint64_t max_record_bytes() const = 0;
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
-  // Returns the parts that this scheme has.
   virtual CommitParts parts() { return {}; }
 
   // Returns a number and a hole of `bytes`, and of a vector if the scheme wants one
   // (LogReservation::vector), for a record. `bytes` is a multiple of 8 and at most
-  // max_record_bytes(). Waits while the buffer is full; never fails. Called at the serialization
+  // max_record_bytes(). Waits while the buffer is full; never fails. Call it at the serialization
   // point. A worker holds at most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
       LJ_REQUIRES(platform::worker_role) = 0;
@@ -113,14 +106,16 @@ class CommitSide {
 
 class WaitSide : public Durability {
  public:
-  // Performs the worker's share of the scheme's work. Called between transactions, and while the
+  // Performs the worker's share of the scheme's work. Call it between transactions, and while the
   // worker waits for a lock.
   virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
-  // Blocks the worker until `point` is durable. The default parks it until wake_durable().
+  // Waits until `point` is durable.
   virtual void wait_durable(uint32_t worker, const CommitPoint& point)
-      LJ_REQUIRES(platform::worker_role);
-  // Blocks the worker until `point` is durable, `timeout_ns` has passed, or the worker is woken.
-  // Until then the worker does none of the flushers' work.
+      LJ_REQUIRES(platform::worker_role) {
+    while (!is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);
+  }
+  // Waits until `point` is durable, `timeout_ns` has passed, or the worker is woken. Meanwhile the
+  // worker does none of the flushers' work.
   void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns)
       LJ_REQUIRES(platform::worker_role) {
     rely_on_flushers(true);
@@ -157,10 +152,9 @@ class FlushSide {
   // `stopping`, flushes all that is published, whatever the flush policy says. If the Log has no
   // threads, the thread that drains the log calls it.
   virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
-  // Returns whether all that was published is durable. Called to drain the log, after the workers
-  // have stopped.
+  // Returns whether all that was published is durable. Ask after the workers have stopped.
   virtual bool idle() const = 0;
-  // Writes the end of the log, in a scheme without flushers. Called when all workers and flushers
+  // Writes the end of the log, in a scheme without flushers. Call it when all workers and flushers
   // have ended.
   virtual void close() {}
 
@@ -186,7 +180,6 @@ class CheckpointSide {
 
 class LogScheme : public CommitSide, public WaitSide, public FlushSide, public CheckpointSide {
  public:
-  // Returns the scheme's figures for the output row.
   virtual Counters counters() const { return {}; }
 
  protected:

@@ -12,11 +12,9 @@
 // its locks (2PL). A writer locks the tuple, loads the stamp, and then draws. All these accesses
 // are seq_cst. So either OCC's reader sees the lock and aborts, or the writer sees the stamp. A
 // stamp that is large enough already is only loaded: a later load by a writer returns no smaller
-// number (coherence).
+// number (coherence). Any thread may call the functions.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "platform/atomic.h"
@@ -27,11 +25,11 @@ class ReadStamps {
  public:
   ReadStamps() : stamps_(size_t{1} << kSlotBits) {}
 
-  // Raises the stamp of `tuple` to at least `sequence`. Any thread may call it.
+  // Raises the stamp of `tuple` to at least `sequence`.
   void raise(const void* tuple, uint64_t sequence) {
     platform::atomic_max(stamps_[slot(tuple)], sequence, platform::memory_order_seq_cst);
   }
-  // Returns the stamp of `tuple`, or a larger number. Any thread may call it.
+  // Returns the stamp of `tuple`, or a larger number.
   uint64_t of(const void* tuple) const {
     return stamps_[slot(tuple)].load(platform::memory_order_seq_cst);
   }

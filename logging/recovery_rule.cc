@@ -4,13 +4,22 @@
 #include <utility>
 
 #include "logging/format/record.h"
-#include "platform/assert.h"
 
 namespace logjam {
 namespace {
 
 bool up_to_sequence(const RecordHeader& header, const Cut& cut) {
   return header.sequence <= cut.sequence;
+}
+
+// Returns how much of each stream is used, in words.
+std::string used_parts(const Cut& cut, const StreamTails& tails) {
+  std::string words;
+  for (size_t s = 0; s < tails.size(); ++s) {
+    words += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
+             std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
+  }
+  return words;
 }
 
 std::vector<uint64_t> all_bytes(const StreamTails& tails) {
@@ -20,7 +29,7 @@ std::vector<uint64_t> all_bytes(const StreamTails& tails) {
 }
 
 // Returns the last watermark record of stream `of` for which `met(words)` holds: its number, then
-// its words. Returns null if there is none.
+// its words; or null.
 template <class Met>
 const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& met) {
   const size_t each = 1 + tails.size();
@@ -39,7 +48,7 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
 }
 
 // Returns the first watermark record of `batch` that is not met if all streams are used up to
-// `ends`: its number, then its words. Returns null if there is none.
+// `ends`: its number, then its words; or null.
 const uint64_t* first_unmet(const std::vector<uint64_t>& ends, const std::vector<uint64_t>& batch) {
   for (size_t at = 0; at < batch.size(); at += 1 + ends.size()) {
     for (size_t s = 0; s < ends.size(); ++s) {
@@ -61,7 +70,7 @@ void forget_met(StreamTails& tails, const std::vector<uint64_t>& ends) {
   }
 }
 
-// Returns whether the watermark record with these words may yet be met in stream `s`, or is.
+// Returns whether the record with these words is met in stream `s`, or may yet be.
 bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return met_in(tails, s, words) || tails[s].why.empty();
 }
@@ -190,10 +199,7 @@ RecoveryRule met_vectors() {
   return {.cut =
               [](const StreamTails& tails) {
                 Cut cut{.bytes = ends_by_anchors(tails), .why = "vectors that are met by byte"};
-                for (size_t s = 0; s < tails.size(); ++s) {
-                  cut.why += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
-                             std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
-                }
+                cut.why += used_parts(cut, tails);
                 return cut;
               },
           .survives = has_met_vector,
@@ -237,9 +243,8 @@ RecoveryRule last_met_cut(const std::string& name) {
       });
       cut.bytes.push_back(met == nullptr ? tails[s].start.position
                                          : WatermarkWord::position(met[1 + s]));
-      cut.why += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
-                 std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
     }
+    cut.why += used_parts(cut, tails);
     return cut;
   };
   rule.forget = [](StreamTails& tails) {

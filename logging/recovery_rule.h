@@ -3,10 +3,7 @@
 // no scheme.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "logging/format/stream_tail.h"
 
@@ -32,18 +29,18 @@ struct RecoveryRule {
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
   // its header in memory.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
-  // Drops the watermark records that no longer matter: neither the cut of these tails nor the cut
-  // of any longer tails depends on them. Called while the streams are read, so that not all
-  // watermarks of a log are kept. A rule that uses StreamTail::watermarks should have it.
+  // Drops the watermark records on which neither the cut of these tails nor the cut of any longer
+  // tails depends. Called while the streams are read, so that not all watermarks of a log are kept.
+  // A rule that uses StreamTail::watermarks should have it.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
-// Returns whether the rule is for logs of `streams` streams: a log from elsewhere may say that a
-// scheme with one stream has several, or that it has none.
+// Returns whether the rule is for logs of `streams` streams: the header of a foreign log may lie.
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because it has their effects
-// from elsewhere. The rules count these records as present.
+// from elsewhere. The rules count these records as present. `name` is the name of a rule's number
+// or record, for the operator: "RSNe", "persisted epoch".
 
 // Returns the rule for one stream whose log order is a serial order: all records up to the first
 // gap. A prefix of the log lacks nothing that it depends on (R4).
@@ -54,7 +51,7 @@ RecoveryRule first_gap();
 // stream lacks a record up to the least, and the set is closed (R4). A stream that begins at a
 // StreamStart lacks no record up to the start's number either (StreamTail::complete_from_start);
 // the larger of the two counts. So a stream with no record after its start does not hold the cut
-// back. `name` is the number's name, for the operator: "RSNe", "persisted epoch".
+// back.
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
 // Returns the rule of min_cut(), and beyond its cut uses the records that carry kClosed.
@@ -79,7 +76,6 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 //     The streams were durable up to the ends in that record when the checkpoint began, hence
 //     before StreamStart::durable. If all streams are valid up to there, the record counts as met;
 //     otherwise kClosed is ignored (Cut::closed).
-// `name` is the number's name, for the operator.
 RecoveryRule min_cut_or_closed(const std::string& name);
 
 // Returns the rule that uses records up to the last watermark of the last stream, whose watermarks
@@ -91,8 +87,7 @@ RecoveryRule min_cut_or_closed(const std::string& name);
 // watermark that is met in it, none up to the number of its own last record, and none up to the
 // number of its StreamStart; the largest of the three bounds the cut. The number of the last
 // stream's StreamStart is that of a watermark, which the stream may have lost since. Hence no
-// stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's name, for
-// the operator.
+// stream lacks a record up to the cut, and the set is closed (R4).
 RecoveryRule watermarks_cut(const std::string& name);
 
 // Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
@@ -121,8 +116,7 @@ RecoveryRule met_vectors();
 // in all streams. That record ends at its own position in its stream. If there is none after the
 // stream's StreamStart, the cut is at the start: the records before the start are recovered from
 // elsewhere, with all that they depend on, and no record after it is known to have all that it
-// depends on (R4). `name` is the record's name, for the operator. With one stream the rule is
-// first_gap().
+// depends on (R4). With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -4,25 +4,20 @@
 //
 // A transaction gathers the vectors of the rows that it reads and overwrites: for each stream, the
 // largest position. The scheme adds the end of the transaction's own record, and the result becomes
-// the vector of the rows that it changes.
-//
-// The vector is not in the tuple, because a tuple has one word for its last writer, and a vector in
-// each tuple would cost all schemes memory. As read stamps do (read_stamps.h), vectors lie in a
-// table of their own, at the hash of the tuple's address. Tuples that share a cell get vectors that
-// are larger than they need. So a transaction may wait for a record that it does not depend on, and
-// it never misses one.
+// the vector of the rows that it changes. As read stamps do (read_stamps.h), vectors lie in a table
+// of their own, at the hash of the tuple's address. Tuples that share a cell get vectors that are
+// larger than they need. So a transaction may wait for a record that it does not depend on, and it
+// never misses one.
 //
 // Protocol. A writer raises the vectors of its rows after it has its place in the log, and before
-// it stores the rows' versions (release). Who reads a row loads its version (acquire), and gathers
-// after that. So it finds the vector of that version's writer, or a larger one. A blind writer
-// gathers while it holds the rows' locks. An entry only grows, by read-modify-writes, so entries of
-// different writers need not be read together, and all accesses are relaxed. Any thread may call
-// the functions.
+// it stores the rows' versions (release). A reader of a row loads its version (acquire), and
+// gathers after that. So it finds the vector of that version's writer, or a larger one. A blind
+// writer gathers while it holds the rows' locks. An entry only grows, by read-modify-writes, so
+// entries of different writers need not be read together, and all accesses are relaxed. Any thread
+// may call the functions.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,10 +27,10 @@ namespace logjam {
 
 class RowVectors {
  public:
+  // Makes vectors with an entry for each of the `streams`.
   explicit RowVectors(uint32_t streams)
       : streams_(streams), entries_((size_t{1} << kCellBits) * streams) {}
 
-  // Returns how many entries a vector has: one for each stream.
   uint32_t streams() const { return streams_; }
 
   // Raises each entry of `vector` to that of the tuple's vector, or to a larger position.

@@ -2,15 +2,8 @@
 // constructing it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "logging/log_config.h"
 #include "logging/log_scheme.h"
 #include "logging/recovery_rule.h"
 #include "platform/registry.h"
@@ -30,19 +23,18 @@ struct SchemeInfo {
   // `config.workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count = {};
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct = {};
-  // Returns why the values of the scheme's flags cannot be used, in one sentence, or an empty
-  // string if they can be used.
+  // Returns why the values of the scheme's flags cannot be used, in one sentence, or "" if they
+  // can.
   std::function<std::string()> check_flags = [] { return std::string(); };
-  // Returns why acknowledged transactions may be lost (R8), for every output row, or an empty
-  // string if they cannot be lost.
+  // Returns why acknowledged transactions may be lost (R8), for every output row, or "" if they
+  // cannot.
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};
-  // The flags of several schemes that this one reads. It owns those of its own file anyway.
+  // The flags of other files that the scheme reads. It owns those of its own file anyway.
   std::vector<std::string_view> flags = {};
   std::string_view file = {};  // of the registration, which sets it
 
-  // Makes a running scheme on `config.devices`.
   std::unique_ptr<LogScheme> make(LogConfig config) const {
     config.traits = traits;
     return construct(config);
@@ -60,7 +52,6 @@ inline const SchemeInfo* find_scheme(std::string_view name) { return Schemes::fi
 inline uint32_t one_stream(uint32_t, const LogConfig&) { return 1; }
 inline uint32_t stream_per_directory(uint32_t directories, const LogConfig&) { return directories; }
 inline uint32_t stream_per_worker(uint32_t, const LogConfig& config) { return config.workers; }
-// Sets a text that a registration has left out.
 inline void fill_in(std::string_view& text, std::string_view usual) {
   if (text.empty()) text = usual;
 }
