@@ -28,8 +28,6 @@
 // that sees kNone, or the number of a later record, sees all that the worker did before.
 #pragma once
 
-#include <cstdint>
-
 #include "platform/atomic.h"
 
 namespace logjam {
@@ -42,8 +40,8 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and this one
   };
-  // Announces and returns the number that draw() returns, which is at least `bound`. Called by the
-  // worker.
+  // Announces and returns the number that draw() returns, which is at least `bound`. Only the
+  // worker calls it.
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);
@@ -53,7 +51,7 @@ class AnnouncedNumber {
     number_.store(number, platform::memory_order_release);
     return {number, true};
   }
-  // Says that the worker adds nothing with the number any more. Called by the worker.
+  // Says that the worker adds nothing with the number any more. Only the worker calls it.
   void withdraw() { number_.store(kNone, platform::memory_order_release); }
 
   // Returns a number below which the worker has none open: the announced one, a bound, or kNone.

@@ -1,33 +1,25 @@
 // A lock whose waiters all try one word; the first that finds it free takes the lock. Any thread
 // may release it.
 //
-// A thread that waits for the lock spins, then yields, then sleeps. Each try of a waiter takes the
-// lock's cache line from the thread that holds the lock, which has its other words in that line. So
-// the time between two tries doubles, but only up to four pauses: waiters that try less often
-// starve if one thread inserts again and again. Waiters that sleep early make a convoy
-// (platform/event_count.h).
+// A waiter spins, then yields, then sleeps. Each try of a waiter takes the lock's cache line from
+// the thread that holds the lock, which has its other words in that line. So the time between two
+// tries doubles, but only up to four pauses: waiters that try less often starve if one thread
+// inserts again and again. Waiters that sleep early make a convoy (platform/event_count.h).
 //
 // A thread that has the lock in its cache takes it again long before a sleeper has woken up. So a
-// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, no thread that comes or
-// spins takes the lock. Only those that sleep, or are about to, compete with it. The bound is long,
-// because each hand-off to a sleeper costs a wake-up, in which nobody has the lock.
+// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
+// threads about to sleep compete with it. The bound is long, because nobody has the lock while a
+// sleeper wakes up.
 //
-// Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
-// acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
-// as kSleepers, so that its release wakes the next thread. `starving_` counts the threads that
-// starve, each of which adds and removes itself; try_lock() loads it (relaxed), and a late answer
-// only delays the starving thread.
+// Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with acquire
+// and released with release. A thread that goes to sleep, or has woken up, takes the lock as
+// kSleepers, so that its release wakes the next thread. `starving_` counts the threads that starve,
+// each of which adds and removes itself; try_lock() loads it (relaxed), and a late answer only
+// delays the starving thread.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -36,7 +28,6 @@ class LJ_CAPABILITY("latch") BackoffLock {
   // Makes a lock whose waiters spin before they sleep, or sleep at once.
   explicit BackoffLock(bool spins = true) : rounds_before_sleep_(spins ? 1024 : 0) {}
 
-  // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() LJ_TRY_ACQUIRE(true) {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
     return seen == kFree && starving_.load(platform::memory_order_relaxed) == 0 &&
@@ -46,7 +37,6 @@ class LJ_CAPABILITY("latch") BackoffLock {
   void lock() LJ_ACQUIRE() {
     if (!try_lock()) wait();
   }
-  // Releases the lock. May be called by another thread than the one that locked.
   void unlock() LJ_RELEASE() {
     const uint32_t state = state_.exchange(kFree, platform::memory_order_release);
     LJ_ASSERT(state != kFree);

@@ -29,32 +29,20 @@
 //                       passed. The worker waits until it sees that (`dealt` is false, acquire),
 //                       fills the slot and stores `dealt` (release). The thread that passes the
 //                       chunk stores false (release).
-//   passing_            chunks are passed under it, in the order of their numbers.
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
 //   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
 //                       misses the newest boundary puts one more record before it: harmless.
-//   passed_             counts the chunks that were passed, and is stored under `passing_`. A
-//                       thread that sees an old count looks at a slot that was passed, and later
-//                       again.
+//   passed_             counts the chunks that were passed, in order, under `passing_`. A thread
+//                       that sees an old count looks at a slot that was passed, and later again.
 //   padding_bytes       of an owner: only the thread that hands its chunk over adds to it.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-
-#include "logging/format/record.h"
+#include "logging/format/record_writer.h"
 #include "logging/schemes/common/chunk_length.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/clock.h"
-#include "platform/counter.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -75,21 +63,30 @@ class ChunkOwner {
   ChunkLength::Filled filled;
   platform::Counter padding_bytes;  // in all chunks that were the owner's
 
-  // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
-  void begin();
-  // Ends the use that begin() began. Called by the worker.
+  // Begins to use the chunk. Waits while another thread hands the chunk over. Only the worker calls
+  // it and end().
+  void begin() {
+    platform::SpinWait wait;
+    uint32_t state = state_.load(platform::memory_order_acquire);
+    LJ_ASSERT_IN_TESTS(state != kBusy);
+    while (state == kTaken ||
+           !state_.compare_exchange_weak(state, kBusy, platform::memory_order_acquire)) {
+      wait.once();
+      state = state_.load(platform::memory_order_acquire);
+    }
+  }
   void end() {
     LJ_ASSERT_IN_TESTS(state_.load(platform::memory_order_relaxed) == kBusy);
     state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
   }
 
-  // Takes the chunk. Returns false if the worker is using its chunk or has none. Called by a
-  // flushing thread.
+  // Takes the chunk, on a flushing thread. Returns false if the worker is using its chunk or has
+  // none.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
   }
-  // Gives the ownership back. Called by the thread whose take() returned true.
+  // Gives the ownership back, after take() has returned true.
   void give_back() {
     LJ_ASSERT(chunk == nullptr && state_.load(platform::memory_order_relaxed) == kTaken);
     state_.store(kNone, platform::memory_order_release);
@@ -100,25 +97,6 @@ class ChunkOwner {
   platform::atomic<uint32_t> state_{kNone};
 };
 
-// The rest of the time that a thread may wait for others.
-class Patience {
- public:
-  explicit Patience(uint64_t ticks) : left_(ticks) {}
-  // Waits a moment. Returns false if nothing is left.
-  bool once() {
-    if (left_ == 0) return false;
-    const uint64_t begin = platform::ticks();
-    wait_.once();
-    left_ -= std::min(left_, platform::ticks() - begin);
-    return true;
-  }
-
- private:
-  uint64_t left_;
-  platform::SpinWait wait_;
-};
-
-// Returns the counter of the padding in all chunks of `owners`. Any thread may call it.
 inline Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
   return {{"padding_bytes", owners.total(&ChunkOwner::padding_bytes)}};
 }
@@ -131,24 +109,60 @@ class alignas(platform::kCacheLine) BufferChunks {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // Makes the chunks of `stream`, which `owners` workers take. `run` seeds the checksums of padding
-  // and watermarks.
+  // `owners` workers take chunks. `run` seeds the checksums of padding and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
-               ChunkLength::Rule rule = ChunkLength::Rule::kFixed);
+               ChunkLength::Rule rule = ChunkLength::Rule::kFixed)
+      : stream_(stream),
+        run_(run),
+        owners_(owners),
+        length_(stream.ring().capacity(), owners, rule),
+        slot_mask_(slot_count(stream.ring().capacity(), length_.least(), owners) - 1),
+        slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
+    LJ_ASSERT(slot_mask_ < kMostSlots);  // a number of `next_` names one slot
+  }
 
   // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
-  // publish(). Called by worker `worker`.
-  Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
-  // Hands over the hole, which is filled with a record that has the number `sequence`. Called by
-  // the same worker.
-  void publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence);
+  // publish(). Only worker `worker` calls the two.
+  Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
+    owner.begin();
+    const uint64_t boundary = boundary_.load(platform::memory_order_relaxed);
+    if (owner.chunk != nullptr && (owner.chunk->begin < boundary || !fits(owner, bytes))) {
+      hand_over(owner);
+    }
+    if (owner.filled.boundary != boundary) {
+      length_.begin_interval(owner.filled, boundary, platform::ticks());
+    }
+    const uint64_t waited = owner.chunk == nullptr ? deal(owner, worker, bytes) : 0;
+    return {owner.used, waited};
+  }
+  // Hands over the hole, which is filled with a record that has the number `sequence`.
+  void publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence) {
+    owner.used += bytes;
+    LJ_ASSERT_IN_TESTS(owner.used <= owner.chunk->end && sequence >= owner.sequence);
+    owner.sequence = sequence;
+    owner.filled.bytes += bytes;
+    if (owner.used == owner.chunk->end) hand_over(owner);
+    owner.end();
+  }
 
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes it when all before it is passed and the ring has room. Returns false if too many others
   // were not passed yet. A worker whose chunk is dealt later sees what the caller did before.
-  bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_);
+  bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
+    constexpr uint64_t kBytes = sizeof(RecordHeader);
+    uint64_t next = next_.load(platform::memory_order_relaxed);
+    do {
+      if (slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
+    } while (!next_.compare_exchange_weak(next, next + step(kBytes), platform::memory_order_release,
+                                          platform::memory_order_relaxed));
+    BufferChunk& chunk = place(next, kBytes, 0, true);
+    chunk.sequence = sequence;
+    boundary_.store(chunk.end, platform::memory_order_relaxed);
+    chunk.done.store(true, platform::memory_order_release);
+    return true;
+  }
   // Sets a boundary after all chunks.
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
@@ -157,20 +171,27 @@ class alignas(platform::kCacheLine) BufferChunks {
   // filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
-    Patience waits(patience);
+    platform::SpinWait wait;
+    const auto wait_a_moment = [&] {  // returns false if no patience is left
+      if (patience == 0) return false;
+      const uint64_t begin = platform::ticks();
+      wait.once();
+      patience -= std::min(patience, platform::ticks() - begin);
+      return true;
+    };
     while (true) {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
       BufferChunk& chunk = slot(passed);
       if (!chunk.dealt.load(platform::memory_order_acquire)) {
         // A worker may have drawn the chunk's place and not dealt it yet.
-        if (!pending() || !waits.once()) return;
+        if (!pending() || !wait_a_moment()) return;
         continue;
       }
       if (!chunk.done.load(platform::memory_order_acquire)) {
         if (!open_chunk_in_the_way()) return;
         ChunkOwner& owner = owner_of(chunk.owner);
         if (!owner.take()) {
-          if (!waits.once()) return;
+          if (!wait_a_moment()) return;
           continue;
         }
         hand_over(owner);
@@ -195,7 +216,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Returns the stream position up to which all chunks were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   // Returns the end of the last chunk.
-  uint64_t dealt() const;
+  uint64_t dealt() const { return begin_of(next_.load(platform::memory_order_relaxed)); }
   // Returns whether a chunk was dealt after the newest boundary.
   bool dealt_after_boundary() const {
     return dealt() != boundary_.load(platform::memory_order_relaxed);
@@ -206,24 +227,90 @@ class alignas(platform::kCacheLine) BufferChunks {
  private:
   // If this many chunks wait for an open one, that is in the way.
   static constexpr uint64_t kManyChunks = 8;
+  static constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
+  static constexpr uint64_t kWatermarks = 8;  // slots for watermarks that were not passed yet
+
+  // `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes.
+  static constexpr int kBeginBits = 46;
+  static constexpr uint64_t kUnit = ChunkLength::kUnit;
+  static constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
+  static constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
+
+  static uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
+  static uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
+  // Returns the amount that a chunk of `bytes` adds to `next_`.
+  static uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
+  // Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
+  // owner that waits for room, and for the watermarks.
+  static uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
+    const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
+    return std::bit_ceil(ring_bytes / least + owners + kWatermarks);
+  }
 
   BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
-  bool fits(const ChunkOwner& owner, uint64_t bytes) const;
-  // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
-  // `next_`. Returns its slot.
-  BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark);
+  // Returns whether the rest of the chunk, after a record of `bytes`, is empty or has room for
+  // padding.
+  bool fits(const ChunkOwner& owner, uint64_t bytes) const {
+    const uint64_t end = owner.used + bytes;
+    return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
+  }
+  // Fills the slot of the chunk whose number and position are in `next`, which was drawn from
+  // `next_`.
+  BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
+    BufferChunk& chunk = slot(number_of(next));
+    platform::SpinWait wait;
+    while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
+    chunk.begin = begin_of(next);
+    chunk.end = chunk.begin + bytes;
+    LJ_ASSERT(chunk.end < kMostStreamBytes);  // 2 PiB
+    chunk.owner = worker;
+    chunk.watermark = watermark;
+    chunk.done.store(false, platform::memory_order_relaxed);
+    chunk.dealt.store(true, platform::memory_order_release);
+    return chunk;
+  }
   // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
-  uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
-  // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
-  // the thread that has taken it.
-  void hand_over(ChunkOwner& owner);
-  // Writes the watermark record of the chunk. Returns false if the ring has no room for it.
-  bool write_watermark(const BufferChunk& chunk);
-  // Fills a hole at `begin` with a record that has no body.
-  void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes);
+  uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
+    const uint64_t length = length_.next(owner.filled);
+    const uint64_t size = bytes + kLeastRecordBytes <= length ? length : bytes;
+    const uint64_t next = next_.fetch_add(step(size), platform::memory_order_acquire);
+    owner.chunk = &place(next, size, worker, false);
+    owner.used = owner.chunk->begin;
+    return stream_.wait_for_space(owner.chunk->end);
+  }
+  // Fills the rest of the chunk with padding. Its owner calls it, or the thread that has taken it.
+  void hand_over(ChunkOwner& owner) {
+    BufferChunk& chunk = *owner.chunk;
+    LJ_ASSERT(owner.used == chunk.end || owner.used + kLeastRecordBytes <= chunk.end);
+    if (owner.used != chunk.end) {
+      write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
+      owner.padding_bytes.add(chunk.end - owner.used);
+    }
+    chunk.sequence = owner.sequence;
+    owner.chunk = nullptr;
+    chunk.done.store(true, platform::memory_order_release);
+  }
+  // Returns false if the ring has no room for the record.
+  bool write_watermark(const BufferChunk& chunk) {
+    if (!stream_.ring().fits(chunk.end)) return false;
+    write_empty(RecordKind::kWatermark, chunk.sequence, chunk.begin, chunk.end - chunk.begin);
+    return true;
+  }
+  void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes) {
+    const LogReservation hole{.sequence = sequence,
+                              .position = begin,
+                              .durable = stream_.durable(),
+                              .hole = stream_.at(begin, bytes),
+                              .bytes = static_cast<uint32_t>(bytes)};
+    RecordWriter(hole, kind, 0).seal(run_, begin);
+  }
   // Returns whether at least kManyChunks are handed over and not passed. Owners have a chunk each.
-  bool many_wait() const;
+  bool many_wait() const {
+    const uint64_t next = number_of(next_.load(platform::memory_order_relaxed));
+    const uint64_t passed = passed_.load(platform::memory_order_relaxed);
+    return ((next - passed) & (kMostSlots - 1)) >= owners_ + kManyChunks;
+  }
   bool open_chunk_in_the_way() const {
     return pending() || many_wait() ||
            (stream_.ring().waited_for() && stream_.durable() == filled());

@@ -10,7 +10,9 @@
 //   kRecord    as long as the record, but not below the shortest chunk, as in a shared buffer
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
+
+#include "platform/clock.h"
 
 namespace logjam {
 
@@ -31,17 +33,47 @@ class ChunkLength {
   };
 
   // `owners` workers share a ring of `ring_bytes`.
-  ChunkLength(uint64_t ring_bytes, uint32_t owners, Rule rule);
+  ChunkLength(uint64_t ring_bytes, uint32_t owners, Rule rule)
+      : ticks_(platform::ns_to_ticks(kChunkNs + kChunkNsOfOwner * owners)),
+        least_(rule == Rule::kFixed ? longest(ring_bytes, owners) : shortest(ring_bytes, owners)),
+        most_(rule == Rule::kRecord ? least_ : longest(ring_bytes, owners)) {}
 
   // Returns the length of the shortest chunk. A chunk that is made for one record may be shorter,
   // by at most sizeof(RecordHeader).
   uint64_t least() const { return least_; }
   // Notes that the worker saw a new boundary at `now`, in ticks.
-  void begin_interval(Filled& filled, uint64_t boundary, uint64_t now) const;
+  void begin_interval(Filled& filled, uint64_t boundary, uint64_t now) const {
+    const uint64_t chunks = std::clamp((now - filled.since) / ticks_, kLeastChunks, kMostChunks);
+    filled = {.boundary = boundary,
+              .since = now,
+              .chunks = chunks,
+              .length = in_units(filled.bytes / chunks)};
+  }
   // Returns the least length of the worker's next chunk. It does not fall before the next boundary.
-  uint64_t next(Filled& filled) const;
+  uint64_t next(Filled& filled) const {
+    const uint64_t share = in_units(filled.bytes / filled.chunks);
+    filled.length = std::clamp(std::max(filled.length, share), least_, most_);
+    return filled.length;
+  }
 
  private:
+  static constexpr uint64_t kFixedBytes = uint64_t{32} << 10, kLeastBytes = 256;
+  static constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // between two boundaries
+  static constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
+  static constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
+  static constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
+  static constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
+
+  static uint64_t in_units(uint64_t bytes) { return bytes & ~(kUnit - 1); }
+  static uint64_t longest(uint64_t ring_bytes, uint32_t owners) {
+    const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
+    return in_units(std::min(std::max(kFixedBytes, ring_bytes / kMostOfRing), most));
+  }
+  static uint64_t shortest(uint64_t ring_bytes, uint32_t owners) {
+    return std::min(in_units(std::max(kLeastBytes, ring_bytes / kMostShort)),
+                    longest(ring_bytes, owners));
+  }
+
   const uint64_t ticks_;  // how long a worker fills a chunk, at least
   const uint64_t least_, most_;
 };

@@ -13,13 +13,9 @@
 // later one.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -43,9 +39,9 @@ class DurableSequence {
   uint64_t at(uint64_t durable) {
     platform::SpinWait wait;
     while (durable >= next_.load(platform::memory_order_acquire)) {
-      // A thread that finds the latch taken leaves as soon as its holder has removed the pairs: to
-      // take the latch after it, one after the other, would cost each of hundreds of workers a
-      // transfer of its line.
+      // A thread that finds the latch taken leaves as soon as its holder has removed the pairs. If
+      // hundreds of workers took the latch in turn, each would pay for a transfer of its cache
+      // line.
       if (latch_.try_lock()) {
         remove_reached(durable);
         latch_.unlock();
@@ -61,15 +57,14 @@ class DurableSequence {
   uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:
-  // Enough for a pair each segment of 64 KiB in a buffer of 64 MiB: a Poplar stream whose device
-  // falls behind still stops its DSN at each segment.
+  // Enough pairs for a stream of Poplar whose device is slow: one for each segment of 64 KiB in a
+  // buffer of 64 MiB.
   static constexpr uint32_t kMost = 1024;
   static constexpr uint64_t kNone = ~uint64_t{0};
   struct Pair {
     uint64_t end, sequence;
   };
 
-  // Removes the pairs that `durable` reaches, and takes the number of the last.
   void remove_reached(uint64_t durable) LJ_REQUIRES(latch_) {
     uint64_t sequence = durable_sequence();
     for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {

@@ -1,7 +1,6 @@
 // Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
 // the log has holes until the slowest worker has filled its hole. The schemes differ in the
-// *tracker* (tracker_base.h: Grasshopper, Bitmap, UnitCounts, LinkBuf, and the heirs of
-// WorkerWords), which finds SBL, the position up to which the log has no hole.
+// *tracker* (tracker_base.h), which finds SBL, the position up to which the log has no hole.
 //
 // Which thread advances SBL:
 //
@@ -11,8 +10,7 @@
 //                            while.
 //   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
 //                            (flusher 1) alone flushes
-//   a tracker without a      every thread that asks, whatever the flag; the daemon is flusher 0
-//   thread (kOwnThread)
+//   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of
@@ -21,40 +19,28 @@
 //             workers, the one that draws the larger number and then validates sees the write locks
 //             that the other took before it drew (read-write precedences, for `command`).
 //   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
-//             passes a record after acquiring what the record's worker released in the tracker.
-//             SBL may lie inside a record. To return the end of a record, published_positions()
-//             loads next_, which is the end of a record at every moment, and waits a little until
-//             SBL has reached it. If a hole stays open, it returns the end that SBL has reached
-//             since an earlier call.
+//             passes a record after acquiring what the record's worker released in the tracker. SBL
+//             may lie inside a record. So published_positions() loads next_, which is the end of a
+//             record at every moment, and waits a little until SBL has reached it. If a hole stays
+//             open, it returns the end that SBL has reached since an earlier call.
 //   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
 //             (Stream::on_publish), and loads tracking_ (platform/event_count.h).
-// A thread that finds advancing_ taken waits a moment and then uses the current SBL; the thread
-// that holds advancing_ advances SBL. If the holder is descheduled, the daemon asks for SBL again
-// after its nap.
+// A thread that finds advancing_ taken waits a moment and then uses the current SBL. If the holder
+// of advancing_ is descheduled, the daemon asks for SBL again after its nap.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "logging/schemes/common/single_stream_scheme.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/clock.h"
-#include "platform/event_count.h"
 #include "platform/mutex.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// A tracker whose workers announce a hole before they draw it (common/worker_words.h).
+// A tracker whose workers announce a hole before they draw it (worker_words.h).
 template <class Tracker>
 concept AnnouncesHoles = requires(Tracker& tracker, const platform::atomic<uint64_t>& next) {
   tracker.announce(0, next);
 };
 
-// Draws a hole of `bytes` for the worker from `next`, and returns where the hole begins. Called by
-// the worker.
+// Draws a hole of `bytes` from `next`. Returns where the hole begins. Only the worker calls it.
 template <class Tracker>
 uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>& next,
                    uint64_t bytes) {
@@ -65,8 +51,7 @@ uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
-  // Makes the scheme. `tracker_options` are the arguments that the tracker wants after the number
-  // of workers and the ring.
+  // Makes the scheme. `tracker_options` are the tracker's arguments after the workers and the ring.
   template <class... TrackerOptions>
   explicit FetchAddScheme(const LogConfig& config, const TrackerOptions&... tracker_options)
       : SingleStreamScheme(config),
@@ -74,7 +59,6 @@ class FetchAddScheme : public SingleStreamScheme {
         tracker_(config.workers, stream().ring(), tracker_options...) {}
 
   uint32_t flushers() const override { return Tracker::kOwnThread ? 2 : 1; }
-  // Returns a name after the watermark that the thread advances: SBL or SDL.
   std::string flusher_name(uint32_t flusher) const override {
     return Tracker::kOwnThread && flusher == 0 ? "log-sbl" : "log-sdl";
   }
@@ -123,12 +107,11 @@ class FetchAddScheme : public SingleStreamScheme {
     return {published_end_};
   }
   Counters counters() const override {
-    auto all = SingleStreamScheme::counters();
-    const uint64_t durable = sdl();  // first, so that it is not beyond SBL
-    all.add({{"sbl_bytes", static_cast<double>(sbl_.load(platform::memory_order_acquire))},
-             {"sdl_bytes", static_cast<double>(durable)}});
-    all.add(tracker_.counters());
-    return all;
+    const auto durable = static_cast<double>(sdl());  // first, so that it is not beyond SBL
+    const auto sbl = static_cast<double>(sbl_.load(platform::memory_order_acquire));
+    return SingleStreamScheme::counters()
+        .add({{"sbl_bytes", sbl}, {"sdl_bytes", durable}})
+        .add(tracker_.counters());
   }
 
  private:
@@ -139,8 +122,7 @@ class FetchAddScheme : public SingleStreamScheme {
   static constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
   static constexpr uint64_t kStoppingNapNs = 100'000;
 
-  // Returns whether a thread that asks for SBL also advances it. A tracker without a thread depends
-  // on that.
+  // Returns whether a thread that asks for SBL also advances it.
   bool helped() const { return help_ || !Tracker::kOwnThread; }
 
   uint64_t sbl() const override {
@@ -148,7 +130,7 @@ class FetchAddScheme : public SingleStreamScheme {
     return sbl_.load(platform::memory_order_acquire);
   }
 
-  // Advances SBL. Returns whether it moved.
+  // Returns whether SBL moved.
   bool advance() const {
     if (sbl_.load(platform::memory_order_relaxed) == next_.load(platform::memory_order_relaxed)) {
       return false;
@@ -175,8 +157,8 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Takes one step of the tracker's thread. When SBL has moved, tells the stream, as a publisher
-  // does, so that the daemon hears of it.
+  // Takes one step of the tracker's thread. If SBL has moved, tells the stream, as a publisher
+  // does.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);

@@ -15,38 +15,28 @@
 // and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
 // in_every_stream(n) when global_durable_sequence() >= n.
 //
-// Idle streams (R5). The global durable sequence must not stall because one stream has nothing to
-// write, and recovery must see that it did not stall. A stream *lags* if its numbers have not
-// reached a number that a commit waits for (WantedWatermark). If a stream lags and has no record to
-// write, the scheme writes a watermark record into it: "every record that follows has a larger
-// number". filled(s) writes it. Every thread that may flush s calls filled(s): the daemon of s, the
-// leader of s, and all workers between transactions (poll: their own stream, and the others in
-// turn). When a stream needs a watermark record, the scheme calls notify_flusher(s), which wakes a
-// daemon that sleeps because it had nothing to do.
+// Idle streams (R5). A stream *lags* if its numbers have not reached a number that a commit waits
+// for (WantedWatermark). If a stream lags and has no record to write, filled(s) writes a watermark
+// record into it: "every record that follows has a larger number". So neither the global durable
+// sequence stalls, nor what recovery finds. Every thread that may flush s calls filled(s): its
+// daemon, its leader, and all workers between transactions (poll: their own stream, and the others
+// in turn). When a stream needs a watermark record, the scheme calls notify_flusher(s), which wakes
+// a daemon that sleeps.
 //
-// Waiting. Stream::wait leads, follows and parks for one stream. A wait for every stream waits for
-// one stream after the other, but first starts a write on every device that can start one. No
-// worker parks for a stream that is durable far enough already, and no worker relies on time-outs:
-// a hole that blocks a stream belongs to a worker that will publish it; a stream that lags has work
-// pending, or its flusher is notified.
+// Waiting. A wait for every stream waits for one stream after the other (Stream::wait), but first
+// starts a write on every device that can start one. No worker parks for a stream that is durable
+// far enough already, and no worker relies on time-outs: a hole that blocks a stream belongs to a
+// worker that will publish it; a stream that lags has work pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. lagging_ is a hint, the number of any stream. Only its worker uses a
-// member of turns_.
+// was loaded stays true. lagging_ is a hint, the number of any stream.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <span>
-#include <vector>
-
-#include "logging/format/record.h"
-#include "logging/log_scheme.h"
+#include "logging/format/record_writer.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/durable_sequence.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
-#include "platform/assert.h"
 
 namespace logjam {
 
@@ -69,12 +59,17 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
         return true;
     }
   }
-  // Returns the point of the largest number that the transaction read: all that it depends on is
-  // durable when every stream is durable up to there.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return CommitPoint::in_every_stream(deps.max_read);
   }
-  void poll(uint32_t worker) override;
+  void poll(uint32_t worker) override {
+    const uint32_t own = home(worker);
+    stream(own).poll();
+    if (streams() == 1) return;
+    uint32_t& turn = turns_[worker];
+    turn = turn + 1 < streams() ? turn + 1 : 0;
+    if (turn != own) stream(turn).poll();
+  }
   uint32_t flushers() const override { return streams(); }
   int flusher_socket(uint32_t flusher) const override {
     return flusher < streams() ? stream(flusher).home().socket : platform::kNoSocket;
@@ -82,17 +77,52 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
     stream(flusher).flush(stopping ? Flush::kNow : Flush::kByPolicy);
   }
-  void wait_durable(uint32_t worker, const CommitPoint& point) override;
+  void wait_durable(uint32_t worker, const CommitPoint& point) override {
+    if (point.scope == CommitPoint::Scope::kStream) {
+      return stream(point.index).wait(worker, point, of_waiters_);
+    }
+    while (!is_durable(point)) {
+      wait_for_each(worker,
+                    [&](uint32_t index) { return CommitPoint::in_stream(index, point.sequence); });
+    }
+  }
   void rely_on_flushers(bool begins) override {
     for (const auto& entry : streams_) entry->stream.rely_on_daemon(begins);
   }
-  bool idle() const override;
+  bool idle() const override {
+    return std::ranges::all_of(streams_, [](const auto& entry) { return entry->stream.idle(); });
+  }
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
   uint32_t home(uint32_t worker) const override { return homes_[worker]; }
-  std::vector<uint64_t> durable_positions() const override;
-  std::vector<uint64_t> published_positions() override;
-  std::vector<uint64_t> durable_sequences() const override;
-  Counters counters() const override;
+  std::vector<uint64_t> durable_positions() const override {
+    std::vector<uint64_t> positions;
+    for (const auto& entry : streams_) positions.push_back(entry->stream.durable());
+    return positions;
+  }
+  // Asks filled_to_write(): filled() may count a hole in the group of records that is still open.
+  std::vector<uint64_t> published_positions() override {
+    std::vector<uint64_t> positions;
+    for (uint32_t index = 0; index < streams(); ++index) {
+      positions.push_back(filled_to_write(index, filled(index)));
+      // The look may have appended a watermark record, of which no flusher knows.
+      if (positions.back() != stream(index).durable()) {
+        stream(index).on_wanted(Flush::kByPolicy);
+      }
+    }
+    return positions;
+  }
+  std::vector<uint64_t> durable_sequences() const override {
+    std::vector<uint64_t> sequences;
+    for (uint32_t index = 0; index < streams(); ++index)
+      sequences.push_back(durable_sequence(index));
+    return sequences;
+  }
+  Counters counters() const override {
+    Counters all;
+    for (const auto& entry : streams_) all.add(entry->stream.counters());
+    const uint64_t watermarks = watermark_count_.load(platform::memory_order_relaxed);
+    return all.add({{"watermark_records", static_cast<double>(watermarks)}});
+  }
 
  protected:
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
@@ -100,10 +130,16 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // Makes the streams of config.devices. `of_waiters` says whether a worker that waits flushes by
   // the flush policy. `writers` says which workers write to which stream.
   explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
-                             Writers writers = Writers::kDealt);
+                             Writers writers = Writers::kDealt)
+      : LogScheme(config), of_waiters_(of_waiters), turns_(config.workers) {
+    LJ_ASSERT(!config.devices.empty() && config.devices.size() % config.stripes == 0);
+    for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
+      streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
+    }
+    homes_ = streams_of_workers(config, streams());
+  }
 
-  // Makes the record in the hole visible: filled() may pass the hole now. Returns the record's
-  // commit point.
+  // Makes the record in the hole visible: filled() may pass the hole now. Returns the commit point.
   virtual CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
                                 RecordRole role) = 0;
   // Completes a publish after the stream was told, and after a full fence.
@@ -111,12 +147,18 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
                              RecordRole /*role*/) {}
   // Looks again, so that a write takes what was filled since the look before it. A scheme that
   // groups records closes the open group here, and not in filled(), which is called much more
-  // often. Called under the flush latch when a write is due (logging/stream/stream.h), and by any
-  // thread for published_positions().
+  // often. Called under the flush latch when a write is due, and by any thread for
+  // published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
-  // Returns the workers whose home is stream `index`.
-  std::vector<uint32_t> workers_of(uint32_t index) const;
+  // Returns the workers that write to stream `index`.
+  std::vector<uint32_t> workers_of(uint32_t index) const {
+    std::vector<uint32_t> workers;
+    for (uint32_t worker = 0; worker < homes_.size(); ++worker) {
+      if (homes_[worker] == index) workers.push_back(worker);
+    }
+    return workers;
+  }
   Stream& stream(uint32_t index) const { return streams_[index]->stream; }
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
@@ -129,11 +171,18 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     return entry.durable_sequence.at(entry.stream.durable());
   }
   // Returns the end of a record up to which the stream is durable. The records that the last
-  // durable_sequence(index) stands for lie before it. Any thread may call it, after that call.
+  // durable_sequence(index) stands for lie before it. Call it after that.
   uint64_t durable_sequence_end(uint32_t index) const {
     return streams_[index]->durable_sequence.end();
   }
-  uint64_t global_durable_sequence() const;
+  uint64_t global_durable_sequence() const {
+    uint64_t least = ~uint64_t{0};
+    for (uint32_t index = 0; index < streams(); ++index) {
+      least = std::min(least, durable_sequence(index));
+    }
+    platform::atomic_max(global_durable_sequence_, least, platform::memory_order_release);
+    return least;
+  }
 
   LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes, uint64_t sequence,
                              uint64_t waited_ticks = 0) const {
@@ -149,19 +198,29 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
             .stream = index,
             .waited_ticks = waited_ticks};
   }
-  // Fills a hole of kWatermarkBytes at `begin` with a watermark record, and counts the record.
-  void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence);
+  void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence) {
+    write_watermark_body(index, begin, sequence, {});
+    count_watermark();
+  }
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
   // Fills a hole at `begin` with a watermark record. Its body has a word for each stream: the
   // stream's position in `positions`, and how far the stream is durable now. The hole has
   // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty: then there is no body.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
-                            std::span<const uint64_t> positions);
+                            std::span<const uint64_t> positions) {
+    LJ_ASSERT(positions.empty() || positions.size() == streams());
+    const uint32_t bytes = positions.empty() ? kWatermarkBytes : watermark_body_bytes();
+    const LogReservation hole = reservation(index, begin, bytes, sequence);
+    RecordWriter record(hole, RecordKind::kWatermark, 0);
+    for (uint32_t s = 0; s < positions.size(); ++s) {
+      record.add(WatermarkWord::encode(positions[s], stream(s).durable()));
+    }
+    record.seal(run(), begin);
+  }
   uint32_t watermark_body_bytes() const {
     return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
   }
-  // Waits in each stream for `point_of(stream)`, a point in that stream. Called by the thread of
-  // `worker`.
+  // Waits in each stream for `point_of(stream)`, a point in that stream.
   template <class PointOf>
   void wait_for_each(uint32_t worker, const PointOf& point_of) {
     const uint32_t own = home(worker);
@@ -174,10 +233,9 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
       if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), of_waiters_);
     }
   }
-  // Wakes the flusher of stream `index`. Any thread may call it.
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call it.
+  // the flusher does not wait for its stream's T. Any thread may call it, and notify_flusher().
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {
@@ -218,8 +276,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   mutable platform::atomic<uint32_t> lagging_{0};
 };
 
-// Returns the registration of a scheme with a stream for each device: what `info` leaves out, most
-// of them share.
+// Returns the registration of a scheme with a stream for each device; fills in what most share.
 inline SchemeInfo device_scheme(SchemeInfo info) {
   fill_in(info.streams, "1 per device");
   fill_in(info.flushed_by, "logger each, leader");

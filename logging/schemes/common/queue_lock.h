@@ -1,7 +1,7 @@
 // A lock at which threads stand in line, and each waits at a word of its own (Mellor-Crummey and
 // Scott 1991). So a hand-off costs the same transfers of cache lines for two waiters and for sixty,
-// and no thread starves. Any thread may release it: a waiter's node is on its stack, and a thread
-// that gets the lock removes its node. The lock keeps the line's first and last waiter.
+// and no thread starves. Any thread may release the lock: a waiter's node is on its stack, and a
+// thread that gets the lock removes its node. The lock keeps the line's first and last waiter.
 //
 // A waiter pauses, then yields, for longer than a line of 64 waiters takes, then sleeps. A sleeper
 // delays all waiters after it by a wake-up: threads that sleep too early make others sleep
@@ -11,33 +11,28 @@
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
 // an exchange of `last_`. Then the waiter stores its node (release) in the link of the thread
 // before it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits
-// for it. Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The
-// releaser hands the lock over by an exchange of the first waiter's `state` (release), which that
-// waiter loads (acquire). After that exchange the releaser uses the node's address only. A waiter
-// sleeps only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to
-// wake it. A waiter that has become the owner takes its node out of the line: if the node is the
-// last one, the owner replaces it by no_waiter() (compare-and-swap, release).
+// for it. Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`.
+//
+// The releaser hands the lock over by an exchange of the first waiter's `state` (release), which
+// that waiter loads (acquire). After that exchange the releaser uses the node's address only. A
+// waiter sleeps only if it has changed its state from kWaits to kSleeps, so the releaser knows
+// whether to wake it. A waiter that has become the owner takes its node out of the line: if the
+// node is the last one, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that what the lock guards can lie in its cache line
-// ([[no_unique_address]]): the waiters stay off that line.
+// ([[no_unique_address]]).
 #pragma once
 
-#include <cstdint>
-
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/cpu.h"
 #include "platform/park.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// Makes a lock whose waiters pause kPauses times and yield kYields times before they sleep.
+// Waiters pause kPauses times and yield kYields times before they sleep.
 template <uint32_t kPauses, uint32_t kYields>
 class LJ_CAPABILITY("latch") BasicQueueLock {
  public:
-  // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() LJ_TRY_ACQUIRE(true) {
     Waiter* seen = last_.load(platform::memory_order_relaxed);
     return seen == nullptr &&
@@ -47,7 +42,6 @@ class LJ_CAPABILITY("latch") BasicQueueLock {
   void lock() LJ_ACQUIRE() {
     if (!try_lock()) wait();
   }
-  // Releases the lock. May be called by another thread than the one that locked.
   void unlock() LJ_RELEASE() {
     LJ_ASSERT_IN_TESTS(last_.load(platform::memory_order_relaxed) != nullptr);
     Waiter* next = next_.load(platform::memory_order_acquire);
@@ -73,8 +67,8 @@ class LJ_CAPABILITY("latch") BasicQueueLock {
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
-  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined,
-  // because inserts that meet no waiters do not need it.
+  // Waits for the waiter in `link`. Not inlined, like wait(): inserts that meet no waiters do not
+  // need it.
   [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
     Waiter* next;
     for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {

@@ -2,9 +2,9 @@
 // index (section 3.2), and the segment counts of the fetch-add log that Poplar compares with.
 //
 // Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
-// an entry is never reset; it keeps counting from lap to lap. The reason: a publisher may add its
-// bytes *after* crawling has passed its record, and with a reset these bytes would count for a
-// range of the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
+// an entry keeps counting from lap to lap. The reason: a publisher may add its bytes *after*
+// crawling has passed its record, and with a reset these bytes would count for a range of the next
+// lap. So only publishers write the table, as ELEDA's Table 2 demands.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
 // entry e is full when e counts all bytes of this lap and of all earlier laps. The load is an
@@ -13,12 +13,11 @@
 //
 // Why the sum proves that each range is full: no range gets more bytes than its size. And no
 // publisher adds to the entry's next lap while the reader's watermark is in range i, because the
-// ring is shorter than the table: a hole ends at most `capacity` after the watermark.
+// ring is shorter than the table.
 #pragma once
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <vector>
 
 #include "platform/assert.h"
@@ -28,7 +27,6 @@ namespace logjam {
 
 class RangeCounts {
  public:
-  // Makes a table for a ring. `range_bytes` is the size of a range.
   RangeCounts(uint64_t range_bytes, uint64_t ring_bytes)
       : shift_(static_cast<uint32_t>(std::countr_zero(range_bytes))),
         entries_(std::bit_ceil((ring_bytes >> shift_) + 2)),
@@ -36,42 +34,34 @@ class RangeCounts {
     LJ_ASSERT(std::has_single_bit(range_bytes));
   }
 
-  // Returns the number of entries.
   uint64_t size() const { return entries_.size(); }
-  // Returns the range in which stream position `position` lies.
   uint64_t range_of(uint64_t position) const { return position >> shift_; }
-  // Returns the stream position at which `range` begins.
   uint64_t begin_of(uint64_t range) const { return range << shift_; }
 
-  // Counts the bytes of [begin, end), in each range those that lie in it. Called by the publisher
-  // that has filled them.
+  // Counts the bytes of [begin, end), after their publisher has filled them.
   void add(uint64_t begin, uint64_t end) {
     LJ_ASSERT_IN_TESTS(begin < end);
     while (true) {
       const uint64_t range = range_of(begin);
       const uint64_t stop = std::min(end, begin_of(range + 1));
-      entry(range).fetch_add(stop - begin, platform::memory_order_release);
+      entries_[index_of(range)]->fetch_add(stop - begin, platform::memory_order_release);
       if (stop == end) return;
       begin = stop;
     }
   }
 
   // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or
-  // before it. Any thread may call it.
+  // before it, also for full(). Any thread may call the two.
   uint64_t filled_bytes(uint64_t range) const {
-    const uint64_t counted = entry(range).load(platform::memory_order_acquire);
+    const uint64_t counted = entries_[index_of(range)]->load(platform::memory_order_acquire);
     const uint64_t filled = counted - begin_of(range >> lap_shift_);
     LJ_ASSERT_IN_TESTS(filled <= begin_of(1));
     return filled;
   }
-  // Returns whether all bytes of `range` are filled. Called under the same condition.
   bool full(uint64_t range) const { return filled_bytes(range) == begin_of(1); }
 
  private:
-  platform::atomic<uint64_t>& entry(uint64_t range) { return *entries_[range & (size() - 1)]; }
-  const platform::atomic<uint64_t>& entry(uint64_t range) const {
-    return *entries_[range & (size() - 1)];
-  }
+  uint64_t index_of(uint64_t range) const { return range & (size() - 1); }
 
   const uint32_t shift_;
   std::vector<platform::Padded<platform::atomic<uint64_t>>> entries_;

@@ -21,7 +21,6 @@
 #pragma once
 
 #include <bit>
-#include <cstdint>
 #include <vector>
 
 #include "platform/assert.h"
@@ -31,25 +30,23 @@ namespace logjam {
 
 class SegmentIndex {
  public:
-  // Makes an index of at least `least_entries` entries.
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // Returns the number of the open segment, for filled(). Called under the buffer's latch.
+  // Returns the number of the open segment, for filled(). Call it under the buffer's latch.
   uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
-  // Counts `bytes` of `segment` as filled. Called by a publisher.
+  // Counts `bytes` of `segment` as filled, for their publisher.
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
 
-  // Returns whether all entries are in use. Called under the buffer's latch.
   bool full() const {
     return closed_.load(platform::memory_order_relaxed) + 1 -
                passed_.load(platform::memory_order_acquire) >=
            entries_.size();
   }
   // Closes the open segment, in which `bytes` were allocated, and opens the next one. The segment's
-  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
-  // under the buffer's latch.
+  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Call it
+  // under the buffer's latch, unless the index is full().
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
     LJ_ASSERT(!full() && bytes != 0);
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
@@ -67,9 +64,9 @@ class SegmentIndex {
            closed_.load(platform::memory_order_acquire);
   }
   // Returns whether the first segment that is not passed is closed and filled. Ask before you take
-  // the flushers' latch: when 64 workers took that latch in turn, only to find a hole, its cache
-  // line cost more than any other of the engine. A segment that the caller has closed or filled is
-  // seen here, or by the thread that is in advance(). Any thread may call it.
+  // the flushers' latch: if 64 workers take that latch in turn, only to find a hole, its cache line
+  // costs more than any other of the engine. A segment that the caller has closed or filled is seen
+  // here, or by the thread that is in advance(). Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();
@@ -82,10 +79,9 @@ class SegmentIndex {
       if (passed_.load(platform::memory_order_relaxed) == passed) return filled;
     }
   }
-  // Returns how many segments were closed so far. Any thread may call it.
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
   // Passes the segments that are closed and filled, in order, up to the first one that is not.
-  // Calls `pass(end, sequence)` for each. Called under the flushers' latch.
+  // Calls `pass(end, sequence)` for each. Call it under the flushers' latch.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

@@ -3,27 +3,20 @@
 // name the buffer (Numbers).
 //
 // Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
-// for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
-// line for each of them.
+// for the latch stay off that line (handoff_lock.h), or each hand-off would cost each of them a
+// transfer of the line.
 //
-// Protocol. `sequence_` and `open_bytes_` are stored under
-// `latch_`; any thread may load them at any time: the sequence only grows, and the length of the
-// open segment may be late. `filled_` is stored (release) under `advancing_`, after the caller has
-// noted which durable sequence the new value stands for. The segment index has a protocol of its
-// own (segment_index.h).
+// Protocol. `sequence_` and `open_bytes_` are stored under `latch_`; any thread may load them at
+// any time: the sequence only grows, and the length of the open segment may be late. `filled_` is
+// stored (release) under `advancing_`, after the caller has noted which durable sequence the new
+// value stands for. The segment index has a protocol of its own (segment_index.h).
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/segment_index.h"
 #include "logging/stream/stream.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -46,8 +39,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // Makes a buffer in the ring of `stream`, for `workers` workers. A segment of `segment_bytes` is
-  // closed at once.
+  // A segment of `segment_bytes` is closed at once.
   SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers, Numbers numbers = {})
       : stream_(stream),
         numbers_(numbers),
@@ -61,8 +53,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
   // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
-  // (Poplar, Algorithm 1). Waits for room.
-  // Called by a worker.
+  // (Poplar, Algorithm 1). Waits for room. A worker calls it, and then publish().
   Hole reserve(uint64_t above, uint32_t bytes) LJ_NOT_ANALYSED {  // it hands out `offset_`
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes, waited);
@@ -70,7 +61,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     latch_.unlock();
     return hole;
   }
-  // Hands over the hole, which is filled. Called by the same worker.
   void publish(uint32_t segment, uint64_t bytes) { segments_.filled(segment, bytes); }
 
   // Appends a record of `bytes` with the number `sequence`, if the last SSN is smaller and there is
@@ -98,11 +88,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     }
   }
 
-  // Returns the length of the open segment.
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
-  // Returns whether a closed segment waits to be passed.
   bool pending() const { return segments_.pending(); }
-  // Returns how many segments were closed so far.
   uint64_t closed() const { return segments_.closed(); }
   // Closes the open segment, if it has a record.
   void close() {
@@ -128,7 +115,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
-  // Returns the next hole.
   Hole take(uint64_t sequence, uint32_t bytes, uint64_t waited_ticks = 0) LJ_REQUIRES(latch_) {
     LJ_ASSERT(sequence > this->sequence());
     const Hole hole{offset_, sequence, segments_.open(), waited_ticks};

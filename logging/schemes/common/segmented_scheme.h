@@ -1,6 +1,6 @@
 // The common part of schemes with a segmented log buffer and a logger for each device, and with
-// numbers that grow along dependencies and in each buffer (Poplar's design, section 4). Each
-// buffer has an equal share of the workers.
+// numbers that grow along dependencies and in each buffer (Poplar's design, section 4). Each buffer
+// has an equal share of the workers.
 //
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A thread that is
 // about to write closes a shorter segment, unless a closed segment still has a hole
@@ -12,17 +12,11 @@
 // buffer is quiet, otherwise at the end of a segment that the flusher closes. A watermark record
 // gets its number under the latch, as other records do, so later records have larger numbers.
 //
-// Protocol. The buffer's is in common/segmented_buffer.h. Only its worker uses a segment of
-// open_segments_. A publisher raises `wanted_`, fills its segment, then fences and loads whether
-// the daemon sleeps (Stream::on_publish). The daemon stores that it sleeps, fences, and calls
-// filled().
+// Protocol. A publisher raises `wanted_`, fills its segment, then fences and loads whether the
+// daemon sleeps (Stream::on_publish). The daemon stores that it sleeps, fences, and calls filled().
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/segmented_buffer.h"
 #include "logging/schemes/common/watermark_scheme.h"
 
@@ -30,34 +24,59 @@ namespace logjam {
 
 class SegmentedScheme : public MultiStreamScheme {
  public:
-  // Returns why --poplar_segment_bytes cannot be used, in one sentence, or an empty string. For
-  // SchemeInfo::check_flags.
-  static std::string check_segment_flag();
-
-  Counters counters() const override;
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& one : buffers_) all.add({{"segments", static_cast<double>(one->closed())}});
+    return all;
+  }
 
  protected:
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
   // Makes the buffers. The `stream_bits` low bits of a number are the number of its stream.
-  explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0);
+  explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
+      : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      buffers_.push_back(
+          std::make_unique<SegmentedBuffer>(stream(s), poplar_segment_bytes(), config.workers,
+                                            Numbers{stream_bits, stream_bits == 0 ? 0 : s}));
+    }
+  }
 
   // Returns a hole in the worker's own buffer, with a number larger than `above`. Waits for room.
-  LogReservation take_hole(uint32_t worker, uint64_t above, uint32_t bytes);
-  // Hands the hole over, which is filled. Returns the commit point: `everywhere` says whether the
-  // commit waits for all streams, or for its own.
+  LogReservation take_hole(uint32_t worker, uint64_t above, uint32_t bytes) {
+    const uint32_t index = home(worker);
+    const auto [begin, sequence, segment, waited] = buffers_[index]->reserve(above, bytes);
+    open_segments_[worker] = segment;
+    return reservation(index, begin, bytes, sequence, waited);
+  }
+  // Hands over the hole, which is filled. `everywhere` says whether the commit waits for all
+  // streams.
   CommitPoint hand_over(uint32_t worker, const LogReservation& reservation, RecordRole role,
-                        bool everywhere);
-  // Returns a point that is durable when all streams are durable up to `sequence`, for a
-  // transaction of `worker` that wrote nothing.
-  CommitPoint read_only_point(uint32_t worker, uint64_t sequence);
+                        bool everywhere) {
+    const uint32_t index = reservation.stream;
+    if (commits(role) && everywhere) wanted_.raise(index, reservation.sequence);
+    buffers_[index]->publish(open_segments_[worker], reservation.bytes);
+    return everywhere ? CommitPoint::in_every_stream(reservation.sequence, kEveryStreamQueue)
+                      : CommitPoint::in_stream(index, reservation.sequence, kOwnStreamQueue);
+  }
+  // Returns the commit point of a transaction of `worker` that wrote nothing and has read
+  // `sequence`.
+  CommitPoint read_only_point(uint32_t worker, uint64_t sequence) {
+    const CommitPoint point = CommitPoint::in_every_stream(sequence, kEveryStreamQueue);
+    if (!is_durable(point) && wanted_.raise(home(worker), sequence)) notify_lagging();
+    return point;
+  }
 
   // Appends a watermark record to buffer `index` if the buffer lags. `closes` says whether the
   // caller is about to close a segment that has records. Any thread may call it.
-  virtual void append_watermark(uint32_t index, bool closes);
+  virtual void append_watermark(uint32_t index, bool /*closes*/) {
+    const uint64_t most = wanted();
+    buffers_[index]->raise(most, kWatermarkBytes,
+                           [&](uint64_t begin) { write_watermark(index, begin, most); });
+  }
   SegmentedBuffer& buffer(uint32_t index) { return *buffers_[index]; }
-  // Returns the largest number of a commit that waits for all buffers.
   uint64_t wanted() const { return wanted_.wanted(); }
 
  private:
@@ -65,9 +84,33 @@ class SegmentedScheme : public MultiStreamScheme {
     notify_lagging_flushers(
         wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
-  uint64_t filled(uint32_t index) override;
-  uint64_t filled_to_write(uint32_t index, uint64_t) override;
-  uint64_t pass_segments(uint32_t index);
+  // Counts the open segment, even if it has a hole: the thread that is about to write closes it.
+  uint64_t filled(uint32_t index) override {
+    SegmentedBuffer& buffer = *buffers_[index];
+    const uint64_t filled = pass_segments(index);
+    if (buffer.pending()) return filled;
+    const bool quiet = buffer.open_bytes() == 0 && filled == stream(index).durable();
+    if (quiet) append_watermark(index, false);
+    return filled + buffer.open_bytes();
+  }
+  uint64_t filled_to_write(uint32_t index, uint64_t) override {
+    SegmentedBuffer& buffer = *buffers_[index];
+    const uint64_t filled = pass_segments(index);
+    if (buffer.pending() || buffer.open_bytes() == 0) return filled;
+    append_watermark(index, true);
+    buffer.close();
+    const uint64_t passed = pass_segments(index);
+    // The commits of the short segment have waited for T here, and wait for no other buffer's T.
+    notify_lagging(Flush::kNow);
+    return passed;
+  }
+  uint64_t pass_segments(uint32_t index) {
+    const bool passed = buffers_[index]->pass(
+        [&](uint64_t end, uint64_t sequence) { record_durable_sequence(index, end, sequence); });
+    // The publishers of these segments have raised `wanted_` before they filled them.
+    if (passed) notify_lagging();
+    return buffers_[index]->filled();
+  }
 
   WorkerStates<uint32_t> open_segments_;  // between take_hole() and hand_over()
   std::vector<std::unique_ptr<SegmentedBuffer>> buffers_;

@@ -5,19 +5,16 @@
 // <= durable" means that all of the record is durable. Log order is the order of reserve(), hence a
 // serial order. The records of what a transaction read or overwrote have smaller numbers than its
 // record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4), and the
-// recovery rule is first_gap() (logging/recovery_rule.h).
+// recovery rule is first_gap(). Under early lock release what a transaction read may not be durable
+// yet, so a read-only transaction waits for the largest number that it read (R1).
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
 // durable* LSN, is the position up to which the log is on the device.
 #pragma once
 
-#include <utility>
-
-#include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
 #include "logging/stream/stream.h"
-#include "platform/assert.h"
 
 namespace logjam {
 
@@ -29,8 +26,6 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
     after_publish(worker, role);
     return commit_point(reservation.sequence);
   }
-  // Returns the point of the largest number that the transaction read: all that it has read lies
-  // before that point. Under early lock release that may not be durable yet.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return commit_point(deps.max_read);
   }
@@ -85,8 +80,8 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   Stream stream_;
 };
 
-// Returns the registration of a scheme of this kind: what `info` leaves out, most of them share.
-// The top of this file says why "LSN <= durable" and the first gap keep R1 to R4.
+// Returns the registration of a scheme of this kind; fills in what most share. The top of this file
+// says why "LSN <= durable" and the first gap keep R1 to R4.
 inline SchemeInfo lsn_scheme(SchemeInfo info) {
   fill_in(info.streams, "1");
   fill_in(info.sequence, "byte offset (LSN)");

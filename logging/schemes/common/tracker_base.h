@@ -1,5 +1,5 @@
 // A tracker finds SBL for a fetch-add scheme (fetch_add_scheme.h): the position up to which the log
-// has no hole. This is what most trackers share. Each has two functions more:
+// has no hole. Each tracker has two functions more:
 //
 //   publish(worker, begin, end)   notes that the record [begin, end) is filled; called by the
 //                                 worker, after room() returned true

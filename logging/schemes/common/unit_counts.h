@@ -15,17 +15,9 @@
 // leaves a unit free (slack_bytes).
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/range_counts.h"
 #include "logging/schemes/common/tracker_base.h"
-#include "logging/stream/ring.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -35,11 +27,8 @@ class UnitCounts : public TrackerBase {
       : unit_bytes_(std::min(unit_bytes, ring.capacity() / kLeastUnits)),
         counts_(unit_bytes_, ring.capacity()) {}
 
-  // Counts the bytes [begin, end) of the stream as filled. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
-  // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
-  // next record will begin: an atomic, or a test's substitute for one. One thread at a time calls
-  // it.
+  // Returns the new watermark. `allocated` is an atomic, or a test's substitute for one.
   template <class Position>
   uint64_t advance(uint64_t filled, const Position& allocated) {
     uint64_t unit = counts_.range_of(filled);
@@ -57,8 +46,7 @@ class UnitCounts : public TrackerBase {
   RangeCounts counts_;
 };
 
-// An LSN by fetch-add, with filled bytes counted per I/O unit: the log of `centr-faa` and of
-// `command`, which differ in what the records hold.
+// The log of `centr-faa` and of `command`, which differ in what the records hold.
 class UnitCountScheme final : public FetchAddScheme<UnitCounts> {
   static constexpr uint64_t kUnitBytes = uint64_t{64} << 10;
 

@@ -1,14 +1,8 @@
 // The watermarks of schemes with several streams: the number that a commit waits for, and the
-// number that each stream has written a watermark record of.
+// number of the last watermark record of each stream.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -23,8 +17,8 @@ class WantedWatermark {
  public:
   explicit WantedWatermark(uint32_t slots) : slots_(slots) {}
 
-  // Raises `slot` to `sequence`. Returns whether `sequence` is larger than the number in `slot`
-  // before. Called by the worker (or a worker of the stream) of `slot`.
+  // Raises `slot` to `sequence`, for a worker of the slot. Returns whether the slot had a smaller
+  // number.
   bool raise(uint32_t slot, uint64_t sequence) {
     return platform::atomic_max(*slots_[slot], sequence, platform::memory_order_seq_cst);
   }
@@ -42,15 +36,15 @@ class WantedWatermark {
 // The common part of schemes in which the threads that flush a stream append watermark records to
 // it. Its *watermark* is the number of the last one that has its place in the stream.
 //
-// Protocol. The watermark of a stream is stored (release) by one thread at a time, under a lock of
-// the scheme. Any thread loads it (acquire). A thread that finds it too small tells the stream's
+// Protocol. One thread at a time stores the watermark of a stream (release), under a lock of the
+// scheme. Any thread loads it (acquire). A thread that finds it too small tells the stream's
 // flusher.
 class WatermarkScheme : public MultiStreamScheme {
  public:
   bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }
 
  protected:
-  // `slots` is the number of slots of the wanted watermark; 0: one for each stream.
+  // `slots`: of the wanted watermark; 0: one for each stream.
   explicit WatermarkScheme(const LogConfig& config, uint32_t slots = 0)
       : MultiStreamScheme(config),
         wanted_(slots == 0 ? streams() : slots),
@@ -75,7 +69,6 @@ class WatermarkScheme : public MultiStreamScheme {
     watermarks_[index]->store(number, platform::memory_order_release);
     count_watermark();
   }
-  // Wakes the flusher of each stream whose watermark is below `number`. Any thread may call it.
   void notify_lagging(uint64_t number, Flush flush = Flush::kByPolicy) {
     notify_lagging_flushers(
         number, [this](uint32_t s) { return watermark(s); }, flush);

@@ -4,10 +4,8 @@
 // atomic or a platform::Counter, and the scheme says which ordering makes it visible.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "platform/atomic.h"
 #include "platform/counter.h"
 
 namespace logjam {

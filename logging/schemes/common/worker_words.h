@@ -1,5 +1,5 @@
 // The common part of the trackers that keep a word for each worker and look at all words to find
-// SBL. They differ in what a word says, and in what the words of all workers say together:
+// SBL:
 //
 //   HerdFlags   where the worker's hole begins at the earliest, or its last record ended
 //   EpochSlots  in which epoch the worker drew its position
@@ -35,19 +35,15 @@
 // longer than the longest record, so the first hole gets room.
 #pragma once
 
-#include <cstdint>
-
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/schemes/common/worker_states.h"
 #include "platform/assert.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
 class WorkerWords : public TrackerBase {
  public:
   // Says that the worker, which has drawn its hole, waits for room, and where the hole begins.
-  // Called by the worker.
   void must_wait(uint32_t worker, uint64_t begin) {
     LJ_ASSERT(begin < kOpen);
     store(worker, kOpen | begin);
@@ -59,11 +55,9 @@ class WorkerWords : public TrackerBase {
 
   explicit WorkerWords(uint32_t workers) : words_(workers) {}
 
-  // Stores the worker's word. Called by the worker.
   void store(uint32_t worker, uint64_t word) {
     words_[worker].store(word, platform::memory_order_release);
   }
-  // Returns the worker's word. Called by the worker.
   uint64_t own(uint32_t worker) const {
     return words_[worker].load(platform::memory_order_relaxed);
   }

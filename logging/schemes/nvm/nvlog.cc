@@ -5,13 +5,11 @@
 // LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten got
 // their numbers before the transaction's record. A transaction is safe when all records with LSNs
 // up to its LSN are durable, in whatever log. So transactions commit in total LSN order.
-// logging/schemes/nvm/per_worker_scheme.h has the cut, and why the cut keeps R1 to R5.
+// per_worker_scheme.h has the cut, and why it keeps R1 to R5.
 //
 // Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for the number to come.
 // A thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
-// newer values, because read-modify-writes continue each other's release. This scheme does not need
-// the floor.
-#include "logging/scheme_registry.h"
+// newer values. So this scheme does not need the floor.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 namespace logjam {

@@ -5,8 +5,7 @@
 // GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
 // that it overwrites, the largest of the transactions that have read what it overwrites, and the
 // worker's last number. A transaction is safe when its GSN <= the GSN of the passive group commit.
-// logging/schemes/nvm/per_worker_scheme.h has the group commit, the cut, and why the cut keeps R1
-// to R5.
+// per_worker_scheme.h has the group commit, the cut, and why they keep R1 to R5.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
 // these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
@@ -14,10 +13,7 @@
 // smaller number in any case. R3 is about the order of a tuple's writers. A transaction that
 // overwrites what T has read does not depend on T: if it is recovered and T is not, the state is as
 // if T had never existed. The stamps make the numbers a serialization order.
-//
-// Protocol. Only its worker uses a member of `last_`.
 #include "logging/read_stamps.h"
-#include "logging/scheme_registry.h"
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 namespace logjam {

@@ -9,36 +9,29 @@
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
 // not enough: with early lock release the transaction may have read from a transaction whose hole
 // is not filled yet, and would survive without that transaction (R1, R4). All that it depends on
-// lies before it, because its number is an LSN (single_stream_scheme.h has the argument), so all
-// records before it are enough. For the same reason recovery stops at the first hole. The records
-// after the hole are intact, and each proves its place with its checksum, but they may have read
-// from a transaction that is missing. Fang et al. tolerate holes, and find them by scanning. They
-// can do so if locks are kept until the record is persistent: then no transaction has read from a
-// transaction whose record is unfinished. A scheme does not know whether locks are kept (--locks).
-// None of the records after the hole was acknowledged.
+// lies before it (single_stream_scheme.h). For the same reason recovery stops at the first hole; no
+// record after it was acknowledged. Fang et al. find records after holes by scanning. They can do
+// so if locks are kept until the record is persistent, of which a scheme does not know (--locks).
 //
 // --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent. No
-// worker then looks at the holes of others. A record is persistent before other transactions can
-// see its rows, so all that a transaction read from is persistent. But recovery stops at the first
-// hole here, and loses acknowledged transactions after it: every row says `unsafe`.
+// worker then looks at the holes of others. But recovery stops at the first hole here, and loses
+// acknowledged transactions after it: every row says `unsafe`.
 //
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
 // run seeds the checksums, and one run uses each position once.
 //
 // Protocol. A thread that has filled a hole, has replaced a stale bound, or needs to know how far
-// the log is filled raises durable_ (release) after a fence. If several threads do so at the same
-// time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
-// the waiters.
+// the log is filled fences, and then raises durable_ (release). If several threads do so at the
+// same time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_
+// wakes the waiters.
 #include <cstring>
 
 #include "logging/device/device.h"
 #include "logging/format/log_file.h"
-#include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/nvm/open_holes.h"
-#include "platform/counter.h"
 #include "platform/fatal.h"
 #include "platform/test_value.h"
 
@@ -95,8 +88,8 @@ class Scm final : public LogScheme {
   void flush(uint32_t, bool) override LJ_REQUIRES(platform::log_role) {}
   bool idle() const override { return open_holes_.look() == open_holes_.reserved(); }
 
-  // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of
-  // an earlier run.
+  // Writes zeros after the last record: the reader finds a clean end, and no bytes of an earlier
+  // run.
   void close() override {
     if (!idle()) return;
     std::byte* end = memory_->mapped(kLogHeaderBytes + open_holes_.reserved(), kLogEndBytes);
@@ -104,15 +97,13 @@ class Scm final : public LogScheme {
     [[maybe_unused]] const bool persisted = memory_->persist({end, kLogEndBytes});
   }
 
-  // Returns the buffer's size of other schemes, so that all schemes take the same records. This
-  // scheme has no buffer that bounds a record.
+  // Returns what other schemes do, although no buffer bounds a record here.
   uint64_t max_record_bytes() const override { return max_record_bytes_; }
 
   std::vector<uint64_t> durable_positions() const override {
     return {durable_.load(platform::memory_order_acquire)};
   }
   std::vector<uint64_t> durable_sequences() const override { return durable_positions(); }
-  // Returns the durable positions: a record that is filled is durable here.
   std::vector<uint64_t> published_positions() override {
     advance();
     return durable_positions();

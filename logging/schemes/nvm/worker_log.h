@@ -2,18 +2,14 @@
 // other thread learns from these up to which number the log lacks no record.
 //
 // Protocol. Only its worker stores `open_` (announced_number.h) and `filled_` (release); any thread
-// loads `filled_` (acquire):
-//   published   The worker stores the record's end in `filled_`, and then withdraws its number.
-//   look        The thread looks at `open_`, and then loads `filled_`. If it sees the number that a
-//               publish has withdrawn, or that the opening of a later record has announced, it also
-//               sees all that was published before. So every record that is published with a number
-//               below the place lies before the end that look() returns.
+// loads `filled_` (acquire). note_fill() stores the record's end in `filled_`, and then withdraws
+// the number. look() looks at `open_`, and then loads `filled_`. If it sees the number that a
+// publish has withdrawn, or that the opening of a later record has announced, it also sees all that
+// was published before. So every record that is published with a number below the place lies before
+// the end that look() returns.
 #pragma once
 
-#include <cstdint>
-
 #include "logging/schemes/common/announced_number.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -21,13 +17,13 @@ class WorkerLog {
  public:
   static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
-  // Opens a record. Its number is what draw() returns, which is at least `bound`. Called by the
-  // worker.
+  // Opens a record. Its number is what draw() returns, which is at least `bound`. Only the worker
+  // calls it, and note_fill().
   template <class Draw>
   AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);
   }
-  // Says that the open record is filled, and ends at `end`. Called by the worker.
+  // Says that the open record is filled, and ends at `end`.
   void note_fill(uint64_t end) {
     filled_.store(end, platform::memory_order_release);
     open_.withdraw();
@@ -37,12 +33,10 @@ class WorkerLog {
     uint64_t place;   // the number of the open record, or a bound; kNone: no record is open
     uint64_t filled;  // a record's end; all that is published below `place` lies before it
   };
-  // Returns the place and the end. Any thread may call it.
   Seen look() const {
     const uint64_t place = open_.look();
     return {place, filled()};
   }
-  // Returns the end of the last published record. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:

@@ -1,7 +1,7 @@
 // `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
 // waits for other logs only if it depends on a record that may not be durable there. The paper has
-// a log for each worker. Here there is one for each device, with an equal share of the workers, so
-// that a disk is written in few places. The buffers are Poplar's (common/segmented_scheme.h).
+// a log for each worker. Here there is one for each device, so that a disk is written in few
+// places. The buffers are Poplar's (common/segmented_scheme.h).
 //
 // Sequence number (GSN). Larger than what is read, what is overwritten and the log's last number.
 // The low bits are the number of the log. So a transaction knows of each version that it reads
@@ -9,28 +9,23 @@
 //
 // The floor of a log is a number up to which all logs were durable when the log's last watermark
 // record was appended. A transaction is *closed* if it has read nothing, or if
-//   1  all that it read from remote logs is at most the floor of its log, and
-//   2  so is the largest number of a transaction of its log that is not closed.
+//   1 all that it read from remote logs is at most the floor of its log, and
+//   2 so is the largest number of a transaction of its log that is not closed.
 //
 // Safe when. A closed transaction is safe when its GSN <= the DSN of its log. What it read is
 // durable everywhere (1, and by 2 its reads of transactions that are not closed), or is of a closed
 // transaction of its own log, whose record lies before its record. All others are safe when their
 // GSN <= the CSN, the least DSN of all logs.
 //
-// Rule 2 is missing in the paper, where a transaction that reads from its own log never waits for
-// another one. Let T1 read from a remote transaction that is not durable, and T2 read from T1, in
-// T1's log. Then T1 waits for the remote log, and T2 does not, and is acknowledged first. After a
+// The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
+// from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
 // crash that loses the remote record, T1 must not survive (R4), and so T2 is lost, or has read from
 // what does not exist. --ack=unsafe is the rule as published, and every row says `unsafe`.
 //
 // Cut. A closed transaction carries kClosed. It survives wherever the valid bytes of its log reach,
 // if all watermark records before it are met; the others survive up to the least of the logs' last
-// numbers (min_cut_or_closed() in logging/recovery_rule.h has the proof of R4). The last writer
-// wins by GSN, because numbers grow along overwrites (R3). With one log all transactions are
-// closed, and nothing but the log's first gap ends the recovery.
-//
-// Idle logs are as in Poplar (R5). A log that stands still delays only the transactions that are
-// not closed.
+// numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers grow along
+// overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar (R5).
 //
 // Protocol.
 //   floor  of a log. Raised (acq_rel) after the watermark record with its positions has its place
@@ -39,13 +34,7 @@
 //   open   of a log: the largest number of a transaction that is not closed. Raised before the
 //          record is published. A worker that has read from the transaction has acquired its
 //          version after that, so it sees the number, or a larger one.
-//   The fields of a WorkerState are its worker's, except for the counters.
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
-#include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/segmented_scheme.h"
-#include "platform/counter.h"
 
 namespace logjam {
 namespace {
@@ -94,10 +83,9 @@ class Rfa final : public SegmentedScheme {
   }
 
   Counters counters() const override {
-    Counters all = SegmentedScheme::counters();
-    all.add({{"remote_waits", workers_.total(&WorkerState::remote_waits)},
-             {"false_waits", workers_.total(&WorkerState::false_waits)}});
-    return all;
+    return SegmentedScheme::counters().add(
+        {{"remote_waits", workers_.total(&WorkerState::remote_waits)},
+         {"false_waits", workers_.total(&WorkerState::false_waits)}});
   }
 
  private:
@@ -164,7 +152,7 @@ const SchemeRegistration registration(device_scheme({
     .check_flags =
         [] {
           const std::string wrong = check_ack_flag();
-          return wrong.empty() ? SegmentedScheme::check_segment_flag() : wrong;
+          return wrong.empty() ? check_segment_flag() : wrong;
         },
     .unsafe = unsafe_ack_flag,
     .flags = {"ack", "poplar_segment_bytes"},

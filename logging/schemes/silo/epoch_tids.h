@@ -1,12 +1,10 @@
 // Silo's transaction numbers (TIDs). The upper bits of a TID are its epoch, the lower bits a count.
 // A worker that draws more TIDs in an epoch than the count has room for goes on with TIDs of the
 // next epoch, so these transactions are acknowledged one epoch later.
-// There is one current epoch, which any thread may end, and this class knows to which epochs the
-// workers may still add records.
 //
-// A worker's TID is in use from its draw until the worker has published the last record with it, or
-// has abandoned it. An epoch is over for a set of workers when it has ended and none of them uses a
-// TID of it, or will ever draw one.
+// There is one current epoch, which any thread may end. A worker's TID is in use from its draw
+// until the worker has published the last record with it, or has abandoned it. An epoch is over for
+// a set of workers when it has ended and none of them uses a TID of it, or will ever draw one.
 //
 // Protocol. Only worker w uses workers_[w], except for the epoch of its TID, which it announces to
 // all threads (announced_number.h). A worker loads epoch_ once for the bound, and once for the TID.
@@ -19,15 +17,9 @@
 // wakes the thread.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <string>
-
 #include "logging/commit_point.h"
 #include "logging/schemes/common/announced_number.h"
 #include "logging/schemes/common/worker_states.h"
-#include "platform/atomic.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -36,11 +28,10 @@ class EpochTids {
   static constexpr uint32_t kCountBits = 26;
 
  public:
-  // The last epoch: the TIDs of a later one have no room in a version word. It comes after two
-  // years of epochs of 1 ms.
+  // The TIDs of a later epoch have no room in a version word. It comes after two years of epochs of
+  // 1 ms.
   static constexpr uint64_t kLastEpoch = (uint64_t{1} << (kSequenceBits - kCountBits)) - 2;
 
-  // Makes the numbers of `workers` workers. A test begins with another epoch than the first one.
   explicit EpochTids(uint32_t workers, uint64_t first_epoch = 1)
       : workers_(workers), epoch_(first_epoch) {}
 
@@ -49,7 +40,7 @@ class EpochTids {
   static constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
 
   // Draws a TID larger than `above` and than the worker's earlier ones, for all records of a
-  // transaction. Called by the worker, as the next three are.
+  // transaction. Only the worker calls it, and the next three.
   void draw(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
     me.epoch.announce(now(), [&] {
@@ -68,19 +59,18 @@ class EpochTids {
     }
     return me.tid;
   }
-  // Ends the use of the TID if the record that the worker has published is the last one with it:
-  // the transaction's last (`last`), or one with a TID of its own.
+  // Ends the use of the TID if the published record is the last one with it: the transaction's last
+  // (`last`), or one with a TID of its own.
   void note_publish(uint32_t worker, bool last) {
     if (last || !workers_[worker].drawn) abandon(worker);
   }
-  // Ends the use of the TID.
   void abandon(uint32_t worker) {
     workers_[worker].drawn = false;
     workers_[worker].epoch.withdraw();
   }
 
   // Ends the current epoch, and returns it. The first epoch is 1. Ends the process after the last
-  // one. Any thread may call it.
+  // one. Any thread may call it, and the next two.
   uint64_t end_epoch() {
     const uint64_t ended = epoch_.fetch_add(1);
     if (ended >= kLastEpoch) {
@@ -89,9 +79,8 @@ class EpochTids {
     }
     return ended;
   }
-  // Returns the last epoch that has ended. Any thread may call it.
   uint64_t ended() const { return now() - 1; }
-  // Returns the last epoch that is over for `some` of the workers. Any thread may call it.
+  // Returns the last epoch that is over for `some` of the workers.
   uint64_t over_for(std::span<const uint32_t> some) const {
     uint64_t over = ended();
     platform::full_fence();

@@ -1,8 +1,7 @@
 // `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
-// none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3).
-// There is one logger for each device, and each has an equal share of the workers. The private
-// buffer of a worker is a chunk of its logger's ring (buffer_chunks.h). When the chunk is handed
-// over, its unused rest becomes padding.
+// none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). There
+// is one logger for each device, and each has an equal share of the workers. The private buffer of
+// a worker is a chunk of its logger's ring (buffer_chunks.h).
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
 // than the numbers of what is read and what is overwritten, and than this worker's last TID. It
@@ -11,41 +10,33 @@
 // is a prefix of the serial order. The space for the record is taken after the validation, so a
 // transaction that aborts leaves nothing in the log.
 //
-// Flushing. Full buffers are handed over at once. A separate thread, the epoch thread, ends an
-// epoch every --silo_epoch_ms. When epoch e has ended and none of its workers is at work on a
-// transaction of e, a logger writes a watermark record of e, and takes the buffers before it from
-// the workers that are not using theirs. The watermark record is durable only when all records
-// before it are. Before it lies every record of e.
+// Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
+// --silo_epoch_ms. When epoch e has ended and none of its workers is at work on a transaction of e,
+// a logger writes a watermark record of e, and takes the buffers before it from the workers that
+// are not using theirs. The watermark record is durable only when all records before it are, among
+// them every record of e.
 //
-// Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark; it
-// is on disk with the watermark records. A transaction is safe when its epoch is persisted: what it
-// has read from has no larger epoch. Cut: the least, over all streams, of the last watermark. Up to
-// the cut no record is missing in any stream, so the set is closed (R4).
+// Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark. A
+// transaction is safe when its epoch is persisted: what it has read from has no larger epoch (R1).
+// Cut: the least, over all streams, of the last watermark (R4: min_cut()).
 //
-// Idle or blocked workers stall no epoch: a logger takes their buffers, and idle loggers write
+// Idle or blocked workers stall no epoch (R5): a logger takes their buffers, and idle loggers write
 // watermark records, as long as some stream has an epoch without one.
 //
 // Protocol.
-//   tids_        A logger asks which epoch is over for its workers, and then places the watermark
-//                record after all buffers that were dealt out. So no record of e comes to lie after
-//                a watermark of e.
-//   watermark    the last epoch with a watermark record; raised under passing(), when the record
-//                has its place.
-//   wanted()     the largest epoch with a reservation. The thread that raises it fences, and looks
-//                whether that epoch has ended. The thread that ends an epoch fences, and looks at
-//                wanted(). So one of the two tells the streams that lack a watermark of the epoch.
+//   tids_      A logger asks which epoch is over for its workers, and then places the watermark
+//              record after all buffers that were dealt out. So no record of e comes to lie after a
+//              watermark of e.
+//   wanted()   the largest epoch with a reservation. The thread that raises it fences, and looks
+//              whether that epoch has ended. The thread that ends an epoch fences, and looks at
+//              wanted(). So one of the two tells the streams that lack a watermark of the epoch.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
-#include <algorithm>
-
 #include "logging/flag_checks.h"
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/buffer_chunks.h"
-#include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "logging/schemes/silo/epoch_tids.h"
-#include "platform/clock.h"
 
 DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 
@@ -92,8 +83,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
-  // Tells the streams of an epoch that may have ended since the draw, when no stream wanted a
-  // watermark of it.
+  // Tells the streams of an epoch that may have ended since the draw, when no stream wanted it.
   void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     if (!first_of_epoch_[worker]) return;
     if (tids_.ended() >= EpochTids::epoch_of(reservation.sequence)) notify_lagging(wanted());
@@ -116,9 +106,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
   }
 
   Counters counters() const override {
-    Counters all = MultiStreamScheme::counters();
-    all.add(padding_of(buffers_));
-    return all;
+    return MultiStreamScheme::counters().add(padding_of(buffers_));
   }
 
  private:
@@ -152,8 +140,6 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     return log.chunks.filled();
   }
 
-  // Appends a watermark record of the last epoch that has ended, and to which no worker will add a
-  // record.
   void advance_watermark(uint32_t index, StreamLog& log) LJ_REQUIRES(log.chunks.passing()) {
     const uint64_t ended = tids_.over_for(log.workers);
     if (watermark(index) >= ended) return;

@@ -1,11 +1,11 @@
 // `tide`: workers fill private parts of a few shared logs, number their records without a shared
 // counter, and the thread that writes a log ends each write with a watermark. Our own; its parts
 // are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and watermark
-// records as in `silo` and `nvmd`. A worker writes cache lines that other workers write only when
-// it takes a buffer, and not for each commit. docs/TIDE.md has the design and its evaluation.
+// records as in `silo` and `nvmd`. docs/TIDE.md has the design and its evaluation.
 //
 // Streams. One for each log directory, with an equal share of the workers. A worker's private
-// buffer is a chunk of the stream's ring, as long as suits the time between two writes.
+// buffer is a chunk of the stream's ring. A worker writes cache lines that other workers write only
+// when it takes a chunk.
 //
 // Sequence number. Larger than what is read, what is overwritten, the worker's last number, and the
 // *floor* of its stream. It is drawn after the validation, and after the record has its place in
@@ -14,41 +14,32 @@
 // Watermark. The thread that is about to write stream s raises the floor of s to a number F above
 // all floors, and appends a watermark record of F. Every record of s with a number up to F lies
 // before the watermark record. For let a record lie after it. Then its worker took its buffer after
-// the watermark record had its place, hence loads F or a later floor, and draws a larger number.
-// So the writing thread needs nothing of the workers but their open buffers, which it takes.
-//
-// Floors rise by kStep, which is more than what dependencies add between two writes. So a
-// transaction is safe after the next write of each stream. If they add more, it is safe later.
+// the watermark record had its place, hence loads F or a later floor, and draws a larger number. So
+// the writing thread needs nothing of the workers but their open buffers, which it takes. Floors
+// rise by kStep, which is more than what dependencies add between two writes: a transaction is safe
+// after the next write of each stream, or later if they add more.
 //
 // Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
 // time of the write. So from one write to the next it takes at least kPace times as long as the
 // last one took its thread (logging/stream/flush_pacer.h), and more where few workers feed a
-// stream. A commit waits for the next write of every stream, so the streams write in rounds: their
-// writes begin together.
+// stream. A commit waits for the next write of every stream, so the writes of all streams begin
+// together.
 //
-// Safe when: the durable watermark of every stream is at least the number. So everything it depends
-// on is durable (R1), because that has smaller numbers.
-//
-// Cut: the least, over all streams, of the last watermark. No stream lacks a record up to its own,
-// and what a record depends on has smaller numbers, so the set is closed (R4). The last writer wins
-// by number, because numbers grow along overwrites (R3).
+// Safe when the durable watermark of every stream is at least the number: everything that the
+// transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of the last
+// watermark (R4: min_cut()). The last writer wins by number, because numbers grow along overwrites
+// (R3).
 //
 // Idle streams (R5). The thread that writes a record tells the streams whose watermark is below its
 // number. They write a watermark record although they have nothing else to write.
 //
-// Protocol. buffer_chunks.h has that of the buffers.
+// Protocol.
 //   floor      stored (relaxed) under passing(), before the watermark record takes its place
 //              (release). Workers load it (relaxed) after they have taken a buffer (acquire). Other
 //              threads load it for their stream's floor; an old value does no harm.
-//   watermark  of a stream: raised under passing(), when the record has its place.
 //   wanted()   has a slot for each stream, raised when a record is passed, before it is durable.
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/buffer_chunks.h"
-#include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/watermark_scheme.h"
-#include "platform/clock.h"
 #include "platform/test_value.h"
 
 namespace logjam {
@@ -56,9 +47,9 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Changes kPace, for measurements: --test=tide_pace:N makes it N - 1.
+// Changes kPace to N - 1, for measurements: --test=tide_pace:N. --test=tide_record:1 makes a chunk
+// for each record, as in a shared buffer.
 const platform::TestValue given_pace("tide_pace");
-// Makes a chunk for each record, as in a shared buffer, for measurements: --test=tide_record:1.
 const platform::TestValue chunk_is_record("tide_record");
 
 class Tide final : public WatermarkScheme {
@@ -88,9 +79,7 @@ class Tide final : public WatermarkScheme {
   }
 
   Counters counters() const override {
-    Counters all = MultiStreamScheme::counters();
-    all.add(padding_of(buffers_));
-    return all;
+    return MultiStreamScheme::counters().add(padding_of(buffers_));
   }
 
  private:
@@ -107,8 +96,8 @@ class Tide final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
   };
 
-  // Returns the end of the last chunk, even if that is open: then the thread that is about to write
-  // closes it, and from then on it does not count.
+  // Counts the last chunk, even if it is open: the thread that is about to write closes it, and
+  // from then on it does not count.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);
@@ -144,7 +133,6 @@ class Tide final : public WatermarkScheme {
     if (others_lag) notify_lagging(last, Flush::kNow);
   }
 
-  // Raises the floor, and appends a watermark record of it.
   void advance_watermark(uint32_t index, StreamLog& log) LJ_REQUIRES(log.chunks.passing()) {
     uint64_t floor = 0;
     for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
