@@ -1,17 +1,11 @@
-// `centr`: one lock around acquire, fill and release. It is the baseline of Aether (Alg. 1): a
+// `centr`: one lock around acquire, fill and release: the baseline of Aether (Alg. 1), in which a
 // flush blocks no insert. The baseline of P-WAL, which flushes under its lock, is
-// `centr-lockflush`.
-//
-// Aether's algorithms share one lock L. So this lock is the one of `aether-*` and `poplar`, and a
-// comparison shows the algorithms and not their locks.
+// `centr-lockflush`. The lock is the one of `aether-*` and `poplar`, so a comparison shows the
+// algorithms and not their locks.
 //
 // Protocol. `sbl_` is stored (release) under the lock, and loaded (acquire) by flushers.
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/single_stream_scheme.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {

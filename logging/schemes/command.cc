@@ -9,7 +9,6 @@
 // first, T's draw would have acquired what U's draw released (fetch_add_scheme.h), and T's
 // validation would have seen the lock. So T draws first. For inserts the index nodes replace the
 // lock: they show U's inserts before U takes its write locks (occ.cc).
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/unit_counts.h"
 
 namespace logjam {

@@ -1,11 +1,8 @@
 // `none`: no log and no durability. It shows what a transaction costs without a log.
 //
-// A tuple's version must grow with every write, so there is a sequence number. It is one more than
-// all numbers that the transaction depends on, and than the last number of this worker, as Silo
-// makes its TIDs. It is not drawn from a counter that all workers share: a shared counter is a cost
-// of logging, which this scheme must not have.
-#include <algorithm>
-
+// A tuple's version must grow with every write, so there is a sequence number: one more than all
+// numbers that the transaction depends on, and than the last number of this worker, as Silo makes
+// its TIDs. A counter that all workers share would be a cost of logging.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/worker_states.h"
 
@@ -42,7 +39,6 @@ const SchemeRegistration registration({
     .flushed_by = "-",
     .safe_when = "at once (no durability)",
     .cut = "-",
-    .source = "",
     .traits = {.logs = false},
     .stream_count = [](uint32_t, const LogConfig&) { return 0u; },
     .construct = construct<None>,

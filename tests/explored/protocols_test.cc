@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "logging/schemes/aether/tails.h"
+#include "logging/schemes/aether/gsn_clock.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "logging/schemes/nvm/worker_log.h"
 #include "logging/schemes/silo/epoch_tids.h"

@@ -1,19 +1,18 @@
-// Aether's log: one stream, with one of Aether's buffers (aether_buffer.h). There are five schemes.
-// They differ in two decisions: whether inserts are consolidated, and how regions are released.
+// Aether's log: one stream, with one of Aether's buffers (aether_buffer.h). The five schemes differ
+// in two decisions: whether inserts are consolidated, and how regions are released.
 //
 //   aether-c          Inserts that find the log's lock busy are consolidated. The lock is held
-//                     until the whole group is filled (section 5.1). The last member that leaves
-//                     releases the lock.
-//   aether-d          The lock is held only to acquire buffer space. Regions are filled at the same
-//                     time, and released in LSN order (section 5.2, Alg. 3).
+//                     until the whole group is filled; the last member that leaves releases the
+//                     lock (section 5.1).
+//   aether-d          The lock is held only to acquire buffer space. Regions are filled in
+//                     parallel, and released in LSN order (section 5.2, Alg. 3).
 //   aether-cd         Both (section 5.3). The last member that leaves a group releases its region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
-//                     to the worker before it (section 5.2, Alg. 5, A.6). 1 worker in 32 waits,
-//                     and so breaks the treadmill.
+//                     to the worker before it (section 5.2, Alg. 5, A.6). 1 worker in 32 waits, and
+//                     so breaks the treadmill.
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
 //                     sockets.
-#include "logging/scheme_registry.h"
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 
@@ -36,9 +35,7 @@ class Aether final : public SingleStreamScheme {
   void after_publish(uint32_t, RecordRole) override { buffer_.after_publish(); }
 
   Counters counters() const override {
-    Counters all = SingleStreamScheme::counters();
-    all.add(buffer_.counters());
-    return all;
+    return SingleStreamScheme::counters().add(buffer_.counters());
   }
 
  private:

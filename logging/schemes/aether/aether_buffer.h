@@ -5,40 +5,27 @@
 //                 leader acquires the buffer space of all its members, and the last member that has
 //                 filled its part releases the space.
 //   `Release`     whether the lock is held while a region is filled, and which thread releases the
-//                 region (logging/schemes/aether/release.h, release_queue.h).
+//                 region (release.h, release_queue.h).
 //
-// Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and `next_`.
-// Any thread may load `next_`. The owner of a region waits for buffer space under the lock. The
-// threads that make space do not need the lock: the owner of every earlier region already knows its
-// region, and a worker holds at most one reservation. With ReleaseUnderLock the thread that
-// releases the region also releases the lock, although another member of its group may have taken
-// the lock. Only its worker uses a WorkerState, except for the counters, which any thread may read.
+// Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and stores of
+// `next_`. The owner of a region waits for buffer space under the lock. The threads that make space
+// do not need the lock: the owner of every earlier region knows its region, and a worker holds at
+// most one reservation. With ReleaseUnderLock the thread that releases the region also releases the
+// lock, which another member of its group may have taken.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "logging/commit_point.h"
-#include "logging/counters.h"
-#include "logging/log_config.h"
 #include "logging/schemes/aether/consolidation_array.h"
-#include "logging/schemes/aether/release.h"
 #include "logging/schemes/aether/release_queue.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
-#include "platform/counter.h"
 #include "platform/random.h"
 
 namespace logjam {
 
 enum class Consolidate : uint8_t { kNever, kTogether, kBySocket };
 
-// `Release` is ReleaseUnderLock, ReleaseInOrder or ReleaseQueue.
 template <class Release>
 class AetherBuffer {
  public:
@@ -47,7 +34,7 @@ class AetherBuffer {
     uint64_t waited_ticks;  // how long this worker waited for room in the ring
   };
 
-  // `stream` is the log stream whose ring the regions lie in; it outlives the buffer.
+  // `stream` has the ring in which the regions lie, and outlives the buffer.
   AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
       : stream_(stream), force_(aether_force()), workers_(config.workers), lock_(config.workers) {
     if (consolidate == Consolidate::kNever) return;
@@ -62,8 +49,8 @@ class AetherBuffer {
     }
   }
 
-  // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room.
-  // Called by the thread of worker `worker`.
+  // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room. The
+  // thread of the worker calls it and fill_done().
   Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();
@@ -92,8 +79,7 @@ class AetherBuffer {
     return {me.region.begin + offset, waited};
   }
 
-  // Hands over the worker's hole of `bytes`, which is filled (Alg. 2, L21-L26; the fill of L20 came
-  // before). Called by the thread of worker `worker`.
+  // Hands over the worker's hole of `bytes`, which is filled (Alg. 2, L21-L26).
   void fill_done(uint32_t worker, uint32_t bytes) {
     WorkerState& me = workers_[worker];
     if (me.slot == nullptr) {
@@ -103,15 +89,14 @@ class AetherBuffer {
       release(me);
     }
   }
-  // Wakes the threads that wait for a release. Call it after the stream was told, which fences.
+  // Wakes the threads that wait for a release. Call it after Stream::on_publish(), which fences.
   void after_publish() { release_.after_publish(); }
 
-  // Returns the stream position up to which all regions are released. Any thread may call it.
+  // Returns the position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return release_.filled(); }
-  // Returns the tail: all reserved regions lie before this stream position. Any thread may call it.
+  // Returns the tail: all reserved regions lie before it. Any thread may call it.
   uint64_t reserved() const { return next_.load(platform::memory_order_acquire); }
 
-  // Returns the figures of this buffer. Any thread may call it.
   Counters counters() const {
     const double consolidated = workers_.total(&WorkerState::consolidated),
                  groups = workers_.total(&WorkerState::groups);
@@ -126,7 +111,7 @@ class AetherBuffer {
 
  private:
   struct WorkerState {
-    // These two are valid between reserve() and publish().
+    // Valid between reserve() and fill_done():
     ConsolidationArray::Slot* slot = nullptr;  // null: the worker took the lock itself
     Region region;
 
@@ -135,8 +120,8 @@ class AetherBuffer {
     platform::Counter inserts, consolidated, groups, delegated;
   };
 
-  // Acquires the worker's region. Returns how many ticks it waited for room in the ring. Called
-  // under the lock, which it releases if the fill is decoupled.
+  // Acquires the worker's region, under the lock. Releases the lock if the fill is decoupled.
+  // Returns how many ticks it waited for room in the ring.
   uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);
@@ -146,7 +131,6 @@ class AetherBuffer {
     return waited;
   }
 
-  // Releases the worker's region, all of which is filled.
   void release(WorkerState& me) LJ_NOT_ANALYSED {
     if (!release_.release(me.region, me.random.next())) me.delegated.add();
     if constexpr (!Release::kDecoupled) lock_.unlock();

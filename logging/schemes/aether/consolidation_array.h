@@ -1,37 +1,29 @@
 // The consolidation array (Aether, section 5.1, Alg. 4, A.4, A.5). Threads that find the log's lock
 // busy form groups, and only the first thread of each group takes the lock.
 //
-// Protocol. One word, `state`, holds the life of a slot, as in the paper's figure 17:
+// Protocol. The word `state` holds the life of a slot (the paper's figure 17):
 //
 //   kReady + n   open: the group has n bytes so far; if n is 0 there is no group yet
 //   kPending     closed: the leader acquires space for the group
 //   kDone - n    copying: n bytes are not filled yet; at kDone the last member is leaving
 //   kFree        the slot is in the pool
 //
-//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. Slots
-//           live as long as the array. A thread that keeps a pointer to a slot while the slot is
-//           closed and opened again joins the later group, which does no harm.
-//   close   is called by the leader under the log's lock, which also guards the pool. It puts a
-//           free slot into the array: it stores the free slot's `index`, then its state, then the
-//           array's pointer, the last two with release. Then it exchanges the closed slot's state
-//           for kPending. After that no thread joins the group.
+//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. A thread
+//           may keep a pointer to a slot that is closed and opened again: it joins the later group.
+//   close   The leader puts a free slot into the array: it stores the free slot's `index`, then its
+//           state, then the array's pointer, the last two with release. Then it exchanges the
+//           closed slot's state for kPending. After that no thread joins the group.
 //   notify  stores `region`, then the state (release). Members load the state (acquire), then
 //           `region`.
-//   leave   is fetch_add(bytes) (acq_rel). The member that reaches kDone is the last one: the fills
-//           of all other members and their reads of `region` happened before. The last member frees
-//           the slot.
+//   leave   is fetch_add(bytes) (acq_rel). So the fills of all other members, and their reads of
+//           `region`, happen before the last member reaches kDone and frees the slot.
 //
 // The pool has more slots than can be open or copying at once, so close() always finds a free slot.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "logging/schemes/aether/release.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/event_count.h"
-#include "platform/spin.h"
 
 namespace logjam {
 
@@ -50,26 +42,78 @@ class ConsolidationArray {
 
   // Makes an array that at most `members` threads use. A group of more than one member has at most
   // `max_group_bytes`.
-  ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes);
+  ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes)
+      : max_group_bytes_(max_group_bytes), array_(slots), pool_(2 * (slots + members) + 1) {
+    for (Slot& slot : pool_) slot.state.store(kFree, platform::memory_order_relaxed);
+    for (uint32_t index = 0; index < slots; ++index) {
+      Slot& slot = pool_[next_++];
+      slot.index = index;
+      slot.state.store(kReady, platform::memory_order_relaxed);
+      array_[index].store(&slot, platform::memory_order_release);
+    }
+  }
 
   // Joins a group, at a slot chosen by `random`. Returns the caller's place in the group. Any
   // thread may call it.
-  Position join(uint64_t bytes, uint64_t random);
+  Position join(uint64_t bytes, uint64_t random) {
+    platform::SpinWait spin;
+    for (;; ++random, spin.once()) {
+      Slot* slot = array_[random % array_.size()].load(platform::memory_order_acquire);
+      int64_t state = slot->state.load(platform::memory_order_relaxed);
+      while (state >= kReady) {
+        const auto offset = static_cast<uint64_t>(state - kReady);
+        if (offset != 0 && offset + bytes > max_group_bytes_) break;
+        if (slot->state.compare_exchange_weak(state, state + static_cast<int64_t>(bytes),
+                                              platform::memory_order_acq_rel,
+                                              platform::memory_order_relaxed)) {
+          return {slot, offset};
+        }
+      }
+    }
+  }
 
-  // Ends the group. Returns how many bytes the group wants. Called by the leader, under the log's
-  // lock.
-  uint64_t close(Slot& slot);
-  // Tells the members that the group has `region`, which is as long as close() said. Called by the
-  // leader.
-  void notify(Slot& slot, const Region& region);
-  // Waits for notify(). Returns the group's region. Called by the other members.
-  Region wait(Slot& slot);
+  // Ends the group. Returns how many bytes the group wants. Only the leader calls it, under the
+  // log's lock, which also guards the pool.
+  uint64_t close(Slot& slot) {
+    Slot* fresh;
+    do {
+      fresh = &pool_[next_++ % pool_.size()];
+    } while (fresh->state.load(platform::memory_order_acquire) != kFree);
+    fresh->index = slot.index;
+    fresh->state.store(kReady, platform::memory_order_release);
+    array_[slot.index].store(fresh, platform::memory_order_release);
+    const int64_t open = slot.state.exchange(kPending, platform::memory_order_acq_rel);
+    LJ_ASSERT(open > kReady);
+    return static_cast<uint64_t>(open - kReady);
+  }
+  // Tells the members that the group has `region`, which is as long as close() said. Only the
+  // leader calls it.
+  void notify(Slot& slot, const Region& region) {
+    LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kPending);
+    slot.region = region;
+    slot.state.store(kDone - static_cast<int64_t>(region.end - region.begin),
+                     platform::memory_order_release);
+    slot.members.notify();
+  }
+  // Waits for notify(). Returns the group's region. The other members call it.
+  Region wait(Slot& slot) {
+    slot.members.await([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
+    return slot.region;
+  }
 
-  // Leaves the group. Returns true for the last member, which must free the slot and release the
-  // region (it has a copy). Called by a member that has filled its bytes.
-  bool leave(Slot& slot, uint64_t bytes);
-  // Returns the slot to the pool. Called by the last member.
-  void free(Slot& slot);
+  // Leaves the group, after the member has filled its bytes. Returns true to the last member, which
+  // must free the slot and release the region (it has a copy).
+  bool leave(Slot& slot, uint64_t bytes) {
+    const auto amount = static_cast<int64_t>(bytes);
+    const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;
+    LJ_ASSERT(left <= kDone);
+    return left == kDone;
+  }
+  // Returns the slot to the pool. Only the last member calls it.
+  void free(Slot& slot) {
+    LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kDone);
+    slot.state.store(kFree, platform::memory_order_release);
+  }
 
  private:
   static constexpr int64_t kReady = 0, kPending = -1, kFree = -2, kDone = -3;
@@ -79,72 +123,5 @@ class ConsolidationArray {
   std::vector<Slot> pool_;
   alignas(platform::kCacheLine) uint64_t next_ = 0;  // index in the pool; under the log's lock
 };
-
-inline ConsolidationArray::ConsolidationArray(uint32_t slots, uint32_t members,
-                                              uint64_t max_group_bytes)
-    : max_group_bytes_(max_group_bytes), array_(slots), pool_(2 * (slots + members) + 1) {
-  for (Slot& slot : pool_) slot.state.store(kFree, platform::memory_order_relaxed);
-  for (uint32_t index = 0; index < slots; ++index) {
-    Slot& slot = pool_[next_++];
-    slot.index = index;
-    slot.state.store(kReady, platform::memory_order_relaxed);
-    array_[index].store(&slot, platform::memory_order_release);
-  }
-}
-
-inline ConsolidationArray::Position ConsolidationArray::join(uint64_t bytes, uint64_t random) {
-  platform::SpinWait spin;
-  for (;; ++random, spin.once()) {
-    Slot* slot = array_[random % array_.size()].load(platform::memory_order_acquire);
-    int64_t state = slot->state.load(platform::memory_order_relaxed);
-    while (state >= kReady) {
-      const auto offset = static_cast<uint64_t>(state - kReady);
-      if (offset != 0 && offset + bytes > max_group_bytes_) break;
-      if (slot->state.compare_exchange_weak(state, state + static_cast<int64_t>(bytes),
-                                            platform::memory_order_acq_rel,
-                                            platform::memory_order_relaxed)) {
-        return {slot, offset};
-      }
-    }
-  }
-}
-
-inline uint64_t ConsolidationArray::close(Slot& slot) {
-  Slot* fresh;
-  do {
-    fresh = &pool_[next_++ % pool_.size()];
-  } while (fresh->state.load(platform::memory_order_acquire) != kFree);
-  fresh->index = slot.index;
-  fresh->state.store(kReady, platform::memory_order_release);
-  array_[slot.index].store(fresh, platform::memory_order_release);
-  const int64_t open = slot.state.exchange(kPending, platform::memory_order_acq_rel);
-  LJ_ASSERT(open > kReady);
-  return static_cast<uint64_t>(open - kReady);
-}
-
-inline void ConsolidationArray::notify(Slot& slot, const Region& region) {
-  LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kPending);
-  slot.region = region;
-  slot.state.store(kDone - static_cast<int64_t>(region.end - region.begin),
-                   platform::memory_order_release);
-  slot.members.notify();
-}
-
-inline Region ConsolidationArray::wait(Slot& slot) {
-  slot.members.await([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
-  return slot.region;
-}
-
-inline bool ConsolidationArray::leave(Slot& slot, uint64_t bytes) {
-  const auto amount = static_cast<int64_t>(bytes);
-  const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;
-  LJ_ASSERT(left <= kDone);
-  return left == kDone;
-}
-
-inline void ConsolidationArray::free(Slot& slot) {
-  LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kDone);
-  slot.state.store(kFree, platform::memory_order_release);
-}
 
 }  // namespace logjam

@@ -1,37 +1,24 @@
-// The common part of schemes in which a commit waits for a position in each log: a dependency queue
-// for each worker, and waiting for its entries. A commit point is an entry of a worker's queue, or
-// a position in one stream.
+// The common part of schemes in which a commit waits for a position in each log. A commit point is
+// an entry of a worker's dependency queue, or a position in one stream.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "logging/schemes/common/multi_stream_scheme.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// The dependency queue of one worker, for schemes in which a transaction waits for all logs. An
-// entry holds the *tails* of one moment: for each log, the position up to which it was reserved.
-// The entry is met when every log is durable up to its tail. Entries are in the order of their
-// moments, so their tails only grow, and when an entry is met all entries before it are met.
+// The dependency queue of one worker. An entry holds the *tails* of one moment: for each log, the
+// position up to which it was reserved. The entry is met when every log is durable up to its tail.
+// The tails only grow from entry to entry, so when an entry is met all entries before it are met.
 //
-// Protocol. The worker pushes; any thread may ask. `met_` is the
-// number of the last entry that is met, and `bound_` is the bound of that entry. Both only grow and
-// are stored with release, so a thread that asks for an entry already met takes no latch.
+// Protocol. The worker pushes; any thread may call the other functions. `met_` is the number of the
+// last entry that is met, and `bound_` is the bound of that entry. Both only grow and are stored
+// with release. A thread that asks for an entry already met takes no latch.
 class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
 
   // Adds an entry and returns its number, which is not 0. When the entry is met, bound() returns at
-  // least `bound`. Called by the worker.
+  // least `bound`.
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     LJ_ASSERT(tails.size() == logs_);
     const platform::lock_guard<platform::SpinLock> hold(latch_);
@@ -44,8 +31,7 @@ class DependencyQueue {
     return last_;
   }
 
-  // Returns whether entry `number` is met. `durable(log)` returns the position up to which that log
-  // is durable. Any thread may call it.
+  // Returns whether entry `number` is met. `durable(log)` returns up to where that log is durable.
   template <class Durable>
   bool met(uint64_t number, const Durable& durable) {
     if (number <= met_.load(platform::memory_order_acquire)) return true;
@@ -60,8 +46,7 @@ class DependencyQueue {
   }
 
   // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
-  // dropped because the queue was full, copies those of the entry that stands for it. Any thread
-  // may call it.
+  // dropped because the queue was full, copies those of the entry that stands for it.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     for (uint64_t i = 0; i < count_; ++i) {
@@ -72,7 +57,7 @@ class DependencyQueue {
     }
   }
 
-  // Returns the bound of the last entry that is met. Any thread may call it.
+  // Returns the bound of the last entry that is met.
   uint64_t bound() const { return bound_.load(platform::memory_order_acquire); }
 
  private:

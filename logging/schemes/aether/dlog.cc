@@ -5,15 +5,14 @@
 // Sequence number. GSN, a Lamport clock: larger than the numbers of what the transaction reads and
 // overwrites, and larger than the clock of its log, which is then raised to the GSN. A commit
 // raises the clocks of the other logs too (7.3.3). Overwriting follows GSN, so the last writer wins
-// by GSN (R3). Within a log, the numbers of records that are reserved at the same time need not
-// follow their positions.
+// by GSN (R3). Within a log, GSNs need not follow positions.
 //
 // Tails. When the commit record of a transaction has its place, the worker loads up to which
 // position each log is reserved. It writes these positions, the tails, into a *sync record* (a
 // watermark record whose body is the tails) after the commit record, in the same hole. The paper
-// records time stamps instead, and makes the logs durable up to the transaction's time stamp, which
-// may be smaller than the recorded ones: recovery would then miss records that no commit waited
-// for. Positions can be compared both by commits and by recovery.
+// records time stamps instead, and makes the logs durable up to the transaction's own time stamp.
+// That stamp may be smaller than the recorded ones, so recovery would miss records that no commit
+// waited for. Commits and recovery can both compare positions.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
@@ -24,34 +23,24 @@
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
 // and so are the records that it depends on, with sync records that are met (R1). A transaction
 // that wrote nothing takes the tails of the moment when it commits, unless a bound says that it
-// need not wait. The bound: a worker loads the clocks before it loads the tails. Each record with a
-// GSN up to the least clock had its tails before. So when the tails are durable, all versions up to
-// that number are safe.
+// need not wait. The bound is the least of the clocks, which a worker loads before the tails
+// (load_tails()): when the tails are durable, all versions up to that number are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before it. By (1) and (2), a
 // record before it depends only on records whose tails are no larger, so these are before a met
 // sync record, in whatever log (R4). The records of a transaction are in one log, and count with
-// its commit record (R2).
+// its commit record (R2). With one log there are no sync records, and all records up to the first
+// gap are used.
 //
-// With one log nothing needs to be synchronised: there are no sync records, and all records up to
-// the first gap are used.
+// Idle logs stall no other log (R5): their tails are durable. Records in an idle log are flushed by
+// the log's flusher, or by a worker that waits for them.
 //
-// Idle logs stall no other log (R5): their tails are durable. Records that a worker published in an
-// idle log are flushed by the log's flusher, or by a worker that waits for them.
-//
-// Protocol. A GSN is drawn after the tails were read; the tails come from AetherBuffer. Only its
-// worker uses a WorkerState, and only the worker pushes to its dependency queue; any thread may ask
-// the queue. A commit point is an entry of the worker's dependency queue, or a position in one
-// stream.
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
+// Protocol. A worker draws a GSN after it has read the tails, which come from AetherBuffer. Only
+// its worker uses a WorkerState.
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"
-#include "logging/schemes/aether/tails.h"
-#include "platform/random.h"
 
 namespace logjam {
 namespace {
@@ -142,7 +131,7 @@ class Dlog final : public DependencyScheme {
   struct WorkerState {
     uint32_t home = 0;  // the log of this transaction
     platform::Lcg random;
-    // The next four are valid between reserve() and publish().
+    // Valid between reserve() and publish():
     bool commits = false;
     uint32_t bytes = 0;
     std::vector<uint64_t> tails;

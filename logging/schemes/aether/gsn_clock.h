@@ -1,16 +1,16 @@
 // A log's Lamport clock: global sequence numbers (GSN) that grow along dependencies and in the log
 // (Aether, 7.3.3).
 //
-// Protocol. `clock_` only grows, by read-modify-writes (acquire and release): a thread that loads
-// (acquire) a number sees everything that the threads which drew smaller or equal numbers did
-// before they drew. Any thread may call any function.
+// Protocol. `clock_` only grows, by read-modify-writes (acquire and release). A thread that loads
+// (acquire) a number sees all that the threads which drew smaller or equal numbers did before they
+// drew. Any thread may call any function.
 //
-// next() is a fetch-add. The cost of a compare-and-swap grows with the number of threads that
-// contend, because it fails when another thread was faster; the cost of a fetch-add does not. If
-// the number is too small, next() drops it, raises the clock and adds again.
+// next() is a fetch-add: a compare-and-swap fails when another thread was faster, so its cost grows
+// with contention. If the number that it adds is too small, next() drops it.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
+#include <vector>
 
 #include "platform/assert.h"
 #include "platform/atomic.h"
@@ -38,5 +38,17 @@ class alignas(platform::kCacheLine) GsnClock {
 
   platform::atomic<uint64_t> clock_{0};
 };
+
+// Loads the clocks of `logs`, then their tails into `tails`: up to which position each log is
+// reserved. Returns the least clock. A record with a GSN up to that clock lies before the tails,
+// because a worker reserves a record before it draws the GSN. `logs` are pointers to logs, each of
+// which has a `clock` and a `buffer` (AetherBuffer). Any thread may call it.
+template <class Logs>
+uint64_t load_tails(const Logs& logs, std::vector<uint64_t>& tails) {
+  uint64_t least = ~uint64_t{0};
+  for (const auto& log : logs) least = std::min(least, log->clock.now());
+  for (size_t s = 0; s < logs.size(); ++s) tails[s] = logs[s]->buffer.reserved();
+  return least;
+}
 
 }  // namespace logjam

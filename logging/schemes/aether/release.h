@@ -1,24 +1,18 @@
 // The release of buffer regions in the order of their LSNs, although they are filled in any order:
 // `filled` passes a region only when that region and all regions before it are filled. This file
-// has two of the three ways; release_queue.h has the third, delegated release. All three have the
-// same interface, and AetherBuffer (aether_buffer.h) is built with one of them:
+// has two ways, and release_queue.h the third, delegated release. All three have this interface,
+// and AetherBuffer is built with one of them:
 //
-//   kDecoupled       true if the log's lock is free while a region is filled
-//   join             called under the log's lock, in LSN order, with the end of the new region
-//   release          called by the thread that filled the region's last byte; returns false if it
-//                    left the release to another thread
+//   kDecoupled     true if the log's lock is free while a region is filled
+//   join           called under the log's lock, in LSN order, with the end of the new region
+//   release        called by the thread that filled the region's last byte; returns false if it
+//                  left the release to another thread
 //   after_publish  called after the full fence of Stream::on_publish(); wakes the threads that
-//                    sleep here
-//   filled           any thread: the stream position up to which all regions are released
+//                  sleep here
+//   filled         any thread: the stream position up to which all regions are released
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/event_count.h"
-#include "platform/spin.h"
 
 namespace logjam {
 
@@ -28,8 +22,8 @@ struct Region {
   uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue
 };
 
-// The log's lock is held from acquire to release, so regions are released in order anyway.
-// Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by flushers.
+// Releases under the log's lock, which is held from acquire to release: regions are in order
+// anyway. Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;
@@ -47,17 +41,15 @@ class ReleaseUnderLock {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-// Aether, Alg. 3: the owner of a region waits until all regions before it are released (Aether's
-// next_release_lsn is `filled_` here).
-// Protocol. Only the owner of the region that begins at `filled_` stores `filled_` (release). The
-// fill of that region happens before the store. So does every earlier fill, because each owner has
-// loaded (acquire) the value that the owner before it stored.
+// Makes the owner of a region wait until all regions before it are released (Aether, Alg. 3; its
+// next_release_lsn is `filled_` here). Protocol. Only the owner of the region that begins at
+// `filled_` stores `filled_` (release), after its fill. It has loaded (acquire) the value that the
+// owner before it stored, so all earlier fills happened before.
 //
 // The further away an owner's turn is, the longer the owner pauses between two loads of `filled_`
-// (as at a ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded `filled_` all the
-// time, each turn would cost a transfer of its cache line for each owner. An owner estimates the
-// turns before its own: the bytes before its region, divided by the size of its region. It does not
-// sleep while `filled_` advances.
+// (as at a ticket lock: Mellor-Crummey and Scott 1991). Otherwise each turn would cost a transfer
+// of the cache line to each owner. An owner estimates the turns before its own: the bytes before
+// its region, divided by the size of its region. It does not sleep while `filled_` advances.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

@@ -3,9 +3,9 @@
 // the owner of the earlier region.
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
-// MCS lock does. Here the nodes lie in a ring, in the order of joining. The successor of a node is
-// the next node of the ring, whether or not it has joined. So there is no race between the last
-// node that leaves and a new node that joins.
+// MCS lock does. Here the nodes lie in a ring, and the successor of a node is the next node of the
+// ring, whether or not that node has joined. So the last node that leaves does not race a new node
+// that joins.
 //
 // Protocol. The owner of a node and the thread that releases the node's predecessor meet at the
 // node's word `state`:
@@ -17,7 +17,6 @@
 //              this node, releases it
 //
 //   join       free -> waiting, CAS (under the log's lock); fails if the state is "its turn"
-//              already
 //   delegate   waiting -> delegated, CAS (release: the region is filled); fails if the state is
 //              "its turn"
 //   hand off   any state -> its turn, exchange, by the thread that released the predecessor. If the
@@ -26,18 +25,13 @@
 // So one thread at a time has the turn, and only that thread stores `filled_` and `released_`. It
 // gets the turn by an acquire of `state`, so it sees the fills of all earlier regions. Before it
 // hands off, it frees its node: it stores "free", and then `released_` (release). The thread that
-// joins with this node one lap later waits for that value of `released_` (acquire) before it
-// touches the node. Nodes are freed in order, as the ring's space is.
+// joins with this node one lap later waits for that value of `released_` (acquire).
 #pragma once
 
 #include <bit>
-#include <cstdint>
 #include <vector>
 
 #include "logging/schemes/aether/release.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/event_count.h"
 
 namespace logjam {
 
@@ -48,18 +42,44 @@ class ReleaseQueue {
 
   // Makes a queue of `nodes`. With probability 1 / `treadmill` a node is not delegated, so that no
   // thread releases for others for ever. With 1, no node is delegated.
-  explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill);
+  explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill)
+      : nodes_(nodes), mask_(nodes - 1), treadmill_mask_(treadmill - 1) {
+    LJ_ASSERT(nodes >= 2 && std::has_single_bit(nodes) && std::has_single_bit(treadmill));
+    nodes_[0].state.store(kItsTurn, platform::memory_order_relaxed);
+  }
 
-  // Returns the stream position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
   // Returns the number of a node for the region that ends at `end`. Waits if all nodes are in use.
-  // Called under the log's lock.
-  uint64_t join(uint64_t end);
-  // Releases the region or delegates its release to another thread; returns false if it delegates.
-  // Called by the thread that filled the region's last byte.
-  bool release(const Region& region, uint64_t random);
-  // Wakes the threads that wait for a free node. Called after a full fence.
+  uint64_t join(uint64_t end) {
+    const uint64_t number = joined_++;
+    if (number > released_seen_ + mask_) {
+      room_.await([&] {
+        released_seen_ = released_.load(platform::memory_order_acquire);
+        return number <= released_seen_ + mask_;
+      });
+    }
+    Node& mine = node(number);
+    mine.end = end;
+    uint32_t seen = kFree;
+    mine.state.compare_exchange_strong(seen, kWaiting, platform::memory_order_acq_rel,
+                                       platform::memory_order_acquire);
+    LJ_ASSERT(seen == kFree || seen == kItsTurn);
+    return number;
+  }
+  bool release(const Region& region, uint64_t random) {
+    Node& mine = node(region.node);
+    uint32_t seen = mine.state.load(platform::memory_order_acquire);
+    LJ_ASSERT((seen == kWaiting || seen == kItsTurn) && mine.end == region.end);
+    if (seen == kWaiting && (random & treadmill_mask_) != 0 &&
+        mine.state.compare_exchange_strong(seen, kDelegated, platform::memory_order_acq_rel,
+                                           platform::memory_order_acquire)) {
+      return false;
+    }
+    turn_.await([&] { return mine.state.load(platform::memory_order_acquire) == kItsTurn; });
+    release_from(region.node);
+    return true;
+  }
   void after_publish() { room_.notify_after_fence(); }
 
  private:
@@ -70,13 +90,25 @@ class ReleaseQueue {
   };
 
   Node& node(uint64_t number) { return nodes_[number & mask_]; }
-  void release_from(uint64_t number);
+
+  void release_from(uint64_t number) {
+    uint32_t next = kDelegated;
+    for (; next == kDelegated; ++number) {
+      Node& mine = node(number);
+      LJ_ASSERT(mine.end > filled_.load(platform::memory_order_relaxed));
+      filled_.store(mine.end, platform::memory_order_release);
+      mine.state.store(kFree, platform::memory_order_relaxed);
+      released_.store(number + 1, platform::memory_order_release);
+      next = node(number + 1).state.exchange(kItsTurn, platform::memory_order_acq_rel);
+      LJ_ASSERT(next != kItsTurn);
+    }
+    if (next == kWaiting) turn_.notify();
+  }
 
   std::vector<Node> nodes_;
   const uint64_t mask_;
   const uint64_t treadmill_mask_;
-  // Under the log's lock: the number of nodes so far, and a value of `released_`, which saves a
-  // load.
+  // Under the log's lock: the number of nodes so far, and a value of `released_`.
   alignas(platform::kCacheLine) uint64_t joined_ = 0;
   uint64_t released_seen_ = 0;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
@@ -84,56 +116,5 @@ class ReleaseQueue {
   alignas(platform::kCacheLine) platform::EventCount turn_;
   alignas(platform::kCacheLine) platform::EventCount room_;
 };
-
-inline ReleaseQueue::ReleaseQueue(uint32_t nodes, uint32_t treadmill)
-    : nodes_(nodes), mask_(nodes - 1), treadmill_mask_(treadmill - 1) {
-  LJ_ASSERT(nodes >= 2 && std::has_single_bit(nodes) && std::has_single_bit(treadmill));
-  nodes_[0].state.store(kItsTurn, platform::memory_order_relaxed);
-}
-
-inline uint64_t ReleaseQueue::join(uint64_t end) {
-  const uint64_t number = joined_++;
-  if (number > released_seen_ + mask_) {
-    room_.await([&] {
-      released_seen_ = released_.load(platform::memory_order_acquire);
-      return number <= released_seen_ + mask_;
-    });
-  }
-  Node& mine = node(number);
-  mine.end = end;
-  uint32_t seen = kFree;
-  mine.state.compare_exchange_strong(seen, kWaiting, platform::memory_order_acq_rel,
-                                     platform::memory_order_acquire);
-  LJ_ASSERT(seen == kFree || seen == kItsTurn);
-  return number;
-}
-
-inline bool ReleaseQueue::release(const Region& region, uint64_t random) {
-  Node& mine = node(region.node);
-  uint32_t seen = mine.state.load(platform::memory_order_acquire);
-  LJ_ASSERT((seen == kWaiting || seen == kItsTurn) && mine.end == region.end);
-  if (seen == kWaiting && (random & treadmill_mask_) != 0 &&
-      mine.state.compare_exchange_strong(seen, kDelegated, platform::memory_order_acq_rel,
-                                         platform::memory_order_acquire)) {
-    return false;
-  }
-  turn_.await([&] { return mine.state.load(platform::memory_order_acquire) == kItsTurn; });
-  release_from(region.node);
-  return true;
-}
-
-inline void ReleaseQueue::release_from(uint64_t number) {
-  uint32_t next = kDelegated;
-  for (; next == kDelegated; ++number) {
-    Node& mine = node(number);
-    LJ_ASSERT(mine.end > filled_.load(platform::memory_order_relaxed));
-    filled_.store(mine.end, platform::memory_order_release);
-    mine.state.store(kFree, platform::memory_order_relaxed);
-    released_.store(number + 1, platform::memory_order_release);
-    next = node(number + 1).state.exchange(kItsTurn, platform::memory_order_acq_rel);
-    LJ_ASSERT(next != kItsTurn);
-  }
-  if (next == kWaiting) turn_.notify();
-}
 
 }  // namespace logjam

@@ -5,14 +5,8 @@
 //   4 to 16 KiB       it *steals*: it moves the records that the eight workers of its stealing
 //                     group have, its own first, so that one write carries the commits of many
 //                     workers
-//   less              the records wait for the next write. The thread that makes the write, a
-//                     worker in most cases, moves the rest of all workers' records
-//                     (stealing_groups.h).
-//
-// The paper gives each worker a ring, and draws a place on the device for each write. Here the
-// place is drawn in the stream's ring. So the pieces of several workers may be one write, and no
-// piece is padded to a block. When another thief still copies from a buffer, the paper's thief
-// parks the state of that buffer; here a thief passes over the buffer.
+//   less              the records wait for the next write. The thread that makes the write, in most
+//                     cases a worker, moves the rest of all workers' records (stealing_groups.h).
 //
 // --test=autonomous_steal_bytes:N has N bytes in place of 4 KiB, and 4 N in place of 16 KiB.
 //
@@ -35,28 +29,21 @@
 // A record that is handed over after the look at its worker was open then, and has at least the
 // number that the thread saw; or its number was drawn after the floor was raised, and exceeds C.
 //
-// Cut: the least, over all streams, of the last watermark. Up to the cut no record is missing in
-// any stream, so the set is closed (R4). A transaction's records lie in one stream in their order,
-// and the last has the largest number (R2). The last writer wins by GSN, because numbers grow along
-// overwrites (R3).
+// Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
+// lie in one stream in their order, and the last has the largest number (R2). The last writer wins
+// by GSN, because numbers grow along overwrites (R3).
 //
 // Idle streams. A stream that has nothing to write, and whose watermark is smaller than a number
 // that a commit waits for, writes a watermark record alone (R5); the paper has barrier transactions
 // for that. A worker without an open record delays nobody.
 //
 // Protocol.
-//   floor      stored under `advancing`, then the thread fences, and looks at the workers. A worker
-//              announces its bound, fences, and loads the floor (nvm/worker_log.h). So the thread
-//              sees the bound, or the worker draws a number above the floor.
-//   watermark  of a stream: raised under `advancing`, after its durable sequence was recorded.
+//   floor      stored under `advancing`; then the thread fences, and looks at the workers. A worker
+//              announces its bound, fences, and loads the floor. So the thread sees the bound, or
+//              the worker draws a number above the floor.
 //   wanted()   raised before the record is handed over. A thread that finds the record also finds
 //              its number there.
-// Only its worker uses a member of `last_`.
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
 #include "logging/schemes/autonomous/stealing_groups.h"
-#include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
 

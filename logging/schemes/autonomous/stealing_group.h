@@ -1,8 +1,8 @@
 // A stealing group: the private log buffers of up to eight workers, each of which may move the
 // records of all into the log. A worker fills its own buffer, and touches no shared memory for
-// that. A *thief* takes what the members have filled and the log does not have yet, its own records
-// first, and moves them into the log as one *piece*, so that one write carries the commits of many
-// workers. Records that are not complete are not in a buffer's filled part, so a piece has no hole.
+// that. A *thief* moves what the members have filled and the log does not have yet, its own records
+// first, into the log as one *piece*. A buffer's filled part has complete records only, so a piece
+// has no hole.
 //
 // One thread at a time moves a member's records, under the member's `moving`. A thief passes over
 // members whose records another thread is moving, so several threads move records of a group at
@@ -10,34 +10,26 @@
 //
 // Protocol.
 //   log     of a member: the number of its open record, and where its last record ends, counted in
-//           bytes of its buffer since the beginning (nvm/worker_log.h). Only its worker stores it.
-//   moving  a thief holds that of its own worker and only tries those of others. Any other thread
-//           holds one at a time. So nobody waits in a circle.
-//   moved   stored (release) under `moving`, when the bytes before this position are copied; the
-//           worker loads it (acquire) and may then use their memory again. Positions are not
-//           reduced by the buffer's length, so `moved` never exceeds where the last record ends.
+//           bytes since the beginning (nvm/worker_log.h). Only its worker stores it.
+//   moving  A thief holds that of its own worker and only tries those of others. Any other thread
+//           holds one at a time. So no threads wait in a circle.
+//   moved   stored (release) under `moving`, when the bytes before this position are copied. The
+//           worker loads it (acquire) and may then use their memory again.
 //   base, memory
 //           of the worker, which changes them only if all its records are moved. Another thread
 //           uses them only if a record is not moved. It has seen (acquire) the end of that record,
 //           which was stored (release) after the change.
-//   stolen_pieces, stolen_bytes
-//           are written under `moving`.
 // A member's records that are moved later lie in a later piece: the piece is opened under `moving`.
-// unwritten() loads `moved` before the end, so it is never negative, and a record that was
-// published before the call is counted, or is in a piece that is open or closed.
+// unwritten() loads `moved` before the end, so it is never negative. A record that was published
+// before the call is counted, or is in a piece that is open or closed.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "logging/schemes/nvm/worker_log.h"
-#include "platform/assert.h"
 #include "platform/counter.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -86,13 +78,13 @@ class StealingGroup {
     return total;
   }
 
-  // The next two move records into a piece. They call piece.open(bytes), which returns false if the
-  // log has no room for as many; move(from, bytes) for each member in the order of the records in
-  // the piece; and close(). If there is nothing to move, they call nothing.
+  // Both steal() and take() move records into a piece. They call piece.open(bytes), which returns
+  // false if the log has no room; move(from, bytes) for each member in the order of the
+  // records in the piece; and close(). If there is nothing to move, they call nothing.
 
   // Moves what the thief has handed over, and then what the `count` - 1 members after it have. If
   // there is no room for all, moves the records of fewer members, perhaps of none. Does nothing if
-  // another thread is moving the thief's. Called by the thief's worker.
+  // another thread is moving the thief's records. Only the thief's worker calls it.
   template <class Piece>
   void steal(uint32_t thief, uint32_t count, Piece&& piece) LJ_NOT_ANALYSED {  // several latches
     if (!nth(thief).moving.try_lock()) return;
@@ -120,8 +112,8 @@ class StealingGroup {
     for (uint32_t i = 0; i < locked; ++i) nth(taken[i]).moving.unlock();
   }
   // Moves what the member has handed over. Returns a number below which all its records, present
-  // and future, are in the log; 0 if the log has no room for them. Called by the member's worker
-  // (`own`), or by a thread that is no thief now.
+  // and future, are in the log; 0 if the log has no room for them. The member's worker calls it
+  // (`own`), or a thread that is no thief now.
   template <class Piece>
   uint64_t take(uint32_t number, bool own, Piece&& piece) {
     Member& member = nth(number);
@@ -136,10 +128,9 @@ class StealingGroup {
     return fits ? place : 0;
   }
 
-  // Returns how often another thread than its worker has moved a member's records. Any thread may
-  // call it, and the next.
+  // Returns how often, and how many bytes, other threads than its worker have moved of a member's
+  // records. Any thread may call them.
   uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
-  // Returns how many bytes these were.
   uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
 
  private:
@@ -164,7 +155,6 @@ class StealingGroup {
     return reinterpret_cast<std::byte*>(member.memory.data()) + (position - member.base);
   }
 
-  // Moves the member's records before `end`. Called in an open piece.
   template <class Piece>
   static void move(Member& member, uint64_t end, bool own, Piece& piece)
       LJ_REQUIRES(member.moving) {

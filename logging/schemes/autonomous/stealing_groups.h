@@ -1,30 +1,20 @@
 // The stealing groups of a stream, and the pieces that they move into its ring. This file says when
 // a worker steals.
 //
-// Protocol. The groups' is in stealing_group.h. One thread at a time
-// calls take_all() and append(), which share `turn_` and a slot of the ring.
+// Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot of
+// the ring. stealing_group.h has the protocol of the groups.
 //
-// Nobody sleeps in the face of records that are to be moved. unwritten() counts them from when they
+// No thread goes to sleep while records wait to be moved. unwritten() counts them from when they
 // are handed over. A piece that a worker has closed is in filled() before that worker's publish
 // looks for sleepers, or before the wait for room, which wakes the flusher.
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
 
-#include "logging/counters.h"
 #include "logging/format/record_writer.h"
 #include "logging/schemes/autonomous/stealing_group.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "logging/stream/stream.h"
-#include "platform/assert.h"
-#include "platform/copy.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -32,19 +22,19 @@ namespace logjam {
 // log is filled up to the first piece that is still open.
 //
 // Protocol. A thread draws the place of its piece under `drawing_`, where it also looks whether the
-// ring has room. So the bound that OpenHoles announces is the place itself, and is never stale.
-// The thread closes the piece when its bytes are there. `filled_` only grows: a thread whose look
-// comes late finds the larger value of another.
+// ring has room. So the bound that OpenHoles announces is the place itself, and is never stale. The
+// thread closes the piece when its bytes are there. `filled_` only grows: a thread whose look comes
+// late finds the larger value of another.
 class LogPieces {
  public:
   static constexpr uint64_t kNoRoom = ~uint64_t{0};
 
-  // Makes the pieces of `stream`. At most `slots` are open at once. `run` seeds the checksums.
+  // At most `slots` pieces are open at once. `run` seeds the checksums.
   LogPieces(Stream& stream, uint64_t run, uint32_t slots)
       : stream_(stream), run_(run), holes_(slots) {}
 
-  // Opens a piece of `bytes`. Returns its position, or kNoRoom if the ring has no room for it.
-  // Called by the thread that uses `slot`.
+  // Opens a piece of `bytes`. Returns its position, or kNoRoom. The thread that uses `slot` calls
+  // it.
   uint64_t open(uint32_t slot, uint64_t bytes) {
     const platform::lock_guard<platform::SpinLock> hold(drawing_);
     const bool fits = stream_.ring().fits(holes_.reserved() + bytes);
@@ -56,10 +46,9 @@ class LogPieces {
     platform::copy(to, records, bytes);
     place_records(to, bytes, run_, position, stream_.durable());
   }
-  // Closes the piece of `slot`.
   void close(uint32_t slot) { holes_.filled(slot); }
 
-  // Returns the position at which the next piece begins. Any thread may call it.
+  // Returns where the next piece begins. Any thread may call it.
   uint64_t reserved() const { return holes_.reserved(); }
   // Returns the position up to which no piece is open. Any thread may call it.
   uint64_t filled() {
@@ -136,7 +125,7 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. Moves the worker's records to the log if they are many, or those of its
+  // Hands the record over. Moves the worker's records to the log if they are many, and those of its
   // group if they are few; fewer still wait for a later write.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
@@ -157,7 +146,7 @@ class StealingGroups {
   uint64_t filled() { return pieces_.filled(); }
 
   // Moves all that is handed over. Returns a number below which all records, present and future,
-  // are in the ring; 0 if the ring has no room for all. Called by one thread at a time.
+  // are in the ring; 0 if the ring has no room for all.
   uint64_t take_all() {
     uint64_t below = WorkerLog::kNone;
     const uint32_t first = turn_;
@@ -168,15 +157,14 @@ class StealingGroups {
     }
     return below;
   }
-  // Calls write(begin) for a hole of `bytes`, which follows all that was moved. Returns false if
-  // the ring has no room for it. Called by one thread at a time.
+  // Calls write(begin) for a hole of `bytes`, which follows all that was moved, if the ring has
+  // room.
   template <class Write>
-  bool append(uint64_t bytes, const Write& write) {
+  void append(uint64_t bytes, const Write& write) {
     const uint64_t begin = pieces_.open(workers_, bytes);
-    if (begin == LogPieces::kNoRoom) return false;
+    if (begin == LogPieces::kNoRoom) return;
     write(begin);
     pieces_.close(workers_);
-    return true;
   }
 
   Counters counters() const {
@@ -195,7 +183,6 @@ class StealingGroups {
   static constexpr uint64_t kAlone = std::bit_width(kMembers), kMostSteals = 4 * kAlone;
 
   StealingGroup& group_of(uint32_t worker) { return *groups_[worker / kMembers]; }
-  // Waits until the worker's buffer has room for a record. Returns for how many ticks.
   uint64_t make_room(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     uint64_t waited = 0;

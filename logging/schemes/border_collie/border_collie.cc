@@ -1,12 +1,9 @@
 // `border-collie`: LSN by fetch-add, and a flag for each worker, from which a thread that asks for
-// SBL herds it (Kim et al., Border-Collie, SIGMOD 2019, the centralized variant; herd_flags.h has
-// the algorithm and its proof).
+// SBL herds it (Kim et al., Border-Collie, SIGMOD 2019, the centralized variant). herd_flags.h has
+// the algorithm, and why it keeps R1 and R5.
 //
 // The algorithm is wait-free, and read-optimal: a herding thread reads as many words as there are
 // workers, and no list of records. A worker writes its flag twice per record.
-//
-// SBL stands still for no idle worker (R5).
-#include "logging/scheme_registry.h"
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 

@@ -1,22 +1,16 @@
 // `border-collie-d`: Border-Collie's decentralized variant (Kim et al., SIGMOD 2019): a log for
 // each worker, a clock in place of the shared sequencer, and a boundary that is herded from all
-// workers. The logs, the boundary and the cut are those of logging/schemes/nvm/per_worker_scheme.h,
-// which also says why they keep R1 to R5.
+// workers. nvm/per_worker_scheme.h has the logs, the boundary and the cut, and says why they keep
+// R1 to R5.
 //
 // Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp must be
 // larger than those of what the transaction reads and overwrites, than its worker's last one, and
-// than the floor. Mostly the clock is; where it is not (the paper's hasty log), the next number is
-// taken. So the order of stamps is that of dependencies, whatever the clocks of two sockets show.
+// than the floor. If the clock is not larger (the paper's hasty log), the next number is taken. So
+// the order of stamps is that of dependencies, whatever the clocks of two sockets show.
 //
 // A worker announces the clock before it takes its stamp: black, with a bound. A worker without an
 // open record is white, and counts as the cutoff, so it delays nobody, and writes nothing.
-//
-// Protocol. Only its worker uses a member of `last_`.
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
 #include "logging/schemes/nvm/per_worker_scheme.h"
-#include "platform/clock.h"
 
 namespace logjam {
 namespace {

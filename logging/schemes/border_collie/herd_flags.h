@@ -1,8 +1,8 @@
 // Border-Collie's tracker. A worker's flag has a colour and an LSN: *black*, the worker may have a
 // hole, which begins at the LSN or after it; *white*, it has none, and its last record ended there.
 // The thread that herds takes a cutoff and then the least of what the flags say: of a black flag
-// the LSN, and of a white one the LSN or the cutoff, whichever is larger. That is the recoverable
-// logging boundary (RLB), here SBL.
+// the LSN, and of a white one the larger of LSN and cutoff. That is the recoverable logging
+// boundary (RLB), here SBL.
 //
 // Why the boundary passes no hole (common/worker_words.h has the orders). Take a hole that is open,
 // its worker's flag as the thread saw it, and a boundary that is not larger than what the flag
@@ -14,17 +14,12 @@
 //          and after the worker's last record.
 // An idle worker is white, and says the cutoff: it stops no boundary (R5).
 //
-// The boundary is the end of a record, because all three are: the cutoff, the LSN of a black flag,
-// and that of a white one. It may go back when a worker draws its hole long after its announcement;
-// advance() keeps the larger one, which was true when it was found, and stays so.
+// The boundary is always the end of a record. It may go back when a worker draws its hole long
+// after its announcement; advance() keeps the larger one, which stays true.
 #pragma once
-
-#include <algorithm>
-#include <cstdint>
 
 #include "logging/schemes/common/worker_words.h"
 #include "logging/stream/ring.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -32,14 +27,11 @@ class HerdFlags : public WorkerWords {
  public:
   HerdFlags(uint32_t workers, const Ring&) : WorkerWords(workers) {}
 
-  // Makes the flag black. Called by the worker, before it draws from `next`.
   void announce(uint32_t worker, const platform::atomic<uint64_t>& next) {
     store(worker, kOpen | next.load(platform::memory_order_relaxed));
   }
-  // Makes the flag white. Called by the worker.
   void publish(uint32_t worker, uint64_t, uint64_t end) { store(worker, end); }
-  // Returns the boundary, or `filled` if that is larger. `next` is the position at which the next
-  // record will begin. Any thread may call it.
+  // Returns the boundary, or `filled` if that is larger. Any thread may call it.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) const {
     const uint64_t cutoff = next.load(platform::memory_order_acquire);
     uint64_t boundary = kNoHole;

@@ -4,26 +4,21 @@
 //
 // A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits`: 1 or 8. Records are
 // multiples of 8 bytes, so each byte of the bitmap belongs to one record only, and a publisher can
-// set its eight bits by one store. Where records have any length, two records share a byte: then a
-// publisher needs an atomic or, as it does here for single bits.
+// set its eight bits by one store. If records had any length, two records could share a byte: then
+// a publisher would need an atomic or, as it uses here for single bits.
 //
 // Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
-// scanning thread loads them (acquire). It clears the bytes that it has passed before the watermark
-// is stored. The hole of a publisher of the next lap fits into the ring only when that watermark is
-// stored, so the publisher finds its bytes of the bitmap clear. The watermark may stop inside a
-// record whose publisher is still setting bits; the bytes before the watermark are filled
+// scanning thread loads them (acquire), and clears the bytes that it has passed before the
+// watermark is stored. The hole of a publisher of the next lap fits into the ring only when that
+// watermark is stored, so the publisher finds its bytes of the bitmap clear. The watermark may stop
+// inside a record whose publisher is still setting bits; the bytes before the watermark are filled
 // nevertheless.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -35,12 +30,10 @@ class Bitmap : public TrackerBase {
   Bitmap(uint32_t, const Ring& ring)
       : bits_(ring.capacity() / kBytes), mask_(ring.capacity() / kBytes - 1) {}
 
-  // Sets the bits of the bytes [begin, end) of the stream. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) fill(bits_[i & mask_]);
   }
-  // Returns the new watermark, starting from `filled`: passes at most kBytesPerStep bytes. One
-  // thread at a time calls it.
+  // Passes at most kBytesPerStep bytes.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>&) {
     uint64_t i = filled / kBytes;
     for (const uint64_t stop = i + kBytesPerStep / kBytes; i < stop; ++i) {
@@ -58,7 +51,6 @@ class Bitmap : public TrackerBase {
   static constexpr uint8_t kStep = (1u << kScanBits) - 1;
   static constexpr uint8_t kFilled = 0xff;
 
-  // Sets all bits.
   static void fill(platform::atomic<uint8_t>& bits) {
     LJ_ASSERT_IN_TESTS(bits.load(platform::memory_order_relaxed) == 0);
     if (kSetBits == kBits) return bits.store(kFilled, platform::memory_order_release);

@@ -1,7 +1,5 @@
-// `centr-faa`: LSN by fetch-add, filled bytes counted per I/O unit. It is the central log that
-// Poplar (section 6.1) measures as CENTR: "acquires its LSN using a fetch-add", committed in LSN
-// order.
-#include "logging/scheme_registry.h"
+// `centr-faa`: LSN by fetch-add, filled bytes counted per I/O unit: the central log that Poplar
+// (section 6.1) measures as CENTR.
 #include "logging/schemes/common/unit_counts.h"
 
 namespace logjam {

@@ -1,9 +1,8 @@
 // ELEDA's log: LSN by fetch-add, and a thread that finds SBL, the position up to which the log is
-// filled without a hole (ELEDA, section 4). There are three schemes, which find SBL in different
-// ways:
+// filled without a hole (ELEDA, section 4). The three schemes find SBL in different ways:
 //
-//   eleda         with a grasshopper that hops over full ranges and crawls record by record
-//                 (Alg. 1)
+//   eleda         with a grasshopper that hops over full ranges and crawls record by record (Alg.
+//                 1)
 //   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit a step (section 6.5.4).
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
@@ -20,7 +19,6 @@
 #include <gflags/gflags.h>
 
 #include "logging/flag_checks.h"
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
@@ -33,7 +31,6 @@ DEFINE_bool(eleda_store_sdl, false,
 namespace logjam {
 namespace {
 
-// Sets and scans the bitmap in steps of this many bits, if given.
 const platform::TestValue bitmap_bits("eleda_bitmap_bits");
 
 template <class Tracker, class... TrackerOptions>

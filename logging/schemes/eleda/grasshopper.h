@@ -1,5 +1,5 @@
-// Grasshopper: finds SBL, the sequentially buffered LSN: the position up to which a log buffer is
-// filled without a hole, while many workers fill it at once (ELEDA, sections 3.2 and 4).
+// Grasshopper: finds SBL, the position up to which a log buffer is filled without a hole, while
+// many workers fill it at once (ELEDA, sections 3.2 and 4).
 //
 // Each worker has a c-list of the records that it filled, in log order. It also has an h-list,
 // which says, for each range of `hop_bytes`, which node of the c-list has the first record in it.
@@ -14,10 +14,9 @@
 //            consumer (acquire).
 //   head     stored by the consumer (release) when it no longer needs a node; loaded by the worker
 //            (acquire).
-//   gc       used by the worker only: the last value of head that the worker has loaded. It loads
+//   gc       used by the worker only: the last value of head that it has loaded. The worker loads
 //            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA
-//            calls commits back from the nodes. Here the engine queues its commits itself, and a
-//            node may be reused when SBL has passed the node.
+//            calls commits back from the nodes. Here the engine queues its commits itself.
 //   h_tail   stored by the worker (release) *before* tail (ELEDA: after tail). So a thread that
 //            sees a node also sees where the node's range begins, and need not walk the c-list in
 //            search of the beginning.
@@ -29,31 +28,34 @@
 //            c-lists.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "logging/counters.h"
 #include "logging/schemes/common/range_counts.h"
+#include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/counter.h"
 
 namespace logjam {
 
 // If kHops is false, the grasshopper only crawls and keeps neither h-lists nor counts.
 template <bool kHops>
-class Grasshopper {
+class Grasshopper : public TrackerBase {
  public:
-  static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
+  static constexpr bool kOwnThread = true;
 
-  // Makes a grasshopper. `hop_bytes` is the length of a range, a power of two.
-  Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes);
+  // `hop_bytes` is the length of a range, a power of two.
+  Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes)
+      : counts_(hop_bytes, ring.capacity()),
+        node_mask_(std::min(kMaxNodes, std::bit_ceil(ring.capacity() / kSmallestRecordBytes)) - 1),
+        range_mask_(counts_.size() - 1),
+        lists_(workers) {
+    heap_.reserve(workers);
+    for (List& list : lists_) {
+      list.nodes = std::make_unique_for_overwrite<Node[]>(node_mask_ + 1);
+      if (kHops) list.ranges = std::make_unique_for_overwrite<RangeStart[]>(range_mask_ + 1);
+    }
+  }
 
-  // Returns whether the worker may publish one more record. Called by the worker.
   bool room(uint32_t worker) {
     List& list = lists_[worker];
     if (list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_) return true;
@@ -61,8 +63,8 @@ class Grasshopper {
     return list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_;
   }
 
-  // Appends the record [begin, end), which is filled, to the worker's lists (the end of ELEDA's
-  // section 4.1.2). Called by the worker.
+  // Appends the filled record [begin, end) to the worker's lists (the end of ELEDA's section
+  // 4.1.2).
   void publish(uint32_t worker, uint64_t begin, uint64_t end) {
     List& list = lists_[worker];
     const uint64_t tail = list.tail.load(platform::memory_order_relaxed);
@@ -81,17 +83,39 @@ class Grasshopper {
     if constexpr (kHops) counts_.add(begin, end);
   }
 
-  // Takes one step, starting from `sbl`. Returns the new SBL. One thread at a time calls it.
-  // `allocated` is the position at which the next record will begin.
-  uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated);
+  // Takes one step, starting from `sbl`. Returns the new SBL.
+  uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated) {
+    const uint64_t first = sbl;
+    for (int round = 0; round < kRoundsPerStep; ++round) {
+      const uint64_t before = sbl;
+      if (kHops) sbl = hop(sbl, allocated.load(platform::memory_order_relaxed));
+      sbl = crawl(sbl);
+      if (sbl == before) break;
+    }
+    const uint64_t range = counts_.range_of(sbl);
+    if (kHops && range != counts_.range_of(first)) {
+      for (List& list : lists_) drop_ranges_before(list, range);
+    }
+    return sbl;
+  }
 
-  // Returns how many bytes the largest record must leave free in the ring.
-  uint64_t slack_bytes() const { return 0; }
-
-  // Returns the figures of hopping and crawling. Any thread may call it.
-  Counters counters() const;
+  Counters counters() const {
+    const auto hopped = static_cast<double>(hopped_bytes_.value()),
+               crawled = static_cast<double>(crawled_bytes_.value());
+    return {{"sbl_hops", static_cast<double>(hops_.value())},
+            {"sbl_crawls", static_cast<double>(crawls_.value())},
+            {"sbl_crawl_share", crawled, hopped + crawled}};
+  }
 
  private:
+  // A worker waits if SBL has not passed this number of its records.
+  static constexpr uint64_t kMaxNodes = 1 << 18;
+  static constexpr uint64_t kSmallestRecordBytes = 32;
+  // After it has crawled over this number of records, the crawler checks whether it can hop.
+  static constexpr int kCrawlsBetweenLooks = 64;
+  // A step ends after this number of rounds of hopping and crawling, whatever is left to do.
+  static constexpr int kRoundsPerStep = 64;
+
   struct Node {
     uint64_t begin, end;
   };
@@ -118,10 +142,84 @@ class Grasshopper {
     bool operator<(const HeapEntry& other) const { return begin > other.begin; }
   };
 
-  uint64_t hop(uint64_t sbl, uint64_t allocated);
-  uint64_t crawl(uint64_t sbl);
-  void drop_ranges_before(List& list, uint64_t range);
-  void enter_heap(uint32_t worker);
+  void drop_ranges_before(List& list, uint64_t range) {
+    const uint64_t h_tail = list.h_tail.load(platform::memory_order_acquire);
+    while (list.h_head != h_tail && list.ranges[list.h_head & range_mask_].range < range) {
+      ++list.h_head;
+    }
+  }
+
+  // Hops over full ranges: Algorithm 1, lines 1 to 13.
+  uint64_t hop(uint64_t sbl, uint64_t allocated) {
+    const uint64_t from = counts_.range_of(sbl);
+    uint64_t range = from;
+    while (range < counts_.range_of(allocated) && counts_.full(range)) ++range;
+    if (range == from) return sbl;
+
+    uint64_t reached = counts_.begin_of(range);
+    heap_.clear();
+    for (uint32_t worker = 0; worker < lists_.size(); ++worker) {
+      List& list = lists_[worker];
+      // The order matters: the tail is loaded first, and then the node where the list's next range
+      // begins. Every record that begins before the boundary lies before this tail.
+      list.seen_tail = list.tail.load(platform::memory_order_acquire);
+      drop_ranges_before(list, range);
+      const bool none = list.h_head == list.h_tail.load(platform::memory_order_acquire);
+      const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
+      const uint64_t head = list.head.load(platform::memory_order_relaxed);
+      if (to > head) {
+        // The last record of this list that is hopped over may straddle the boundary. At most one
+        // record of all lists does.
+        reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
+        list.head.store(to, platform::memory_order_release);
+      }
+      list.in_heap = false;
+      enter_heap(worker);
+    }
+    hops_.add(1);
+    hopped_bytes_.add(reached - sbl);
+    return reached;
+  }
+
+  // Crawls from record to record: Algorithm 1, lines 14 to 23.
+  uint64_t crawl(uint64_t sbl) {
+    const uint64_t from = sbl;
+    uint64_t crawled = 0;
+    for (; crawled < kCrawlsBetweenLooks; ++crawled) {
+      if (!top_begins_at(sbl)) {
+        // The record that begins at SBL may be in a list that was empty.
+        for (uint32_t worker = 0; worker < lists_.size(); ++worker) enter_heap(worker);
+        if (!top_begins_at(sbl)) break;
+      }
+      std::pop_heap(heap_.begin(), heap_.end());
+      const uint32_t worker = heap_.back().worker;
+      heap_.pop_back();
+      List& list = lists_[worker];
+      const uint64_t head = list.head.load(platform::memory_order_relaxed);
+      sbl = list.nodes[head & node_mask_].end;
+      list.head.store(head + 1, platform::memory_order_release);
+      list.in_heap = false;
+      enter_heap(worker);
+    }
+    if (crawled == 0) return sbl;
+    crawls_.add(crawled);
+    crawled_bytes_.add(sbl - from);
+    return sbl;
+  }
+
+  void enter_heap(uint32_t worker) {
+    List& list = lists_[worker];
+    if (list.in_heap) return;
+    const uint64_t head = list.head.load(platform::memory_order_relaxed);
+    if (head == list.seen_tail) {
+      list.seen_tail = list.tail.load(platform::memory_order_acquire);
+      if (head == list.seen_tail) return;
+    }
+    list.in_heap = true;
+    heap_.push_back({list.nodes[head & node_mask_].begin, worker});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
   bool top_begins_at(uint64_t sbl) const { return !heap_.empty() && heap_.front().begin == sbl; }
 
   RangeCounts counts_;

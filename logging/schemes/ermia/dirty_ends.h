@@ -17,12 +17,8 @@
 // which was acknowledged (R1). `bounded` says whether the bound is in force.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "logging/schemes/common/worker_words.h"
 #include "logging/stream/ring.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -31,14 +27,11 @@ class DirtyEnds : public WorkerWords {
   DirtyEnds(uint32_t workers, const Ring&, bool bounded = true)
       : WorkerWords(workers), bounded_(bounded) {}
 
-  // Sets the dirty bit. Called by the worker, before it draws its position.
   void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
     store(worker, kOpen | own(worker));
   }
-  // Stores the end, without the dirty bit. Called by the worker.
   void publish(uint32_t worker, uint64_t, uint64_t end) { store(worker, end); }
-  // Returns the new watermark, or `filled` if that is larger. `next` is the position at which the
-  // next record will begin. Any thread may call it.
+  // Returns SBL, or `filled` if that is larger. Any thread may call it.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) const {
     const uint64_t tail = next.load(platform::memory_order_acquire);
     uint64_t least_dirty = kNoHole, largest = 0;

@@ -4,9 +4,6 @@
 //
 // The source has a hole in its rule, and this scheme mends it with one bound. --ack=unsafe is the
 // rule as published, which can lose acknowledged transactions: every row says `unsafe`.
-//
-// An idle worker is clean, and delays nothing (R5).
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/ermia/dirty_ends.h"

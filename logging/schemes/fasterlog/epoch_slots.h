@@ -5,8 +5,8 @@
 // address is filled, and SBL moves to it. One such advance is under way at a time.
 //
 // Why all of it is filled then (common/worker_words.h has the orders; the address is the cutoff). A
-// worker whose hole lies before the address stored its slot before it drew, so a thread that has
-// loaded the address sees that slot, or a later word:
+// thread that has loaded the address sees, of each worker whose hole lies before the address, the
+// slot that the worker stored before it drew, or a later word:
 //   an older epoch  The epoch is not drained.
 //   no epoch        The hole is filled.
 //   this epoch, or a later one
@@ -18,16 +18,12 @@
 // A worker enters an epoch for each record, so it delays an advance for no longer than its current
 // record takes. An idle one is in no epoch (R5).
 //
-// Protocol. `read_only_` is used, and `epoch_` is stored (release), by one thread at a time, under
-// the caller's lock. Workers load `epoch_` (acquire). The slots: common/worker_words.h.
+// Protocol. One thread at a time uses `read_only_` and stores `epoch_` (release), under the
+// caller's lock. Workers load `epoch_` (acquire).
 #pragma once
-
-#include <algorithm>
-#include <cstdint>
 
 #include "logging/schemes/common/worker_words.h"
 #include "logging/stream/ring.h"
-#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -35,16 +31,15 @@ class EpochSlots : public WorkerWords {
  public:
   EpochSlots(uint32_t workers, const Ring&) : WorkerWords(workers) {}
 
-  // Enters the current epoch. Called by the worker, before it draws its position.
+  // Enters the current epoch.
   void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
     store(worker, epoch_.load(platform::memory_order_acquire));
   }
-  // Leaves the epoch. Called by the worker.
+  // Leaves the epoch.
   void publish(uint32_t worker, uint64_t, uint64_t) { store(worker, kNoEpoch); }
 
-  // Returns the new watermark, starting from `filled`: ends the advance that is under way, if it
-  // can, and then begins the next one, which ends at once if no worker has a hole. `next` is the
-  // position at which the next record will begin. One thread at a time calls it.
+  // Returns the new watermark, starting from `filled`. Ends the advance that is under way, if it
+  // can, and then begins the next one, which ends at once if no worker has a hole.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) {
     if (filled < read_only_) filled = drain(filled);
     if (filled < read_only_) return filled;

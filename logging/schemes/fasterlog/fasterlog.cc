@@ -1,14 +1,11 @@
 // `fasterlog`: LSN by fetch-add, and epochs in place of a list of holes, as in FasterLog, the log
-// of FASTER and of Garnet's append-only file (epoch_slots.h has the algorithm and its proof;
-// epochs: Chandramouli et al., FASTER, SIGMOD 2018).
+// of FASTER and of Garnet's append-only file (Chandramouli et al., FASTER, SIGMOD 2018).
+// epoch_slots.h has the algorithm and its proof.
 //
 // For each record a worker reads the cache line of the epoch, and writes its own slot twice. Only
-// an advance of SBL writes the epoch's line. The price is a coarser SBL: an advance waits for every
-// worker that is in an older epoch, even if its hole lies after the read-only address; and a record
-// that is filled during an advance is covered only by the next advance.
-//
-// An idle worker is in no epoch, and delays nothing (R5).
-#include "logging/scheme_registry.h"
+// an advance of SBL writes the epoch's line. The price is a coarser SBL. An advance waits for every
+// worker that is in an older epoch, even if its hole lies after the read-only address. And only the
+// next advance covers a record that is filled during an advance.
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
 

@@ -1,9 +1,7 @@
 // `innodb`: the redo log of MySQL 8.0 (WL#10310), written from a description of its steps. LSN by
 // fetch-add; workers fill their holes side by side, link the filled records (link_buf.h), and move
-// the tail, up to which there is no hole, along the links. A worker whose record begins at the tail
-// stores the record's end as the tail, and no link. Any other worker stores a link, and follows
-// links until the tail has passed its record. WL#10310 itself has one thread that follows links;
-// that workers follow them is a rewrite of 2020 (Bug#30088404).
+// the tail, up to which there is no hole, along the links. In WL#10310 itself one thread follows
+// links; since a rewrite of 2020 (Bug#30088404) workers follow them.
 //
 // With --flush_help=false one thread writes up to the tail, and workers wait for it: MySQL's
 // dedicated log threads. With --flush_help (the default) a worker that waits for its commit writes
@@ -11,12 +9,11 @@
 // MySQL's worker waits until its record is before the tail, and then writes; ours writes what is
 // there.
 //
-// SBL is a copy of the tail, taken under a try lock of FetchAddScheme. LinkBuf has no thread of its
-// own: a thread that asks for SBL advances it, also with --flush_help=false.
+// SBL is a copy of the tail. LinkBuf has no thread of its own: a thread that asks for SBL advances
+// it, also with --flush_help=false.
 //
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
 #include "logging/flag_checks.h"
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/innodb/link_buf.h"
 #include "platform/test_value.h"
@@ -26,7 +23,7 @@ namespace {
 
 const platform::TestValue window("innodb_window");
 
-// Returns the length of the window: that of innodb_log_recent_written_size by default.
+// Returns innodb_log_recent_written_size by default.
 uint64_t window_bytes() { return window.get() != 0 ? window.get() : uint64_t{1} << 20; }
 
 class Innodb final : public FetchAddScheme<LinkBuf> {

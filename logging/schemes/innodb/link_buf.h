@@ -2,7 +2,7 @@
 // *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link from its
 // begin to its end, stored in the entry of its begin. A thread that has stored a link, or wants the
 // tail, follows the links from the tail on. A table for `window` bytes of the log is used again and
-// again.
+// again. A worker whose record begins at the tail stores the record's end as the tail, and no link.
 //
 // Protocol.
 //   links_  an entry is stored by the worker whose record begins at one of the entry's positions
@@ -11,11 +11,10 @@
 //   tail_   stored (release) by the one thread that may move it; any thread loads it (acquire).
 //
 // Which thread may move the tail from position p. If the worker of the record at p sees that the
-// tail is p before it stores its link, only that worker may: p will never have a link, and the
-// worker stores the record's end as the tail. Other threads need a link at p. They follow it by a
-// compare-and-swap that takes the link out, so one thread does. Either way the bytes before the new
-// tail happen before its store: their workers' releases were acquired, from the links or from the
-// tail.
+// tail is p before it stores its link, only that worker may: p will never have a link. Other
+// threads need a link at p. They follow it by a compare-and-swap that takes the link out, so one
+// thread does. Either way the bytes before the new tail happen before its store: their workers'
+// releases were acquired, from the links or from the tail.
 //
 // Only the link at the tail is set to 0. Links that are followed after it in the same walk stay in
 // the table. A *lap* is one window of the log. At a tail p the entry's value is a link if it is
@@ -40,23 +39,16 @@
 // timeout.
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <vector>
 
 #include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/spin.h"
 
 namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // Makes a tracker. `window_bytes` is how far after the tail a record may begin; at most the
-  // ring's capacity.
+  // `window_bytes` is how far after the tail a record may begin; at most the ring's capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)
@@ -64,8 +56,7 @@ class LinkBuf : public TrackerBase {
     LJ_ASSERT(std::has_single_bit(window_bytes) && window_bytes >= kEntryBytes);
   }
 
-  // Links the record [begin, end), which is filled. Waits while `begin` is a window or more after
-  // the tail. Any worker's thread may call it.
+  // Links the filled record [begin, end). Waits while `begin` is a window or more after the tail.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     LJ_ASSERT_IN_TESTS(begin % kEntryBytes == 0 && begin < end);
     uint64_t tail = this->tail();
@@ -79,8 +70,8 @@ class LinkBuf : public TrackerBase {
     follow(end);
   }
 
-  // Returns the new watermark: the tail, after following the links that no other thread is
-  // following. Any thread may call it.
+  // Returns the tail, after following the links that no other thread is following. Any thread may
+  // call it.
   template <class Position>
   uint64_t advance(uint64_t, const Position&) {
     follow(kToTheEnd);

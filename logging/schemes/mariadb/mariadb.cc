@@ -4,21 +4,18 @@
 // is about to write takes the latch alone, and then knows that all records up to the end of the log
 // are filled (shared_latch.h).
 //
-// A position up to which the log is written comes from filled_to_write(), under the latch alone, so
-// no hole lies before it. sbl() is only the end of the log: it says that there is something to
-// write, and may count holes.
+// filled_to_write() takes the latch alone, so no hole lies before the position that it returns.
+// sbl() is only the end of the log: it says that there is something to write, and may count holes.
 //
 // Stream::wait stands for MariaDB's group_commit_lock: its owner writes for all, and wakes the
 // workers whose commits are durable, and one more, which is the next owner.
 //
-// Protocol. position_ is stored (release) under position_lock_, by a thread that shares the latch;
-// any thread loads it (acquire). A worker that finds no room leaves the latch before it waits,
-// because the write that makes room needs the latch. filled_ is stored (release) under the latch
-// alone, and loaded (acquire) by any thread.
-#include "logging/scheme_registry.h"
+// Protocol. A thread that shares the latch stores position_ (release) under position_lock_; any
+// thread loads it (acquire). A worker that finds no room leaves the latch before it waits, because
+// the write that makes room needs the latch. filled_ is stored (release) under the latch alone, and
+// loaded (acquire) by any thread.
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/mariadb/shared_latch.h"
-#include "platform/spin.h"
 
 namespace logjam {
 namespace {
@@ -58,9 +55,9 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // Pauses, yields, and then sleeps of 20 ms in all: longer than 128 workers need to leave the
-  // latch (0.2 ms at most, simulated), and short if one of them is descheduled. A writer that gives
-  // up sooner gives up each time, and nothing becomes durable.
+  // Pauses, yields, and then sleeps of 20 ms in all. 128 workers need 0.2 ms at most to leave the
+  // latch (simulated), and one of them may be descheduled. A writer that gives up sooner gives up
+  // each time, and nothing becomes durable.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;

@@ -1,7 +1,7 @@
 // MariaDB's log latch (log_sys.latch since 10.8), as its log needs it: workers share it while they
 // fill the log buffer, and a thread that is about to write takes it alone. When the writer has it,
 // every copy that has begun has ended. So the log needs nothing that tracks holes. The price is a
-// line that each record writes twice.
+// cache line that each record writes twice.
 //
 // A waiting writer keeps later sharers out: they stand back until it has unlocked. So a stream of
 // records does not starve the writer. It gives up after a while, because a flusher must come back
@@ -14,19 +14,13 @@
 // finds a writer takes its count back; a writer may see that count, and waits a moment longer.
 #pragma once
 
-#include <cstdint>
-
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
  public:
-  // Any thread may call any function. A thread that holds the latch in one way does not take it
-  // again in any way.
+  // Any thread may call any function. A thread that holds the latch does not take it again.
 
   void lock_shared() LJ_ACQUIRE_SHARED() {
     for (platform::SpinWait wait;; wait.once()) {
@@ -40,7 +34,7 @@ class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
     LJ_ASSERT((before & ~kWriter) != 0);
   }
 
-  // Takes the latch alone. Gives up and returns false if that needs more than `rounds` of waiting.
+  // Takes the latch alone. Returns false, without it, if that needs more than `rounds` of waiting.
   bool lock(uint32_t rounds) LJ_TRY_ACQUIRE(true) {
     platform::SpinWait wait;
     for (; (word_.fetch_or(kWriter, platform::memory_order_acq_rel) & kWriter) != 0; wait.once()) {

@@ -24,7 +24,6 @@
 //                 bound late, when a look has already found a larger position, so a look alone may
 //                 be smaller than the one before. The larger one stays true: all that is reserved
 //                 after it lies after it.
-//   next, held    of a worker: only its thread uses them.
 //
 // Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
 // that value of position_. Its worker stored a bound, and then, under position_lock_, a position_.
@@ -35,16 +34,10 @@
 //     lock from this worker. All are release stores, so the look sees the record's bytes.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <deque>
 
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/worker_states.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
-#include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -56,8 +49,8 @@ class InsertionLocks {
   }
 
   // Takes an insertion lock and reserves `bytes`. Announces their position if `fits(end)` says that
-  // the ring has no room for them yet. Returns the position at which they begin. Called by worker
-  // `worker`, as is release().
+  // the ring has no room for them yet. Returns the position at which they begin. Only worker
+  // `worker` calls it, and release().
   template <class Fits>
   uint64_t reserve(uint32_t worker, uint64_t bytes,
                    const Fits& fits) LJ_NOT_ANALYSED {  // release() unlocks
@@ -76,7 +69,7 @@ class InsertionLocks {
     if (!fits(begin + bytes)) mine.inserting_at.store(begin, platform::memory_order_release);
     return begin;
   }
-  // Releases the worker's insertion lock. Its bytes are filled.
+  // Releases the worker's insertion lock, after its bytes are filled.
   void release(uint32_t worker) LJ_NOT_ANALYSED {
     Lock& mine = locks_[workers_[worker].held];
     LJ_ASSERT_IN_TESTS(mine.inserting_at.load(platform::memory_order_relaxed) != kNone);

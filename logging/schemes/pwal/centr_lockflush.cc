@@ -4,21 +4,14 @@
 // waits for the device, and keeps all other workers from inserting.
 //
 // The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
-// ms, or --flush=us, without the mutex. A worker that waits for its commit waits for the group or
-// for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
-// for it under the mutex.
-//
-// The LSN, the condition under which a commit is safe, and the cut are those of `centr`: the buffer
-// is filled in order, under the mutex.
+// ms, or --flush=us, without the mutex. With --flush_help=false the daemon makes all writes, and
+// the NGROUPth worker waits for it under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
 // daemon takes no mutex, so a worker may wait for it under the mutex.
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
-#include "platform/assert.h"
 #include "platform/mutex.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 namespace {

@@ -28,10 +28,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -46,7 +43,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   explicit PrivateBuffer(platform::atomic<uint64_t>& counter) : counter_(counter) {}
 
   // Draws the number of the next record, which begins at place().end. publish() or cancel()
-  // follows. Called by the worker, as these two are.
+  // follows. Only the worker calls the three.
   uint64_t open() {
     LJ_ASSERT_IN_TESTS(!open_.load(platform::memory_order_relaxed));
     open_.store(true, platform::memory_order_relaxed);
@@ -75,8 +72,8 @@ class alignas(platform::kCacheLine) PrivateBuffer {
 
   // Calls `append(place, counter)`, unless the worker has a record open or another thread is in
   // this function. Records after `place` will have larger numbers than `counter`. `append` returns
-  // the place where the buffer then ends: `place`, or the end of a watermark. Returns whether a
-  // watermark was appended. Any thread may call it.
+  // the place where the buffer then ends. Returns whether a watermark was appended. Any thread may
+  // call it.
   template <class Append>
   bool append_if_idle(const Append& append) {
     if (open_.load(platform::memory_order_relaxed) || claimed_.exchange(true)) return false;

@@ -6,60 +6,50 @@
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. As in the paper (Algorithm 2, line 4), it does so inside the log insert,
-// while the transaction holds its row locks, as `centr-lockflush` does; with
-// --test=pwal_unlocked_flush:1, after the commit.
-//
+// while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
 // If a group does not fill, a thread for each buffer flushes it after a delay (1 ms, or
 // --flush=us).
 //
 //   default              NGROUP is 16, as in the paper. A worker that has to wait does not wait for
 //                        a group: it flushes its own buffer and those of others at once. Where log
 //                        threads preempt workers (LogConfig::preemptible_workers), there are no
-//                        groups: the threads flush as those of other schemes do.
+//                        groups.
 //   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
 //                        buffer, so every commit waits for the delay, unless N is 1.
 //   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
-// Safe when (--ack=safe) every file has on disk all records that it has, or will ever have, of
-// LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
-// are smaller, the records of all that it has read from or overwritten, transitively (R1).
+// Safe when (--ack=safe) every file has on disk all records that it has, or will ever have, of LSNs
+// up to the transaction's. Among these are the transaction's record and, because their LSNs are
+// smaller, the records of all that it has read from or overwritten, transitively (R1).
 //
-// The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). That is enough
-// if locks are kept until then (--locks=write). Under early lock release, a transaction can be
+// The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). That is enough if
+// locks are kept until then (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
 // says `unsafe`, whatever the locks.
 //
-// Cut. The least of the files' last LSNs. No record with an LSN up to the cut is missing in any
-// file, so the set is closed (R4). If the set has the last record of a transaction, it has all the
-// others, which are before the last one in the same file (R2). The last writer has the largest LSN
-// (R3). The cut is the number by which transactions were acknowledged, read from the disk. In
-// unsafe mode all records are used, as in the paper, because an idle worker's file ends anywhere.
+// Cut. The least of the files' last LSNs, by which transactions were acknowledged (R4: min_cut()).
+// If the set has the last record of a transaction, it has all the others, which are before the last
+// one in the same file (R2). The last writer has the largest LSN (R3). In unsafe mode all records
+// are used, because an idle worker's file ends anywhere.
 //
 // Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the file
-// ends before the counter's value, and writes a watermark of that value into it, so that
-// acknowledgements and the cut can pass. With one busy worker of N every acknowledgement costs N
-// writes: the price of R1 here. (NV-Logging pays with one more file instead, which has watermarks
-// for all logs: logging/schemes/nvm/per_worker_scheme.h.)
+// ends before the counter's value, and writes a watermark of that value into it. With one busy
+// worker of N every acknowledgement costs N writes: the price of R1 here. (NV-Logging pays with one
+// more file instead, which has watermarks for all logs.)
 //
-// Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
-// the buffer of an idle worker is proved in private_buffer.h. `recorded` is the largest LSN whose
-// durable sequence was recorded; it is raised (release) after that. Only its worker uses `commits`
-// and `committed`.
+// Protocol. private_buffer.h proves how a watermark gets into the buffer of an idle worker without
+// a latch. `recorded` is the largest LSN whose durable sequence was recorded; it is raised
+// (release) after that. Only its worker uses `commits` and `committed`.
 #include <gflags/gflags.h>
 
-#include <algorithm>
-
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/pwal/private_buffer.h"
-#include "platform/spin.h"
 #include "platform/test_value.h"
 
 DECLARE_uint64(pwal_ngroup);
 
 namespace logjam {
-
 namespace {
 
 using platform::memory_order_acquire, platform::memory_order_relaxed,
@@ -68,7 +58,6 @@ using platform::memory_order_acquire, platform::memory_order_relaxed,
 constexpr uint64_t kIdleDelayUs = 1000;
 constexpr uint64_t kNoGroup = ~uint64_t{0};
 
-// Flushes full groups after the commit, with 1.
 const platform::TestValue unlocked_flush("pwal_unlocked_flush");
 
 // Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
@@ -132,8 +121,7 @@ class Pwal final : public MultiStreamScheme {
   }
 
   void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
-    // A daemon that has something to flush notifies the flushers of the streams whose last LSN is
-    // smaller.
+    // Wakes the flushers of the streams whose last LSN is smaller.
     if (!unsafe_) {
       notify_lagging_flushers(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
     }
@@ -195,7 +183,7 @@ class Pwal final : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };
 
-// Returns the recovery rule. With --ack=unsafe it uses all of every stream, as in the paper.
+// Returns the rule. With --ack=unsafe it uses all of every stream, as in the paper.
 RecoveryRule recovery() {
   RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   rule.cut = [safe = rule.cut](const StreamTails& tails) {

@@ -1,8 +1,7 @@
 // `rocksdb`: the write-ahead log of RocksDB, written from a description of its steps: workers form
 // groups, and the leader of a group copies the records of all its members into the log
-// (write_groups.h).
-//
-// SBL is the end of the last record that a leader has copied, so no hole lies before it.
+// (write_groups.h). SBL is the end of the last record that a leader has copied, so no hole lies
+// before it.
 //
 // The leader copies and the flusher writes here: in RocksDB the leader does both, and its members
 // sleep until it has synced. A worker that waits for its commit leads the flush (Stream::wait), so
@@ -11,12 +10,9 @@
 // A worker waits for room in the ring before it fills its record: by then the leader has copied the
 // earlier records.
 //
-// Protocol. sbl_ is stored (release) by the leader, one at a time, and loaded (acquire) by any
-// thread.
-#include "logging/scheme_registry.h"
+// Protocol. The leader, one at a time, stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/rocksdb/write_groups.h"
-#include "platform/assert.h"
 #include "platform/copy.h"
 
 namespace logjam {

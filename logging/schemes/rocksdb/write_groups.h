@@ -24,13 +24,7 @@
 // then that member cannot link itself again, so the next writer is the one whose `older` names it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "logging/schemes/common/worker_states.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -40,7 +34,7 @@ class WriteGroups {
   explicit WriteGroups(uint32_t workers) : writers_(workers) { LJ_ASSERT(workers < kWriterMask); }
 
   // Links worker `worker`, whose record has `bytes`. Returns the record's position. hand_over()
-  // follows. Called by that worker, as memory() and hand_over().
+  // follows. Only that worker calls the next three.
   uint64_t link(uint32_t worker, uint32_t bytes) {
     Writer& me = writers_[worker];
     LJ_ASSERT_IN_TESTS(me.state.load(platform::memory_order_relaxed) != kWaits && bytes % 8 == 0);
@@ -63,7 +57,7 @@ class WriteGroups {
       me.memory.resize(me.bytes / sizeof(uint64_t));
     return reinterpret_cast<std::byte*>(me.memory.data());
   }
-  // Returns when the record is copied. If the worker leads, calls `copy(begin, record, bytes)` for
+  // Waits until the record is copied. If the worker leads, calls `copy(begin, record, bytes)` for
   // each record of the group, in log order, and `before_wait()` before it waits for a member that
   // has not filled its record: that member may wait for room, which a flush makes.
   template <class Copy, class BeforeWait>

@@ -12,30 +12,25 @@
 //   due_       stored under the lock; a hint.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
 class Anchors {
  public:
-  // Makes those of log `own` of `logs`. An anchor has `bytes`.
+  // Makes the anchors of log `own` of `logs`. An anchor has `bytes`.
   Anchors(uint32_t own, uint32_t logs, uint32_t bytes)
       : own_(own), bytes_(bytes), position_(logs), ends_(logs), next_positions_(logs) {}
 
   // Returns the position of log `s` in the last anchor. Any thread may call it.
   uint64_t position(uint32_t s) const { return position_[s].load(platform::memory_order_acquire); }
 
-  // Returns whether the caller must append an anchor with its next record, and call finish(). That
-  // is so if the log has grown enough, and the anchor would say more than the last one. `end_of(s)`
-  // returns the end of log s, and `durable(s)` up to where log s is durable. Any worker may call
-  // it.
+  // Returns whether the caller must append an anchor with its next record, and call finish(): the
+  // log has grown enough, and the anchor would say more than the last one. `end_of(s)` returns the
+  // end of log s, and `durable(s)` up to where log s is durable. Any worker may call it.
   template <class EndOf, class Durable>
   bool begin(const EndOf& end_of, const Durable& durable) LJ_TRY_ACQUIRE(true, lock_) {
     if (ends_.size() == 1) return false;
@@ -52,8 +47,8 @@ class Anchors {
     lock_.unlock();
     return false;
   }
-  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Called by
-  // the worker whose begin() returned true.
+  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Call it
+  // after begin() has returned true.
   template <class Write>
   void finish(uint64_t place, const Write& write) LJ_RELEASE(lock_) {
     next_positions_[own_] = place;

@@ -18,7 +18,9 @@
 //   * positions up to those of an *anchor* that lies before T's record in T's log. An anchor is a
 //     watermark record. It has, for each other log, the end of a record up to which that log was
 //     durable.
-// This is the paper's compression. It leaves most vectors empty.
+// This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
+// anchor before its record, in the same hole, when its log has grown enough since the last one
+// (anchors.h).
 //
 // Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
 // (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.
@@ -27,25 +29,18 @@
 // a record. A caller that has not gathered a vector (a checkpoint) gets the ends of all logs, which
 // lie after each record that it can have seen.
 //
-// Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() in
-// logging/recovery_rule.h has the proof of R4). The positions of an acknowledged transaction were
-// durable, so its vector is met after a crash (R1). Its records are in one log, and count with its
-// commit record, which has the vector (R2). With one log all vectors are empty.
+// Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() has the
+// proof of R4). The positions of an acknowledged transaction were durable, so its vector is met
+// after a crash (R1). Its records are in one log, and count with its commit record, which has the
+// vector (R2). With one log all vectors are empty.
 //
 // Idle logs stall no other log (R5): a vector has no position beyond a log's last record. The
 // record up to there is flushed by its log's flusher, or by a worker that waits for it.
 //
-// A worker that commits appends an anchor before its record, in the same hole, when its log has
-// grown enough since the last one (anchors.h).
-//
 // Protocol. A position in a vector is visible with the version of the row (row_vectors.h). The end
 // of a log is loaded (acquire) after the versions that it must cover. A worker takes its vector and
-// looks at its log's anchors before it takes its place. Only its worker uses the plain fields of a
-// WorkerState.
-#include <algorithm>
-
+// looks at its log's anchors before it takes its place.
 #include "logging/row_vectors.h"
-#include "logging/scheme_registry.h"
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"
@@ -149,7 +144,7 @@ class Taurus final : public DependencyScheme {
     Anchors anchors;
   };
   struct WorkerState {
-    // The next three are valid between reserve() and publish().
+    // Valid between reserve() and publish():
     Vector vector, words;  // words: those of the vector's entries that the record carries
     uint32_t bytes = 0;
 
@@ -161,14 +156,12 @@ class Taurus final : public DependencyScheme {
   // Returns the end of log `s`: all places that were taken lie before it.
   uint64_t end_of(uint32_t s) const { return logs_[s]->buffer.reserved(); }
 
-  // Notes the vector of what the transaction depends on.
   void take_vector(WorkerState& me, const Dependencies& deps) const {
     const bool depends = deps.max_number() != 0;
     for (uint32_t s = 0; s < streams(); ++s) {
       me.vector[s] = deps.vector != nullptr ? deps.vector[s] : depends ? end_of(s) : 0;
     }
   }
-  // Encodes what the record of a transaction in log `own` must carry of its vector.
   void encode_vector(WorkerState& me, uint32_t own) const {
     me.commits.add();
     for (uint32_t s = 0; s < streams(); ++s) {

@@ -21,15 +21,10 @@
 //   filled_   stored (release) under passing_; loaded (acquire) by any thread.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 
 #include "logging/schemes/common/segment_index.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/spin.h"
-#include "platform/thread_annotations.h"
 
 namespace logjam {
 
@@ -43,7 +38,8 @@ class LogSlots {
     uint64_t begin;
     uint32_t slot;
   };
-  // Joins the active slot with `bytes`. release() follows when they are filled. Called by a worker.
+  // Joins the active slot with `bytes`. release() follows when they are filled. A worker calls the
+  // two.
   Joined join(uint32_t bytes) {
     LJ_ASSERT_IN_TESTS(bytes != 0 && bytes < kClosed / 2);
     uint64_t word = active_.load(platform::memory_order_acquire);
@@ -64,19 +60,17 @@ class LogSlots {
       }
     }
   }
-  // Says that the record is filled. Called by the worker that joined.
   void release(uint32_t slot, uint32_t bytes) { slots_.filled(slot, bytes); }
 
-  // Returns how many bytes are joined to the active slot. Any thread may call it, as the others.
+  // Returns how many bytes are joined to the active slot. Any thread may call it, and the others.
   uint64_t open_bytes() const { return joined(active_.load(platform::memory_order_relaxed)); }
-  // Returns whether a closed slot is not passed yet.
   bool pending() const { return slots_.pending(); }
   // Closes the active slot if it has a record, and a slot of the pool is free.
   void close_active() {
     const uint64_t word = active_.load(platform::memory_order_acquire);
     if ((word & kClosed) == 0 && joined(word) != 0) close(word);
   }
-  // Passes the slots that are complete. Returns the end of the last one that was passed.
+  // Passes the slots that are complete. Returns the end of the last one.
   uint64_t pass() {
     if (slots_.passable()) {
       const platform::lock_guard<platform::SpinLock> hold(passing_);
@@ -85,7 +79,6 @@ class LogSlots {
     }
     return filled_.load(platform::memory_order_acquire);
   }
-  // Returns how many slots were closed so far.
   uint64_t closed() const { return slots_.closed(); }
 
  private:

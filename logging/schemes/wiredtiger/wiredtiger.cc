@@ -1,16 +1,11 @@
 // `wiredtiger`: the write-ahead log of WiredTiger, MongoDB's storage engine, written from a
 // description of its steps. Workers join a slot by compare-and-swap and fill their records in
-// parallel (log_slots.h). A thread that is about to write closes the slot, and writes up to the end
-// of the complete slots.
-//
-// A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
-// the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
+// parallel (log_slots.h). A write goes up to the end of complete slots, in which no record is
+// unfilled. sbl() also counts the active slot, so that a flusher finds something to write;
+// filled_to_write() then closes it.
 //
 // No wake-up is lost. A worker releases its record, fences (Stream::on_publish), and looks whether
 // the daemon sleeps. The daemon says that it sleeps, fences, and looks at sbl().
-//
-// Protocol. Only its worker uses an element of joined_slots_.
-#include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/wiredtiger/log_slots.h"
@@ -38,9 +33,7 @@ class WiredTiger final : public SingleStreamScheme {
   std::vector<uint64_t> published_positions() override { return {filled_to_write(0, 0)}; }
 
   Counters counters() const override {
-    Counters all = SingleStreamScheme::counters();
-    all.add({{"slots", static_cast<double>(slots_.closed())}});
-    return all;
+    return SingleStreamScheme::counters().add({{"slots", static_cast<double>(slots_.closed())}});
   }
 
  private:
