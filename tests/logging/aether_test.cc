@@ -1,9 +1,5 @@
 // Aether's buffers in situations that are rare otherwise: forced consolidation, workers that sleep
 // between reserve and publish, a large record among small ones, a ring of a few records.
-#include <algorithm>
-#include <random>
-#include <thread>
-
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
@@ -12,7 +8,6 @@ namespace logjam {
 namespace {
 
 constexpr uint32_t kWorkers = 8;
-constexpr uint32_t kLarge = 64 << 10;
 
 std::vector<const SchemeInfo*> aether_schemes() {
   std::vector<const SchemeInfo*> schemes;
@@ -21,13 +16,6 @@ std::vector<const SchemeInfo*> aether_schemes() {
   }
   return schemes;
 }
-
-struct Mix {
-  uint32_t each;         // records of each worker
-  uint32_t small_bytes;  // the largest size of a small record; at least 48
-  uint32_t large_every;  // one record in this many is large; 0: none is
-  uint32_t sleep_every;  // one reserve in this many is followed by a sleep
-};
 
 class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
@@ -45,70 +33,11 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
   Counters publish_and_check(const LogOptions& tiny, const Mix& mix) {
     Log log(tiny);
     log.start();
-    std::vector<std::vector<Published>> published(kWorkers);
-    std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-      threads.emplace_back([&, worker] { published[worker] = publish(log, worker, mix); });
-    }
-    for (std::thread& thread : threads) thread.join();
+    const auto published = publish_from_threads(log, kWorkers, mix);
     log.drain();
-    const auto counters = log.scheme().counters();
     log.stop();
-
-    std::map<uint64_t, Published> expected;
-    for (const auto& one : published) {
-      for (const Published& record : one) {
-        EXPECT_TRUE(expected.emplace(record.position, record).second)
-            << "two records at " << record.position;
-      }
-    }
-    const ReadLog found = read_log(directory_.file());
-    EXPECT_EQ(found.tail.why, "end of log");
-    EXPECT_TRUE(found.filled_rightly);
-    EXPECT_EQ(found.records.size(), expected.size());
-    for (const auto& [position, record] : expected) {
-      const auto at = found.records.find(position);
-      if (at == found.records.end()) {
-        ADD_FAILURE() << "no record at " << position;
-        break;
-      }
-      EXPECT_EQ(at->second.sequence, record.sequence);
-      EXPECT_EQ(at->second.txn, record.txn);
-      EXPECT_EQ(at->second.bytes, record.bytes);
-      EXPECT_EQ(at->second.kind, record.ok ? RecordKind::kTransaction : RecordKind::kVoid);
-    }
-    return counters;
-  }
-
-  static std::vector<Published> publish(Log& log, uint32_t worker, const Mix& mix) {
-    std::mt19937_64 random(worker);
-    std::vector<Published> published;
-    LogScheme& scheme = log.scheme();
-    for (uint32_t i = 0; i < mix.each; ++i) {
-      const bool large = mix.large_every != 0 && random() % mix.large_every == 0;
-      const bool ok = random() % 16 != 0;
-      const auto bytes =
-          large ? kLarge : static_cast<uint32_t>(48 + random() % (mix.small_bytes - 40) / 8 * 8);
-      const uint64_t txn = uint64_t{worker} << 48 | i;
-      const LogReservation reservation = scheme.reserve(worker, {}, bytes);
-      if (ok) {
-        fill_record(reservation, log.run(), txn);
-      } else {
-        RecordWriter(reservation, RecordKind::kVoid, txn).seal(log.run(), reservation.position);
-      }
-      if (random() % mix.sleep_every == 0) {
-        EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
-        EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
-      }
-      const CommitPoint point =
-          scheme.publish(worker, reservation, ok ? RecordRole::kCommit : RecordRole::kVoid);
-      published.push_back({reservation.sequence, reservation.position, txn, 0, bytes, point, ok});
-      scheme.poll(worker);
-      if (random() % 32 == 0) scheme.wait_durable(worker, point);
-    }
-    scheme.wait_durable(worker, published.back().point);
-    return published;
+    expect_on_device(published, tiny);
+    return log.scheme().counters();
   }
 
   static double counter(Log& log, const std::string& name) {
@@ -122,8 +51,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
 };
 
 TEST_P(AetherTest, ARingOfAFewRecordsLosesNone) {
-  publish_and_check(options("sim:10", 4096),
-                    {.each = 150, .small_bytes = 1000, .large_every = 0, .sleep_every = 16});
+  publish_and_check(options("sim:10", 4096), {.each = 150, .max_bytes = 1000, .sleep_every = 16});
 }
 
 TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
@@ -131,8 +59,8 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   for (const uint32_t nth : {1u, 3u}) {
     const LogOptions forced = options("sim:300", 8192);
     flags_.set("test", "aether_force:" + std::to_string(nth));
-    const auto counters = publish_and_check(
-        forced, {.each = kEach, .small_bytes = 200, .large_every = 0, .sleep_every = 64});
+    const auto counters =
+        publish_and_check(forced, {.each = kEach, .max_bytes = 200, .sleep_every = 64});
     EXPECT_EQ(counters.value("inserts"), kWorkers * kEach);
     EXPECT_GE(counters.value("consolidated_inserts"),
               consolidates() ? kWorkers * (kEach / nth) : 0);
@@ -171,7 +99,7 @@ TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
 TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   const LogOptions skewed = options("sim:20", uint64_t{256} << 10);
   flags_.set("test", "aether_force:7");
-  publish_and_check(skewed, {.each = 250, .small_bytes = 48, .large_every = 60, .sleep_every = 32});
+  publish_and_check(skewed, {.each = 250, .max_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
 // Worker 1 publishes after worker 0, whose record is not filled. Only `aether-cde` lets it continue

@@ -1,16 +1,11 @@
-// Autonomous Commit: who moves whose records, how numbers and watermarks follow from each other,
-// and stealing groups with real threads. The tests of a log run on one thread, without flushers,
-// and call flush(), so the test decides the interleaving.
-#include <gtest/gtest.h>
+// Autonomous Commit: who moves whose records, and how numbers and watermarks follow from each
+// other. Each test runs on one thread, without flushers, and calls flush(), so the test decides the
+// interleaving. tests/explored/stealing_group_test.cc has the schedules of thieves.
 
-#include <atomic>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 #include "logging/schemes/autonomous/stealing_group.h"
 #include "tests/logging/scripted_log.h"
-#include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
@@ -246,45 +241,6 @@ TEST(StealingGroup, ABufferTakesOneLargerRecordWhenItIsEmpty) {
   EXPECT_TRUE(group.fits(0, 800));
   hand_over(group, 0, 2, 100);
   EXPECT_FALSE(group.fits(0, 8));
-}
-
-TEST(StealingGroup, ThievesMoveEachRecordOnceInItsWorkersOrder) {
-  const Watchdog watchdog("a worker waits for room for ever");
-  constexpr uint32_t kWorkers = 4;
-  constexpr uint64_t kEach = 20'000;
-  StealingGroup group(256);
-  std::vector<uint64_t> last(kWorkers, 0);  // of a worker: under its `moving`
-  std::atomic<uint64_t> moved{0}, wrong{0};
-  struct Checked {
-    std::vector<uint64_t>& last;
-    std::atomic<uint64_t>&moved, &wrong;
-    bool open(uint64_t) { return true; }
-    void move(const std::byte* from, uint64_t bytes) {
-      for (uint64_t at = 0; at < bytes; at += 8) {
-        uint64_t record;
-        std::memcpy(&record, from + at, sizeof record);
-        uint64_t& before = last[record % kWorkers];
-        if (record / kWorkers != before + 1) ++wrong;
-        before = record / kWorkers;
-        ++moved;
-      }
-    }
-    void close() {}
-  };
-  std::vector<std::thread> workers;
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    workers.emplace_back([&, worker] {
-      for (uint64_t i = 1; i <= kEach; ++i) {
-        while (!group.fits(worker, 8)) group.take(worker, true, Checked{last, moved, wrong});
-        hand_over(group, worker, i * kWorkers + worker);
-        if (i % 16 == worker) group.steal(worker, 8, Checked{last, moved, wrong});
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  for (uint32_t w = 0; w < kWorkers; ++w) group.take(w, false, Checked{last, moved, wrong});
-  EXPECT_EQ(wrong, 0u);
-  EXPECT_EQ(moved, kWorkers * kEach);
 }
 
 }  // namespace

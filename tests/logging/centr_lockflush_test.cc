@@ -1,7 +1,5 @@
 // P-WAL's baseline: when a group is flushed, and which workers may not insert meanwhile. Most tests
 // run on one thread, without the daemon.
-#include <atomic>
-#include <thread>
 
 #include "platform/spin.h"
 #include "tests/logging/scripted_log.h"

@@ -1,7 +1,5 @@
 // Several writes under way on one stream, and the gap between writes. The device is held: writes
 // finish when the test says so. No flusher thread runs.
-#include <atomic>
-#include <random>
 
 #include "logging/stream/stream.h"
 #include "tests/logging/held_device.h"

@@ -1,9 +1,6 @@
 // The distributed log: sequence numbers, tails, and the cut. Most tests run on one thread, without
 // flushers, and call flush(), so the test decides the interleaving.
-#include <atomic>
-#include <random>
 #include <set>
-#include <thread>
 
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "tests/logging/scripted_log.h"

@@ -1,14 +1,7 @@
 // The schemes that reserve with a fetch-and-add, and their trackers of holes. Tiny hops, units and
 // rings, records that straddle many of them, and publishers that sleep force the rare paths.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <random>
-#include <thread>
 
 #include "logging/schemes/border_collie/herd_flags.h"
-#include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/unit_counts.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
@@ -22,6 +15,7 @@ namespace {
 
 constexpr uint64_t kRingBytes = 1 << 20;
 constexpr uint32_t kHopBytes = 1024, kWindowBytes = 256;
+constexpr uint64_t kBytes = 64;
 
 template <class Tracker>
 Tracker make_tracker(uint32_t workers, const Ring& ring) {
@@ -43,12 +37,15 @@ struct Harness {
   explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
       : ring(ring_bytes, 512), tracker(make_tracker<Tracker>(workers, ring)) {}
 
-  uint64_t reserve(uint32_t worker, uint64_t bytes) {
+  uint64_t reserve(uint32_t worker, uint64_t bytes = kBytes) {
     return draw_hole(tracker, worker, next, bytes);
   }
-  void publish(uint32_t worker, uint64_t begin, uint64_t bytes) {
+  void publish(uint32_t worker, uint64_t begin, uint64_t bytes = kBytes) {
     ASSERT_TRUE(tracker.room(worker));
     tracker.publish(worker, begin, begin + bytes);
+  }
+  void write(uint32_t worker, uint64_t bytes = kBytes) {
+    publish(worker, reserve(worker, bytes), bytes);
   }
   uint64_t advance() { return filled = tracker.advance(filled, next); }
   double counter(const std::string& name) const { return tracker.counters().value(name); }
@@ -66,22 +63,13 @@ using Trackers =
                    UnitCounts, HerdFlags, EpochSlots, DirtyEnds, LinkBuf>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
-TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
-  Harness<TypeParam> log(2);
-  EXPECT_EQ(log.advance(), 0u);
-  log.publish(1, log.reserve(1, 48), 48);
-  EXPECT_EQ(log.advance(), 48u);
-  log.publish(0, log.reserve(0, 64), 64);
-  EXPECT_EQ(log.advance(), 112u);
-}
-
 TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledAfterIt) {
   Harness<TypeParam> log(2);
-  log.publish(0, log.reserve(0, 5000), 5000);
+  log.write(0, 5000);
   const uint64_t hole = log.reserve(1, 48);
   for (int i = 0; i < 1000; ++i) {
     const uint64_t bytes = 48 + 8 * (i % 20);
-    log.publish(0, log.reserve(0, bytes), bytes);
+    log.write(0, bytes);
     ASSERT_LE(log.advance(), hole) << "passed an unpublished hole";
   }
   log.publish(1, hole, 48);
@@ -123,12 +111,77 @@ TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
   }
 }
 
+TYPED_TEST(TrackerTest, AnIdleWorkerStopsNothing) {
+  Harness<TypeParam> log(3);  // the third one never writes
+  log.write(0);
+  for (uint64_t records = 2; records < 100; ++records) {
+    log.write(1);
+    ASSERT_EQ(log.advance(), records * kBytes);
+  }
+}
+
+// The trackers with a word for each worker. tests/explored/worker_words_test.cc has the schedules.
+template <class Tracker>
+class WorkerWordsTest : public testing::Test {};
+using TrackersOfWords = testing::Types<HerdFlags, EpochSlots, DirtyEnds>;
+TYPED_TEST_SUITE(WorkerWordsTest, TrackersOfWords);
+
+// The worker announces, then others fill ten records, and then it draws its hole. Until it says
+// where the hole begins, SBL cannot pass what it announced.
+TYPED_TEST(WorkerWordsTest, AWorkerThatWaitsForRoomStopsSblAtItsHole) {
+  Harness<TypeParam> log(2);
+  log.tracker.announce(0, log.next);
+  for (int i = 0; i < 10; ++i) log.write(1);
+  log.advance();
+  const uint64_t hole = log.next.fetch_add(kBytes);
+  log.tracker.must_wait(0, hole);
+  log.write(1);
+  EXPECT_EQ(log.advance(), hole);
+  EXPECT_EQ(log.advance(), hole);
+  log.publish(0, hole);
+  EXPECT_EQ(log.advance(), hole + 2 * kBytes);
+}
+
+TEST(HerdFlags, TheBoundaryIsTheLeastBlackFlag) {
+  Harness<HerdFlags> log(3);
+  log.write(0);
+  const uint64_t first = log.reserve(0), second = log.reserve(1);
+  log.write(2);
+  EXPECT_EQ(log.advance(), first);
+  log.publish(0, first);
+  EXPECT_EQ(log.advance(), second);
+}
+
+TEST(EpochSlots, AnAdvanceWaitsForOlderEpochsOnly) {
+  Harness<EpochSlots> log(3);
+  const uint64_t old = log.reserve(0);
+  EXPECT_EQ(log.advance(), 0u);
+  const uint64_t later = log.reserve(1);
+  log.write(2);
+  EXPECT_EQ(log.advance(), 0u);
+  log.publish(0, old);
+  EXPECT_EQ(log.advance(), later) << "this hole is of the later epoch";
+  log.publish(1, later);
+  EXPECT_EQ(log.advance(), log.next.load());
+}
+
+TEST(DirtyEnds, ADirtyWorkerStopsSblAtTheEndOfItsLastRecord) {
+  Harness<DirtyEnds> log(3);
+  log.write(0);
+  log.write(1);
+  const uint64_t first = log.reserve(0);
+  log.write(1);
+  EXPECT_EQ(log.advance(), kBytes) << "one record before the hole";
+  log.publish(0, first);
+  EXPECT_EQ(log.advance(), log.next.load());
+}
+
 using Hopper = Harness<Grasshopper<true>>;
 
 TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
   Hopper log(2);
-  for (int i = 0; i < 20; ++i) log.publish(0, log.reserve(0, 48), 48);  // 0 .. 960
-  log.publish(1, log.reserve(1, 200), 200);                             // straddles 1024
+  for (int i = 0; i < 20; ++i) log.write(0, 48);  // 0 .. 960
+  log.write(1, 200);                              // straddles 1024
   const uint64_t hole = log.reserve(0, 48);
   EXPECT_EQ(log.advance(), 1160u) << "the straddling record belongs to the range that was hopped";
   EXPECT_EQ(log.counter("sbl_hops"), 1);
@@ -136,16 +189,6 @@ TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
   log.publish(0, hole, 48);
   EXPECT_EQ(log.advance(), 1208u);
   EXPECT_EQ(log.counter("sbl_crawls"), 1);
-}
-
-TEST(Grasshopper, ARecordMayStraddleManyRanges) {
-  Hopper log(3);
-  log.publish(0, log.reserve(0, 48), 48);
-  const uint64_t large = log.reserve(1, 65536);
-  log.publish(2, log.reserve(2, 48), 48);
-  EXPECT_EQ(log.advance(), 48u);
-  log.publish(1, large, 65536);
-  EXPECT_EQ(log.advance(), 48u + 65536u + 48u);
 }
 
 TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
@@ -159,7 +202,7 @@ TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
 
 TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
   Hopper log(1);
-  for (int i = 0; i < 16; ++i) log.publish(0, log.reserve(0, 128), 128);
+  for (int i = 0; i < 16; ++i) log.write(0, 128);
   log.reserve(1, 8);
   EXPECT_EQ(log.advance(), 2048u);
   EXPECT_EQ(log.counter("sbl_crawls"), 0);
@@ -169,57 +212,18 @@ TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
 
 class FetchAddTest : public testing::TestWithParam<const char*> {
  protected:
-  // Publishes from all workers, and expects every published byte in the file.
-  void run(const LogOptions& options, uint32_t records, bool sleepy, bool large) {
-    const uint32_t workers = options.config.workers;
-    Log log(options);
-    log.start();
-    std::vector<std::vector<Published>> published(workers);
-    std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < workers; ++worker) {
-      threads.emplace_back([&, worker] {
-        std::mt19937_64 random(worker);
-        for (uint32_t i = 0; i < records; ++i) {
-          const bool is_large = large && worker == 0 && i % 10 == 5;
-          const auto bytes = static_cast<uint32_t>(is_large ? 65536 : 48 + random() % 16 * 8);
-          published[worker].push_back(
-              insert(log, worker, uint64_t{worker} << 48 | i, bytes, sleepy && random() % 16 == 0));
-          log.scheme().poll(worker);
-          if (random() % 64 == 0) {
-            log.scheme().wait_durable(worker, published[worker].back().point);
-          }
-        }
-        log.scheme().wait_durable(worker, published[worker].back().point);
-      });
+  // Publishes from all workers, helped and by its threads alone, and expects every record.
+  void run(LogOptions options, const Mix& mix) {
+    for (const bool help : {true, false}) {
+      SCOPED_TRACE(help ? "helped" : "its threads alone");
+      options.config.flush_help = help;
+      Log log(options);
+      log.start();
+      const auto published = publish_from_threads(log, options.config.workers, mix);
+      log.drain();
+      log.stop();
+      expect_on_device(published, options);
     }
-    for (std::thread& thread : threads) thread.join();
-    log.drain();
-    log.stop();
-    const ReadLog found = read_log(directory_.file());
-    EXPECT_EQ(found.error, "");
-    EXPECT_EQ(found.tail.why, "end of log");
-    EXPECT_TRUE(found.filled_rightly);
-    EXPECT_EQ(found.records.size(), size_t{workers} * records);
-    for (const auto& of_worker : published) {
-      for (const Published& one : of_worker) {
-        const auto at = found.records.find(one.position);
-        ASSERT_NE(at, found.records.end()) << "no record at " << one.position;
-        EXPECT_EQ(at->second.txn, one.txn);
-        EXPECT_EQ(at->second.bytes, one.bytes);
-        EXPECT_EQ(at->second.sequence, one.position + one.bytes);
-      }
-    }
-  }
-
-  static Published insert(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes, bool sleeps) {
-    if (!sleeps) return publish_record(log, worker, txn, bytes);
-    const LogReservation reservation = log.scheme().reserve(worker, {}, bytes);
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    fill_record(reservation, log.run(), txn);
-    const CommitPoint point = log.scheme().publish(worker, reservation, RecordRole::kCommit);
-    EXPECT_GE(point.sequence, reservation.position + bytes);
-    return {
-        reservation.sequence, reservation.position, txn, reservation.stream, bytes, point, true};
   }
 
   LogOptions options(const char* device, uint64_t buffer_bytes) {
@@ -237,43 +241,31 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(FetchAddTest, SleepingPublishersInATinyRingLoseNothing) {
-  for (const bool help : {true, false}) {
-    SCOPED_TRACE(help ? "helped" : "its threads alone");
-    LogOptions tiny = options("sim:20", 8192);
-    tiny.config.flush_help = help;
-    run(tiny, 200, true, false);
-  }
+  run(options("sim:20", 8192), {.each = 200, .max_bytes = 168, .sleep_every = 16});
 }
 
 TEST_P(FetchAddTest, LargeRecordsAmongSmallOnesAreInTheLog) {
-  for (const bool help : {true, false}) {
-    SCOPED_TRACE(help ? "helped" : "its threads alone");
-    LogOptions small = options("file", 131072);
-    small.config.flush_help = help;
-    run(small, 200, true, true);
-  }
+  run(options("file", 131072),
+      {.each = 200, .max_bytes = 168, .large_every = 80, .sleep_every = 16});
 }
 
 TEST_P(FetchAddTest, FlushUsHoldsWhenTheLastPublisherFindsSblTaken) {
   LogOptions timed = options("sim:20", 65536);
   timed.config.flush_us = 500;
-  for (const bool help : {true, false}) {
-    timed.config.flush_help = help;
-    run(timed, 60, true, false);
-  }
+  run(timed, {.each = 60, .max_bytes = 168, .sleep_every = 16});
 }
 
 // ELEDA's pipeline, section 3.1.
 class EledaPipeline : public ScriptedLog {
  protected:
-  static constexpr uint64_t kBytes = 300 << 10;
+  static constexpr uint64_t kAll = 300 << 10;
 
   void open(bool help, uint64_t io_bytes = 4 << 20) {
     options_ = log_options(*find_scheme("eleda"), directory_, "sync", 1);
     options_.config.flush_help = help;
     options_.config.io_bytes = io_bytes;
     ScriptedLog::open();
-    for (uint64_t at = 0; at < kBytes; at += 64) publish(0);
+    for (uint64_t at = 0; at < kAll; at += 64) publish(0);
   }
 };
 
@@ -285,10 +277,10 @@ TEST_F(EledaPipeline, AsPublishedOneThreadAdvancesSblAndAnotherSdl) {
   scheme().poll(0);
   scheme().flush(1, false);
   EXPECT_EQ(counter("sbl_bytes"), 0) << "the flusher has advanced SBL";
-  while (counter("sbl_bytes") < kBytes) scheme().flush(0, false);
+  while (counter("sbl_bytes") < kAll) scheme().flush(0, false);
   EXPECT_EQ(counter("sdl_bytes"), 0) << "the grasshopper has flushed";
   flush(1);
-  EXPECT_EQ(counter("sdl_bytes"), kBytes);
+  EXPECT_EQ(counter("sdl_bytes"), kAll);
 }
 
 TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
@@ -298,7 +290,7 @@ TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
   open(true, 64 << 10);
   for (int i = 0; i < 5; ++i) flush(1);
   EXPECT_EQ(counter("flushes"), 5);
-  EXPECT_EQ(counter("sdl_bytes"), kBytes);
+  EXPECT_EQ(counter("sdl_bytes"), kAll);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FetchAddTest,

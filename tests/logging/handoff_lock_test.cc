@@ -1,31 +1,13 @@
-// The hand-off lock's two ways of waiting, each alone. tests/explored/handoff_lock_test.cc has the
-// schedules of threads that wait.
+// When threads stand in line, and when a sleeper starves. tests/explored/handoff_lock_test.cc has
+// the schedules of threads that wait.
 #include "logging/schemes/common/handoff_lock.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "platform/placement.h"
 #include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
-
-template <class Lock>
-class HandoffLockTest : public testing::Test {};
-using Locks = testing::Types<BackoffLock, QueueLock>;
-TYPED_TEST_SUITE(HandoffLockTest, Locks);
-
-TYPED_TEST(HandoffLockTest, ATryGetsAFreeLockOnlyAndAnotherThreadMayReleaseIt) {
-  TypeParam lock;
-  EXPECT_TRUE(lock.try_lock());
-  EXPECT_FALSE(lock.try_lock());
-  std::thread([&] { lock.unlock(); }).join();
-  EXPECT_TRUE(lock.try_lock());
-}
 
 TEST(HandoffLock, ThreadsStandInLineOnlyIfTheyAreManyAndHaveACoreEach) {
   EXPECT_FALSE(HandoffLock(2).in_line());

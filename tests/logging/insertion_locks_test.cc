@@ -1,34 +1,15 @@
-// PostgreSQL's insertion locks: how far a look sees, and which lock a worker takes.
+// Which of PostgreSQL's insertion locks a worker takes. tests/explored/insertion_locks_test.cc has
+// the schedules of workers and looks.
 #include "logging/schemes/postgres/insertion_locks.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "logging/scheme_registry.h"
 #include "tests/logging/watchdog.h"
-#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
 
 bool fits(uint64_t) { return true; }
-
-TEST(InsertionLocks, ALookStopsAtTheLeastPositionOfAllHolders) {
-  InsertionLocks log(3, 3);
-  EXPECT_EQ(log.look(), 0u);
-  EXPECT_EQ(log.reserve(2, 64, fits), 0u);
-  EXPECT_EQ(log.reserve(1, 48, fits), 64u);
-  EXPECT_EQ(log.reserve(0, 80, fits), 112u);
-  log.release(1);
-  EXPECT_EQ(log.look(), 0u) << "passed an unfilled hole";
-  log.release(2);
-  EXPECT_EQ(log.look(), 112u) << "stopped before a filled record";
-  log.release(0);
-  EXPECT_EQ(log.look(), 192u);
-}
 
 // Makes worker 0 hold the first of two locks twice, each time for `hold`, while worker 2, which
 // begins with that lock too, inserts. Returns whether worker 2 inserts beside the lock the second
@@ -61,15 +42,6 @@ TEST(InsertionLocks, AWorkerWaitsForABusyLockAndThenChangesToTheNext) {
   std::chrono::milliseconds hold(1);
   while (!changes_its_lock(hold) && hold < std::chrono::seconds(10)) hold *= 2;
   EXPECT_LT(hold, std::chrono::seconds(10));
-}
-
-TEST(Postgres, ANumberOfLocksOutOfItsRangeIsRefused) {
-  ScopedFlags flags;
-  flags.set("test", "postgres_insert_locks:2000");
-  EXPECT_EQ(find_scheme("postgres")->check_flags(),
-            "--test=postgres_insert_locks=2000 is outside 1 to 1024");
-  flags.set("test", "");
-  EXPECT_EQ(find_scheme("postgres")->check_flags(), "");
 }
 
 }  // namespace

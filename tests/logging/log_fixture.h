@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
+#include <random>
+#include <thread>
 
 #include "logging/format/log_file.h"
 #include "logging/format/log_reader.h"
@@ -68,9 +67,12 @@ struct Published {
   uint8_t flags = 0;  // of the reservation
 };
 
-inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes,
-                                const Dependencies& deps = {}, bool ok = true) {
+inline Published publish_record(
+    Log& log, uint32_t worker, uint64_t txn, uint32_t bytes, const Dependencies& deps = {},
+    bool ok = true,
+    const std::function<void(const LogReservation&)>& before_fill = [](const LogReservation&) {}) {
   const LogReservation reservation = log.scheme().reserve(worker, deps, bytes);
+  before_fill(reservation);
   if (ok) {
     fill_record(reservation, log.run(), txn);
   } else {
@@ -86,6 +88,48 @@ inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_
           point,
           ok,
           reservation.flags};
+}
+
+// The records that each worker publishes. They have from 48 to `max_bytes` bytes, a multiple of 8.
+struct Mix {
+  uint32_t each, max_bytes;
+  uint32_t large_every = 0;  // one record in this many has 64 KiB; 0: none has
+  uint32_t sleep_every = 0;  // a worker sleeps before it fills one record in this many; 0: none
+};
+
+// Publishes records from as many threads as the log has workers, as pipelining workers do. One
+// record in 16 is void, but not a thread's last one. Returns what was published.
+inline std::vector<Published> publish_from_threads(Log& log, uint32_t workers, const Mix& mix) {
+  LogScheme& scheme = log.scheme();
+  std::vector<std::vector<Published>> published(workers);
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      std::mt19937_64 random(worker);
+      for (uint32_t i = 0; i < mix.each; ++i) {
+        const bool large = mix.large_every != 0 && random() % mix.large_every == 0;
+        const auto bytes =
+            static_cast<uint32_t>(large ? 65536 : 48 + random() % (mix.max_bytes - 40) / 8 * 8);
+        const bool ok = random() % 16 != 0 || i + 1 == mix.each;
+        const auto before_fill = [&](const LogReservation& reservation) {
+          if (mix.sleep_every == 0 || random() % mix.sleep_every != 0) return;
+          std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+          EXPECT_FALSE(log.streams() == 1 &&
+                       scheme.is_durable(CommitPoint::in_stream(0, reservation.sequence)))
+              << "durable before it is published";
+        };
+        published[worker].push_back(
+            publish_record(log, worker, uint64_t{worker} << 48 | i, bytes, {}, ok, before_fill));
+        scheme.poll(worker);
+        if (ok && random() % 32 == 0) scheme.wait_durable(worker, published[worker].back().point);
+      }
+      scheme.wait_durable(worker, published[worker].back().point);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Published> all;
+  for (const auto& one : published) all.insert(all.end(), one.begin(), one.end());
+  return all;
 }
 
 struct ReadLog {
@@ -131,6 +175,30 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
 }
 
 inline ReadLog read_log(const std::string& path) { return read_log(std::vector{path}); }
+
+// Expects that the log in the directories has these records, and no others.
+inline void expect_on_device(const std::vector<Published>& published, const LogOptions& options) {
+  const LogFiles files = find_log_files(options.directories);
+  ASSERT_EQ(files.error, "");
+  std::vector<ReadLog> logs;
+  size_t records = 0;
+  for (const auto& paths : files.paths) {
+    logs.push_back(read_log(paths));
+    EXPECT_EQ(logs.back().error, "");
+    EXPECT_EQ(logs.back().tail.why, "end of log");
+    EXPECT_TRUE(logs.back().filled_rightly);
+    records += logs.back().records.size();
+  }
+  EXPECT_EQ(records, published.size());
+  for (const Published& one : published) {
+    const auto at = logs[one.stream].find(one);
+    ASSERT_NE(at, logs[one.stream].records.end()) << "no record at " << one.position;
+    EXPECT_EQ(at->second.sequence, one.sequence);
+    EXPECT_EQ(at->second.txn, one.txn);
+    EXPECT_EQ(at->second.bytes, one.bytes);
+    EXPECT_EQ(at->second.kind, one.ok ? RecordKind::kTransaction : RecordKind::kVoid);
+  }
+}
 
 // Returns the segment files of a log file or of all log files in a directory.
 inline std::vector<SegmentFile> segment_files(const std::string& path) {

@@ -1,37 +1,13 @@
-// WiredTiger's log slots: joining, closing, passing, full slots and a full pool.
+// WiredTiger's log slots: full slots and a full pool. tests/explored/log_slots_test.cc has the
+// schedules of workers and a flusher.
 #include "logging/schemes/wiredtiger/log_slots.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-#include <vector>
 
 #include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
-
-TEST(LogSlots, AClosedSlotIsPassedWhenAllItsRecordsAreReleased) {
-  LogSlots slots(1 << 20);
-  const auto first = slots.join(64), second = slots.join(32);
-  EXPECT_EQ(first.begin, 0u);
-  EXPECT_EQ(second.begin, 64u);
-  EXPECT_EQ(slots.open_bytes(), 96u);
-  slots.release(second.slot, 32);
-  slots.close_active();
-  EXPECT_TRUE(slots.pending());
-  EXPECT_EQ(slots.pass(), 0u) << "passed an unfilled record";
-  const auto third = slots.join(8);
-  EXPECT_EQ(third.begin, 96u);
-  slots.release(first.slot, 64);
-  EXPECT_EQ(slots.pass(), 96u);
-  slots.release(third.slot, 8);
-  EXPECT_EQ(slots.pass(), 96u) << "passed the active slot";
-  slots.close_active();
-  EXPECT_EQ(slots.pass(), 104u);
-  EXPECT_FALSE(slots.pending());
-}
 
 TEST(LogSlots, AnEmptySlotIsNotClosed) {
   LogSlots slots(1 << 20);

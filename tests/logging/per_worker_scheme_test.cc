@@ -3,13 +3,9 @@
 // calls flush(), so the test decides the interleaving.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
-#include <atomic>
 #include <cstring>
 #include <fstream>
-#include <string>
-#include <thread>
 
-#include "platform/clock.h"
 #include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"
 
@@ -39,12 +35,12 @@ TEST_F(PerWorkerSchemeTest, NvlogAcknowledgesInSequenceOrder) {
   flush(kWatermarks);
   flush(0);
   flush(kWatermarks);
-  EXPECT_FALSE(durable(third.point)) << "the record with the preceding number is not flushed";
+  EXPECT_FALSE(durable(third)) << "the record with the preceding number is not flushed";
   EXPECT_EQ(cut().sequence, 0u);
   flush(1);
-  EXPECT_FALSE(durable(second.point)) << "no watermark on the device covers the record";
+  EXPECT_FALSE(durable(second)) << "no watermark on the device covers the record";
   flush(kWatermarks);
-  EXPECT_TRUE(durable(first.point) && durable(second.point) && durable(third.point));
+  EXPECT_TRUE(durable(first) && durable(second) && durable(third));
   EXPECT_EQ(cut().sequence, 3u);
 }
 
@@ -89,9 +85,9 @@ TEST_F(PerWorkerSchemeTest, NvmdIdleWorkersContinueAboveTheWatermark) {
   for (int i = 0; i < 10; ++i) last = publish(0, kReads);
   flush(0);
   flush(kWatermarks);
-  EXPECT_TRUE(durable(last.point));
+  EXPECT_TRUE(durable(last));
   EXPECT_EQ(cut().sequence, last.sequence);
-  EXPECT_EQ(scheme().counters().value("watermark_records"), 1);
+  EXPECT_EQ(counter("watermark_records"), 1);
   EXPECT_EQ(publish(1, {}).sequence, last.sequence + 1);
 }
 
@@ -102,13 +98,13 @@ TEST_F(PerWorkerSchemeTest, NvmdAnOpenReservationHoldsUpLargerNumbersOnly) {
   const Published large = publish(0, {.max_read = hole.sequence, .reads = true});
   flush(0);
   flush(kWatermarks);
-  EXPECT_TRUE(durable(small.point));
-  EXPECT_FALSE(durable(large.point));
+  EXPECT_TRUE(durable(small));
+  EXPECT_FALSE(durable(large));
   EXPECT_EQ(cut().sequence, hole.sequence - 1);
   fill(1, hole);
   flush(1);
   flush(kWatermarks);
-  EXPECT_TRUE(durable(large.point));
+  EXPECT_TRUE(durable(large));
 }
 
 // Worker 1 has announced that its record has number 10 or a larger one when worker 0 looks, which

@@ -40,15 +40,14 @@ TEST_F(PoplarTest, OnlyWriteOnlyTransactionsWaitForTheirOwnBufferAlone) {
     const Published reads = publish(home, kReads);
     EXPECT_NE(writes.point.queue, reads.point.queue);
     flush(home);
-    EXPECT_TRUE(scheme().is_durable(writes.point));
-    EXPECT_FALSE(scheme().is_durable(reads.point));
-    EXPECT_FALSE(scheme().is_durable(other.point));
-    EXPECT_FALSE(
-        scheme().is_durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
+    EXPECT_TRUE(durable(writes));
+    EXPECT_FALSE(durable(reads));
+    EXPECT_FALSE(durable(other));
+    EXPECT_FALSE(durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
     flush(away);
-    EXPECT_TRUE(scheme().is_durable(reads.point));
-    EXPECT_TRUE(scheme().is_durable(other.point));
-    EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
+    EXPECT_TRUE(durable(reads));
+    EXPECT_TRUE(durable(other));
+    EXPECT_TRUE(durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
   }
 }
 
@@ -61,28 +60,11 @@ TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsAboveTheCutOfOthers) {
   const Published reader = publish(0, {.max_read = lost.sequence, .reads = true});
   const Published writer = publish(0, {});
   flush(0);
-  EXPECT_TRUE(scheme().is_durable(writer.point));
-  EXPECT_FALSE(scheme().is_durable(reader.point));
+  EXPECT_TRUE(durable(writer));
+  EXPECT_FALSE(durable(reader));
   EXPECT_TRUE(survives(early, 0));
   EXPECT_FALSE(survives(reader, 0));
   EXPECT_TRUE(survives(writer, kWriteOnly));
-}
-
-TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
-  const Published before = publish(0, {});
-  const LogReservation open = scheme().reserve(2, {}, 64);
-  const Published later = publish(0, {});
-  flush(0);
-  EXPECT_FALSE(scheme().is_durable(later.point));
-  const Published much_later = publish(0, {});
-  flush(0);
-  EXPECT_FALSE(scheme().is_durable(much_later.point));
-  fill_record(open, log_->run(), 99);
-  scheme().publish(2, open, RecordRole::kCommit);
-  flush(0);
-  for (const Published& one : {before, later, much_later}) {
-    EXPECT_TRUE(scheme().is_durable(one.point));
-  }
 }
 
 // The commits of the short segment have waited for T in buffer 0. A commit in buffer 1 that came
@@ -97,9 +79,9 @@ TEST_F(PoplarTest, ACommitWaitsForTOnceThoughTheOtherBufferIsNotIdle) {
   scheme().flush(1, false);
   EXPECT_EQ(counter("flushes"), 0) << "buffer 1 did not wait for T";
   flush(0);
-  EXPECT_FALSE(scheme().is_durable(reads.point));
+  EXPECT_FALSE(durable(reads));
   for (int i = 0; i < 3; ++i) scheme().flush(1, false);
-  EXPECT_TRUE(scheme().is_durable(reads.point));
+  EXPECT_TRUE(durable(reads));
 }
 
 TEST_F(PoplarTest, LookingForWorkClosesNoSegment) {
@@ -136,11 +118,11 @@ TEST_F(PoplarTest, WatermarkRecordsAreWrittenOnlyForTransactionsThatRead) {
     flush(0);
     flush(1);
   }
-  EXPECT_EQ(scheme().counters().value("watermark_records"), 0);
+  EXPECT_EQ(counter("watermark_records"), 0);
   publish(0, kReads);
   flush(0);
   flush(1);
-  EXPECT_EQ(scheme().counters().value("watermark_records"), 1);
+  EXPECT_EQ(counter("watermark_records"), 1);
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 // P-WAL: when a worker flushes its file, the safe and the unsafe rule of acknowledgement, the cut
-// of each, and which transactions an idle or a stopped worker holds up. Most tests run on one
-// thread, without flushers, and call flush(), so the test decides the interleaving.
-#include <atomic>
-#include <chrono>
-#include <thread>
+// of each, and which transactions an idle worker holds up. Most tests run on one thread, without
+// flushers, and call flush(), so the test decides the interleaving.
 
-#include "platform/spin.h"
 #include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"
 
@@ -120,60 +116,6 @@ TEST_F(PwalTest, FilesOfIdleWorkersGetWatermarks) {
   EXPECT_EQ(next.sequence, last.sequence + 1);
   flush_all();
   EXPECT_TRUE(durable(next) && survives(next));
-}
-
-TEST_F(PwalTest, AnOpenReservationHoldsUpNumbersAboveItsFilesLastRecord) {
-  open(false);
-  const Published before = publish(0, kReads);
-  flush_all();
-  const LogReservation reservation = scheme().reserve(2, {}, 64);
-  const Published later = publish(0, kReads);
-  flush_all();
-  EXPECT_TRUE(durable(before) && survives(before));
-  EXPECT_FALSE(durable(later));
-  EXPECT_LT(cut().sequence, reservation.sequence);
-  const CommitPoint point = fill(2, reservation);
-  flush_all();
-  EXPECT_TRUE(durable(later) && survives(later));
-  EXPECT_TRUE(scheme().is_durable(point));
-}
-
-// The same with threads: the other workers go on to reserve, fill and flush, and their commits are
-// acknowledged after the stopped worker publishes.
-TEST_F(PwalTest, AWorkerStoppedWithAReservationStallsOnlyAcknowledgements) {
-  const Watchdog watchdog("a wake-up was lost when a stopped worker went on");
-  for (const bool help : {true, false}) {
-    LogDirectory directory;
-    options_ = log_options_of_many(*find_scheme("pwal"), directory, "sync", kWorkers, 2);
-    options_.config.flush_help = help;
-    options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
-    log_ = std::make_unique<Log>(options_);
-    log_->start();
-    const LogReservation reservation = scheme().reserve(2, {}, 64);
-    std::atomic<uint64_t> published{0}, too_early{0};
-    std::atomic<bool> released{false};
-    std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < 2; ++worker) {
-      threads.emplace_back([&, worker] {
-        Published last{};
-        for (uint64_t i = 0; i < 200; ++i) {
-          last = publish_record(*log_, worker, uint64_t{worker + 1} << 48 | i, 64, kReads);
-          scheme().poll(worker);
-          ++published;
-        }
-        if (durable(last) && !released.load()) ++too_early;
-        scheme().wait_durable(worker, last.point);
-      });
-    }
-    for (platform::SpinWait wait; published.load() < 400;) wait.once();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    released.store(true);
-    const CommitPoint point = fill(2, reservation);
-    for (std::thread& thread : threads) thread.join();
-    scheme().wait_durable(2, point);
-    EXPECT_EQ(too_early.load(), 0u);
-    log_.reset();
-  }
 }
 
 }  // namespace

@@ -6,13 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <filesystem>
 #include <fstream>
 
 #include "logging/device/segment_maker.h"
-#include "logging/format/segments.h"
-#include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/wrapped_files.h"

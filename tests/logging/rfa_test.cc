@@ -1,7 +1,6 @@
 // RFA: which transactions are closed, what they wait for, and what a recovery keeps of them. Each
 // test runs on one thread, without flushers, and calls flush(), so the test decides the
 // interleaving.
-#include <gtest/gtest.h>
 
 #include "tests/logging/scripted_log.h"
 

@@ -1,11 +1,5 @@
 // The duties of every scheme that logs. The tests run over the registry.
-#include <atomic>
-#include <functional>
-#include <random>
-#include <sstream>
-#include <thread>
 
-#include "platform/clock.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
@@ -20,54 +14,6 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   LogOptions options(const std::string& device, uint32_t workers = kWorkers) {
     return log_options_of_many(*GetParam(), directory_, device, workers, kDirectories);
-  }
-
-  // `workers` threads publish `each` records of random sizes up to `max_bytes`, acknowledge them in
-  // order as a pipelining worker does, and return what they published. A thread's last record
-  // commits: it is waited for, and nobody may wait for a record that does not commit.
-  static std::vector<Published> publish_from_threads(Log& log, uint32_t workers, uint32_t each,
-                                                     uint32_t max_bytes) {
-    std::vector<std::vector<Published>> published(workers);
-    std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < workers; ++worker) {
-      threads.emplace_back([&, worker] {
-        std::mt19937_64 random(worker);
-        for (uint32_t i = 0; i < each; ++i) {
-          const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
-          const bool ok = random() % 16 != 0 || i + 1 == each;
-          published[worker].push_back(
-              publish_record(log, worker, uint64_t{worker} << 48 | i, bytes, {}, ok));
-          log.scheme().poll(worker);
-        }
-        log.scheme().wait_durable(worker, published[worker].back().point);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    std::vector<Published> all;
-    for (auto& one : published) all.insert(all.end(), one.begin(), one.end());
-    return all;
-  }
-
-  static void expect_on_device(const std::vector<Published>& published, const LogOptions& options,
-                               uint32_t streams) {
-    std::vector<ReadLog> logs;
-    size_t records = 0;
-    for (uint32_t stream = 0; stream < streams; ++stream) {
-      logs.push_back(read_log(stream_file(options, stream)));
-      EXPECT_EQ(logs.back().error, "");
-      EXPECT_EQ(logs.back().tail.why, "end of log");
-      EXPECT_TRUE(logs.back().filled_rightly);
-      records += logs.back().records.size();
-    }
-    EXPECT_EQ(records, published.size());
-    for (const Published& one : published) {
-      const auto at = logs[one.stream].find(one);
-      ASSERT_NE(at, logs[one.stream].records.end()) << "no record at " << one.position;
-      EXPECT_EQ(at->second.sequence, one.sequence);
-      EXPECT_EQ(at->second.txn, one.txn);
-      EXPECT_EQ(at->second.bytes, one.bytes);
-      EXPECT_EQ(at->second.kind, one.ok ? RecordKind::kTransaction : RecordKind::kVoid);
-    }
   }
 
   // Draws three of the pairs of a device and a way to flush. Few parts of a scheme know of either:
@@ -94,15 +40,14 @@ TEST_P(SchemeTest, EveryByteArrivesThroughATinyBuffer) {
     tiny.preallocate_bytes = uint64_t{1} << 20;
     Log log(tiny);
     log.start();
-    const auto published = publish_from_threads(log, kWorkers, 30, 3000);
+    const auto published = publish_from_threads(log, kWorkers, {.each = 30, .max_bytes = 3000});
     log.drain();
     for (const Published& one : published) EXPECT_TRUE(log.scheme().is_durable(one.point));
-    const uint32_t streams = log.streams();
     log.stop();
-    expect_on_device(published, tiny, streams);
+    expect_on_device(published, tiny);
     const auto durable = log.scheme().durable_positions();
-    ASSERT_EQ(durable.size(), streams);
-    for (uint32_t s = 0; s < streams; ++s) {
+    ASSERT_EQ(durable.size(), log.streams());
+    for (uint32_t s = 0; s < durable.size(); ++s) {
       EXPECT_EQ(durable[s], read_log(stream_file(tiny, s)).tail.bytes) << "stream " << s;
     }
   }
@@ -120,9 +65,8 @@ TEST_P(SchemeTest, RecordsLargerThanHalfTheBufferArrive) {
     published.push_back(publish_record(log, i % 2, i, i % 3 == 2 ? 48 : largest - 8 * (i % 5)));
   }
   log.drain();
-  const uint32_t streams = log.streams();
   log.stop();
-  expect_on_device(published, tiny, streams);
+  expect_on_device(published, tiny);
 }
 
 TEST_P(SchemeTest, AFullBufferIsFlushedUnderAnyFlushPolicy) {
@@ -136,9 +80,8 @@ TEST_P(SchemeTest, AFullBufferIsFlushedUnderAnyFlushPolicy) {
   std::vector<Published> published;
   for (uint32_t i = 0; i < 100; ++i) published.push_back(publish_record(log, i % 2, i, 800));
   log.drain();
-  const uint32_t streams = log.streams();
   log.stop();
-  expect_on_device(published, tiny, streams);
+  expect_on_device(published, tiny);
 }
 
 TEST_P(SchemeTest, FlushUsHoldsWhenNothingMoreIsPublished) {
@@ -260,18 +203,6 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
     }
     fill_record(reservation, log.run(), i);
     log.scheme().publish(0, reservation, RecordRole::kCommit);
-  }
-}
-
-// A row of theirs stands beside a paper's, so it says what differs. A scheme that is in no paper is
-// free to say nothing.
-TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
-  std::istringstream names(
-      "aether-cd aether-cd-socket aether-cde aether-d autonomous border-collie border-collie-d "
-      "centr-faa centr-lockflush dlog-r dlog-s eleda eleda-bitmap eleda-crawl ermia fasterlog "
-      "innodb mariadb nvlog nvmd poplar postgres pwal rfa rocksdb scm silo taurus wiredtiger");
-  for (std::string name; names >> name;) {
-    EXPECT_NE(find_scheme(name)->differs, "") << name;
   }
 }
 

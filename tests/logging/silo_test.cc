@@ -27,35 +27,17 @@ TEST_F(SiloTest, ATransactionIsDurableWhenItsEpochIsInEveryStream) {
   const Published one = publish(0), other = publish(1);
   flush(0);
   flush(1);
-  EXPECT_FALSE(scheme().is_durable(one.point)) << "its epoch has not ended";
+  EXPECT_FALSE(durable(one)) << "its epoch has not ended";
   EXPECT_FALSE(survives(one));
   end_epoch();
   flush(0);
-  EXPECT_FALSE(scheme().is_durable(one.point)) << "the other logger has not written the epoch";
+  EXPECT_FALSE(durable(one)) << "the other logger has not written the epoch";
   EXPECT_FALSE(survives(one));
   flush(1);
-  EXPECT_TRUE(scheme().is_durable(one.point));
-  EXPECT_TRUE(scheme().is_durable(other.point));
+  EXPECT_TRUE(durable(one));
+  EXPECT_TRUE(durable(other));
   EXPECT_TRUE(survives(one));
   EXPECT_TRUE(survives(other));
-}
-
-TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
-  const Published before = publish(2);
-  const LogReservation open = scheme().reserve(0, {}, 64);
-  end_epoch();
-  end_epoch();
-  flush(0);
-  flush(1);
-  EXPECT_FALSE(scheme().is_durable(before.point));
-  EXPECT_FALSE(survives(before));
-  fill_record(open, log_->run(), 1000);
-  const CommitPoint point = scheme().publish(0, open, RecordRole::kCommit);
-  flush(0);
-  flush(1);
-  EXPECT_TRUE(scheme().is_durable(before.point));
-  EXPECT_TRUE(scheme().is_durable(point));
-  EXPECT_TRUE(survives(before));
 }
 
 // OCC draws the number, validates, and then takes the space.

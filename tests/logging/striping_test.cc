@@ -3,13 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <fstream>
-#include <random>
-#include <thread>
 
 #include "logging/format/stripes.h"
 #include "tests/logging/held_device.h"
@@ -160,43 +155,12 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
 
   // Publishes from four threads and expects to find every record.
   static void publish_and_find(const LogOptions& options, uint32_t each, uint32_t max_bytes) {
-    std::vector<Published> published[4];
-    {
-      Log log(options);
-      log.start();
-      std::vector<std::thread> threads;
-      for (uint32_t worker = 0; worker < 4; ++worker) {
-        threads.emplace_back([&, worker] {
-          std::mt19937_64 random(worker);
-          for (uint32_t i = 0; i < each; ++i) {
-            const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
-            published[worker].push_back(
-                publish_record(log, worker, uint64_t{worker} << 48 | i, bytes));
-            if (i % 16 == 0) log.scheme().wait_durable(worker, published[worker].back().point);
-            log.scheme().poll(worker);
-          }
-        });
-      }
-      for (std::thread& thread : threads) thread.join();
-      log.drain();
-    }
-    auto directories = options.directories;
-    std::ranges::reverse(directories);
-    const LogFiles files = find_log_files(directories);
-    ASSERT_EQ(files.error, "");
-    ASSERT_EQ(files.paths.size(), 1u);
-    const ReadLog read = read_log(files.paths[0]);
-    EXPECT_EQ(read.error, "");
-    EXPECT_EQ(read.tail.why, "end of log");
-    EXPECT_TRUE(read.filled_rightly);
-    EXPECT_EQ(read.records.size(), 4 * each);
-    for (const auto& mine : published) {
-      for (const Published& one : mine) {
-        const auto found = read.records.find(one.position);
-        ASSERT_NE(found, read.records.end()) << "no record at " << one.position;
-        EXPECT_EQ(found->second.txn, one.txn);
-      }
-    }
+    Log log(options);
+    log.start();
+    const auto published = publish_from_threads(log, 4, {.each = each, .max_bytes = max_bytes});
+    log.drain();
+    log.stop();
+    expect_on_device(published, options);
   }
 
   LogDirectory directory_;

@@ -1,12 +1,6 @@
 // Taurus: what a transaction waits for, which part of its vector its record carries, and what a
 // recovery keeps. Most tests run on one thread, without flushers, and call flush(), so the test
 // decides the interleaving.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <mutex>
-#include <random>
-#include <thread>
 
 #include "logging/row_vectors.h"
 #include "tests/logging/scripted_log.h"

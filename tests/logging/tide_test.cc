@@ -1,7 +1,6 @@
 // tide: numbers, floors and watermarks, what a commit waits for, and what a recovery keeps. Each
 // test runs on one thread, without flushers, and calls flush(), so the test decides the
 // interleaving.
-#include <gtest/gtest.h>
 
 #include "tests/logging/scripted_log.h"
 
@@ -21,13 +20,6 @@ class TideTest : public ScriptedLog {
   Dependencies reads_of(const Published& from) { return reads(scheme(), 0, from.sequence); }
 };
 
-TEST_F(TideTest, ANumberExceedsWhatItDependsOn) {
-  const Published first = publish(0), other = publish(1, {.max_overwritten = first.sequence});
-  EXPECT_GT(other.sequence, first.sequence);
-  EXPECT_GT(publish(2, reads_of(other)).sequence, other.sequence);
-  EXPECT_GT(publish(0).sequence, first.sequence) << "the worker's last number";
-}
-
 TEST_F(TideTest, AWriteRaisesTheFloorOfItsStreamAboveThoseOfAll) {
   const Published before = publish(0), other = publish(1);
   flush(0);
@@ -44,17 +36,6 @@ TEST_F(TideTest, ATransactionWaitsForTheNextWriteOfEachStream) {
   EXPECT_FALSE(durable(one)) << "stream 1 has no watermark yet";
   flush(1);
   EXPECT_TRUE(durable(one)) << "an idle stream must follow";
-}
-
-TEST_F(TideTest, ARecordThatIsBeingFilledHoldsTheWatermarkUp) {
-  const LogReservation open = scheme().reserve(0, {}, 64);
-  const Published later = publish(2, {.max_overwritten = open.sequence});
-  flush_all();
-  EXPECT_FALSE(durable(later));
-  const CommitPoint filled = fill(0, open);
-  flush_all();
-  EXPECT_TRUE(durable(later));
-  EXPECT_TRUE(durable(filled));
 }
 
 TEST_F(TideTest, ARecordAfterAWatermarkHasALargerNumber) {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 namespace logjam {
 namespace {
 
@@ -20,22 +18,6 @@ struct Sequencer {
   uint64_t position = 0;
   std::function<void()> meanwhile;
 };
-
-TEST(UnitCounts, TheWatermarkGoesToTheEndOfWhatIsReservedIfAllOfItIsFilled) {
-  const Ring ring(uint64_t{1} << 16, 512);
-  UnitCounts counts(2, ring, kUnit);
-  Sequencer allocated{.position = 64, .meanwhile = {}};
-  EXPECT_EQ(counts.advance(0, allocated), 0u);
-  counts.publish(0, 0, 64);
-  EXPECT_EQ(counts.advance(0, allocated), 64u);
-  allocated.position = kUnit + 128;  // reserved: 64 to 96, 96 to unit + 64, and 64 bytes more
-  counts.publish(0, 96, kUnit + 64);
-  EXPECT_EQ(counts.advance(64, allocated), 64u);
-  counts.publish(1, 64, 96);
-  EXPECT_EQ(counts.advance(64, allocated), kUnit);
-  counts.publish(1, kUnit + 64, kUnit + 128);
-  EXPECT_EQ(counts.advance(kUnit, allocated), kUnit + 128);
-}
 
 // One worker holds the hole of the first 64 bytes. While the watermark is advanced, another worker
 // reserves as many bytes after the hole and fills them. If the position were loaded first, the

@@ -1,11 +1,7 @@
-// RocksDB's write groups: who leads, and how large a group is.
+// RocksDB's write groups: what a leader waits for, and how large a group is.
 #include "logging/schemes/rocksdb/write_groups.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-#include <vector>
 
 #include "tests/logging/watchdog.h"
 
@@ -13,23 +9,6 @@ namespace logjam {
 namespace {
 
 void ignore(uint64_t, const std::byte*, uint32_t) {}
-
-TEST(WriteGroups, AWriterAloneLeadsAndCopiesItself) {
-  WriteGroups groups(2);
-  for (uint64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(groups.link(1, 64), 64 * i);
-    int copied = 0;
-    groups.hand_over(
-        1,
-        [&](uint64_t begin, const std::byte*, uint32_t bytes) {
-          EXPECT_EQ(begin, 64 * i);
-          EXPECT_EQ(bytes, 64u);
-          ++copied;
-        },
-        [] { ADD_FAILURE() << "waits for itself"; });
-    EXPECT_EQ(copied, 1);
-  }
-}
 
 TEST(WriteGroups, ALeaderSaysThatItWaitsForAMember) {
   const Watchdog watchdog("a leader and a member wait for each other");
