@@ -1,5 +1,5 @@
-// The distributed log: sequence numbers, tails, and the cut. Most tests run on one thread, without
-// flushers, and call flush(), so the test decides the interleaving.
+// The distributed log: sequence numbers, tails, and the cut. Each test runs on one thread, without
+// flushers, and calls flush(), so the test decides the interleaving.
 #include <set>
 
 #include "logging/schemes/aether/dependency_scheme.h"
@@ -181,86 +181,6 @@ TEST_F(DlogTest, EachTransactionWritesAllItsRecordsToOneRandomLog) {
   }
   EXPECT_EQ(used.size(), 4u);
 }
-
-// Each log loses any part of its end. The records that recovery uses depend on no record that is
-// missing, and recovery uses all that were acknowledged. Threads write the logs, through
-// consolidated groups.
-class DlogCut : public DlogTest, public testing::WithParamInterface<const char*> {};
-
-struct Committed {
-  Published published;
-  uint64_t read;  // the transaction it read from
-};
-
-TEST_P(DlogCut, IsClosedWhereverEachLogEnds) {
-  constexpr uint32_t kSockets = 3;
-  constexpr uint64_t kEach = 400;
-  options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", kWorkers, kSockets);
-  flags_.set("test", "aether_force:3");
-  log_ = std::make_unique<Log>(options_);
-  log_->start();
-  // The last committed transaction: txn << 32 | sequence number.
-  std::atomic<uint64_t> last{0};
-  std::vector<std::vector<Committed>> committed(kWorkers);
-  std::vector<std::thread> threads;
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    threads.emplace_back([&, worker] {
-      for (uint64_t i = 0; i < kEach; ++i) {
-        const uint64_t seen = last.load();
-        const Dependencies deps{.max_read = seen & 0xffffffff, .reads = true};
-        const uint64_t txn = worker * kEach + i + 1;
-        const Published one = publish_record(*log_, worker, txn, 64, deps);
-        committed[worker].push_back({one, seen >> 32});
-        EXPECT_GT(one.sequence, deps.max_read);
-        last.store(txn << 32 | one.sequence);
-        scheme().poll(worker);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  log_->drain();
-  std::vector<const Committed*> by_txn(kWorkers * kEach + 1);
-  for (const auto& one : committed) {
-    for (const Committed& each : one) by_txn[each.published.txn] = &each;
-  }
-
-  std::vector<std::vector<uint64_t>> whole;  // the tails in each sync record
-  for (const StreamTail& tail : tails()) whole.push_back(tails_in(tail, kSockets));
-  constexpr uint64_t kBoth = 64 + 32 + kSockets * 8;
-  std::mt19937_64 random(1);
-  for (int round = 0; round < 100; ++round) {
-    std::vector<StreamTail> cut_off(kSockets);
-    for (uint32_t s = 0; s < kSockets; ++s) {
-      const uint64_t syncs = random() % (whole[s].size() / kSockets + 1);
-      std::vector<uint64_t> records;
-      for (uint64_t i = 0; i < syncs * kSockets; ++i) {
-        if (i % kSockets == 0) records.push_back(0);  // the number of the sync record
-        records.push_back(whole[s][i]);
-      }
-      cut_off[s].bytes = syncs * kBoth + (random() % 2 == 0 ? 64 : 0);
-      cut_off[s].watermarks = {std::make_shared<const std::vector<uint64_t>>(std::move(records))};
-    }
-    const Cut cut = options_.scheme->recovery.cut(cut_off);
-    const auto used = [&](const Published& one) {
-      return one.position + one.bytes <= cut.bytes[one.stream];
-    };
-    for (uint64_t txn = 1; txn < by_txn.size(); ++txn) {
-      const auto& [one, read] = *by_txn[txn];
-      if (read != 0 && used(one)) {
-        ASSERT_TRUE(used(by_txn[read]->published))
-            << txn << " is used, and " << read << " that it read from is not: " << cut.why;
-      }
-      const uint64_t* own = &whole[one.stream][one.position / kBoth * kSockets];
-      bool safe = true;
-      for (uint32_t s = 0; s < kSockets; ++s) safe = safe && own[s] <= cut_off[s].bytes;
-      ASSERT_TRUE(used(one) || !safe) << txn << " was acknowledged: " << cut.why;
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(All, DlogCut, testing::Values("dlog-s", "dlog-r"), [](const auto& info) {
-  return info.param[5] == 's' ? "dlog_s" : "dlog_r";
-});
 
 TEST(DependencyQueue, EntriesPushedToAFullQueueAreMet) {
   DependencyQueue queue(2);

@@ -1,7 +1,6 @@
 // Taurus: what a transaction waits for, which part of its vector its record carries, and what a
-// recovery keeps. Most tests run on one thread, without flushers, and call flush(), so the test
+// recovery keeps. Each test runs on one thread, without flushers, and calls flush(), so the test
 // decides the interleaving.
-
 #include "logging/row_vectors.h"
 #include "tests/logging/scripted_log.h"
 
@@ -289,105 +288,6 @@ TEST_F(TaurusTest, OneLogHasNoVectorsInItsRecordsAndNoAnchors) {
   }
   EXPECT_EQ(counter("remote_waits"), 0);
   EXPECT_EQ(counter("watermark_records"), 0);
-}
-
-// Each log loses any part of its end. The records that a recovery uses depend on no record that is
-// missing, and it uses all that could have been acknowledged. Threads write the logs.
-TEST_F(TaurusTest, WhatIsUsedIsClosedWhereverEachLogEnds) {
-  constexpr uint32_t kLogs = 3, kWorkers = 6;
-  constexpr uint64_t kEach = 300, kRows = 8;
-  open(kLogs);
-  log_->start();
-  struct Row {
-    std::mutex lock;
-    uint64_t writer = 0, number = 0;
-  };
-  struct Committed {
-    Published published;
-    uint64_t read[2];              // transactions
-    std::vector<uint64_t> vector;  // of the transaction
-  };
-  std::vector<Row> rows(kRows);
-  std::vector<Committed> by_txn(kWorkers * kEach + 1);
-  std::vector<std::thread> threads;
-  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-    threads.emplace_back([&, worker] {
-      std::mt19937_64 random(worker);
-      for (uint64_t i = 1; i <= kEach; ++i) {
-        const uint64_t txn = worker * kEach + i;
-        const uint64_t first = random() % (kRows - 1),
-                       second = first + 1 + random() % (kRows - 1 - first);
-        std::unique_lock lock_first(rows[first].lock), lock_second(rows[second].lock);
-        std::vector<uint64_t> vector = gathered({first + 1, second + 1});
-        const Dependencies deps{.max_read = std::max(rows[first].number, rows[second].number),
-                                .vector = vector.data(),
-                                .reads = true};
-        const Published one = publish_record(*log_, worker, txn, 64, deps);
-        EXPECT_GT(one.sequence, deps.max_read);
-        by_txn[txn] = {one, {rows[first].writer, rows[second].writer}, vector};
-        const uint64_t written = random() % 2 == 0 ? first : second;
-        vectors().raise(row(written + 1), vector);
-        rows[written].writer = txn;
-        rows[written].number = one.sequence;
-        lock_first.unlock();
-        lock_second.unlock();
-        scheme().poll(worker);
-        if (i % 50 == 0) scheme().wait_durable(worker, one.point);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  log_->drain();
-  EXPECT_GT(counter("watermark_records"), 3);
-
-  const std::vector<StreamTail> whole = tails();
-  std::vector<std::vector<uint64_t>> ends(kLogs, {0});  // where a log may end
-  std::map<uint64_t, std::vector<uint64_t>> words;      // of vectors, by transaction
-  for (uint32_t s = 0; s < kLogs; ++s) {
-    LogReader reader({stream_file(options_, s)});
-    for (RecordBatch batch; reader.next(&batch);) {
-      for (size_t i = 0; i < batch.records.size(); ++i) {
-        const RecordHeader& header = *batch.records[i];
-        ends[s].push_back(batch.positions[i] + header.bytes);
-        const auto vector = vector_of(header);
-        if (header.kind == RecordKind::kTransaction)
-          words[header.txn] = {vector.begin(), vector.end()};
-      }
-    }
-  }
-  std::mt19937_64 random(1);
-  for (int round = 0; round < 100; ++round) {
-    std::vector<StreamTail> cut_off(kLogs);
-    for (uint32_t s = 0; s < kLogs; ++s) {
-      cut_off[s].bytes = ends[s][random() % ends[s].size()];
-      for (const auto& batch : whole[s].watermarks) {
-        std::vector<uint64_t> kept;
-        for (size_t at = 0; at < batch->size(); at += 1 + kLogs) {
-          if (WatermarkWord::position((*batch)[at + 1 + s]) >= cut_off[s].bytes) break;
-          kept.insert(kept.end(), &(*batch)[at], &(*batch)[at] + 1 + kLogs);
-        }
-        cut_off[s].watermarks.push_back(std::make_shared<const std::vector<uint64_t>>(kept));
-      }
-    }
-    const Cut cut = options_.scheme->recovery.cut(cut_off);
-    const auto used = [&](uint64_t txn) {
-      const Published& one = by_txn[txn].published;
-      bool met = end_of(one) <= cut.bytes[one.stream];
-      for (const uint64_t word : words[txn]) {
-        met = met && VectorWord::position(word) <= cut.bytes[VectorWord::stream(word)];
-      }
-      return met;
-    };
-    for (uint64_t txn = 1; txn < by_txn.size(); ++txn) {
-      for (const uint64_t read : by_txn[txn].read) {
-        ASSERT_TRUE(read == 0 || !used(txn) || used(read))
-            << txn << " is used, and " << read << " that it read from is not: " << cut.why;
-      }
-      bool safe = true;
-      for (uint32_t s = 0; s < kLogs; ++s) safe = safe && by_txn[txn].vector[s] <= cut.bytes[s];
-      ASSERT_TRUE(used(txn) || !safe) << txn << " was acknowledged: " << cut.why;
-    }
-  }
 }
 
 }  // namespace
