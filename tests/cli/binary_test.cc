@@ -31,16 +31,6 @@ TEST(Binary, HelpIsAboutTheCommandsAndThatOfACommandAboutItsFlags) {
   EXPECT_LT(all.output.find("\n  --wal_dir="), all.output.find("\n  --log_dir="));
 }
 
-TEST(Binary, AMisplacedFlagIsRefusedBeforeAnythingIsDone) {
-  const TemporaryDirectory directory;
-  const std::string file = directory.path_of("flags"), row = directory.path_of("row.csv");
-  std::ofstream(file) << "--floor=copy\n";
-  const Ended refused = shell(std::string(kRun) + "--csv=" + row + " --flagfile=" + file + " 2>&1");
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.output, "logjam: --floor is a flag of micro, not of run\n");
-  EXPECT_FALSE(std::ifstream(row).is_open());
-}
-
 TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
   const Ended ran = shell(std::string(kRun) + "--warmup=0.05 --seconds=0.05 2>&1 >/dev/null");
   EXPECT_EQ(ran.status, 0);

@@ -40,20 +40,5 @@ TEST_F(DeviceCommand, ADeviceOfOneWriteAtATimeHasNoOtherPoints) {
   EXPECT_EQ(shell("wc -l < " + at_.path_of("a.csv")).output, "11\n");
 }
 
-TEST_F(DeviceCommand, RefusesWhatItCannotMeasure) {
-  const auto refused = [&](const std::string& flags, const std::string& why) {
-    const Ended ended = device(flags);
-    EXPECT_EQ(ended.status, 2) << flags;
-    EXPECT_NE(ended.output.find(why), std::string::npos) << ended.output;
-  };
-  refused("", "--wal_dir");
-  refused("--wal_dir=log --device=discard", "--device=discard writes nothing");
-  refused("--wal_dir=log --device=floppy", "floppy");
-  refused("--wal_dir=log,other", "one --wal_dir at a time");
-  refused("--wal_dir=none", "none");
-  refused("--wal_dir=log --seconds=0", "--seconds must be more than 0");
-  refused("--wal_dir=log --threads=2", "threads");
-}
-
 }  // namespace
 }  // namespace logjam

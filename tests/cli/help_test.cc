@@ -43,15 +43,6 @@ TEST(Flags, ThereAreAtMostNinety) {
             90);
 }
 
-TEST(Flags, ThoseOfTheTableAreDefined) {
-  for (const FlagGroup& group : flag_groups()) {
-    for (const auto& [name, commands, check] : group.flags) {
-      gflags::CommandLineFlagInfo info;
-      EXPECT_TRUE(gflags::GetCommandLineFlagInfo(std::string(name).c_str(), &info)) << name;
-    }
-  }
-}
-
 TEST(FieldWords, MeanFlagsThatExist) {
   for (const FieldWords& each : field_words()) {
     gflags::CommandLineFlagInfo info;

@@ -456,9 +456,7 @@ TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
 }
 
 TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
-  EXPECT_TRUE(has(refused(run({"--continue"})), "no log is in the log directories"));
   logjam(run({"--log=centr"}));
-  EXPECT_TRUE(has(refused(run({"--continue", "--overwrite"})), "--overwrite drops"));
   EXPECT_TRUE(has(refused(run({"--continue", "--ycsb_records=7"})), "contradicts the log"));
   EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot continue a log"));
   EXPECT_TRUE(

@@ -72,23 +72,6 @@ TEST_F(RowFiles, JsonAloneLeavesNothingElseOnStdout) {
   }
 }
 
-TEST_F(RowFiles, AFileThatCannotBeWrittenIsRefusedBeforeTheRun) {
-  const Ended ended = in_directory(
-      "for flag in csv json cdf; do $RUN --$flag=none/x 2>&1; echo $?; done; ls | wc -l");
-  EXPECT_EQ(ended.output,
-            "logjam: cannot write --csv=none/x: No such file or directory\n2\n"
-            "logjam: cannot write --json=none/x: No such file or directory\n2\n"
-            "logjam: cannot write --cdf=none/x: No such file or directory\n2\n0\n");
-}
-
-TEST_F(RowFiles, RowsOfOtherColumnsAreRefused) {
-  const Ended ended = in_directory(
-      "$RUN --csv=a.csv >/dev/null 2>&1; \"$LOGJAM\" recover --wal_dir=log --csv=a.csv 2>&1; "
-      "echo $?; wc -l < a.csv");
-  EXPECT_EQ(ended.output,
-            "logjam: --csv=a.csv holds rows with other columns; name a new file\n2\n2\n");
-}
-
 // The percentiles of the row lie on the curve that --cdf writes.
 TEST_F(RowFiles, TheDistributionIsThatOfTheRow) {
   const std::string check = R"( >/dev/null 2>&1 && python3 -c '

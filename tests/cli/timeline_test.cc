@@ -56,13 +56,6 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
   }
 }
 
-TEST_F(TimelineFlag, RefusesIntervalsThatAreNone) {
-  EXPECT_EQ(in_directory("$RUN --timeline=line.csv:0 2>&1; echo $?").output,
-            "logjam: --timeline=line.csv:0: intervals are of 1 to 3600000 ms\n2\n");
-  EXPECT_EQ(in_directory("$RUN --timeline=no/line 2>&1; echo $?").output,
-            "logjam: cannot write --timeline=no/line: No such file or directory\n2\n");
-}
-
 TEST_F(TimelineFlag, CrashKilledRunsLeaveTheirTimeLine) {
   const Ended ended = in_directory(R"(exec 2>/dev/null
 $RUN --warmup=0 --seconds=100 --timeline=line.csv:10 >/dev/null & pid=$!

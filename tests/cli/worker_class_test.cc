@@ -58,14 +58,6 @@ TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
   }
 }
 
-TEST(WorkerClassFlag, AnUnknownClassIsRefused) {
-  const Ended refused = shell("\"$LOGJAM\" run --device=null --worker_class=nice 2>&1");
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(
-      refused.output,
-      "logjam: --worker_class=nice is not a class; allowed are auto, normal, batch and idle\n");
-}
-
 TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
   const Ended ran = shell(
       "\"$LOGJAM\" micro --device=null --transactions=100 --threads=2 --log_buffer_mb=1 "
