@@ -21,7 +21,7 @@
 #include "platform/host.h"
 #include "platform/memory.h"
 #include "platform/test_value.h"
-#include "sim/measure/machine_profile.h"
+#include "sim/measure/costs.h"
 
 DECLARE_string(device);
 DECLARE_double(seconds);
@@ -224,7 +224,7 @@ int machine_command() {
   refuse_if(platform::check_test_values());
   constexpr uint32_t kRepetitions = 9;  // of each measurement; the median counts
   const auto fewer = static_cast<uint32_t>(repetitions.get());
-  std::fputs(measured_profile(fewer != 0 ? fewer : kRepetitions).c_str(), stdout);
+  std::fputs(platform::measured_profile(fewer != 0 ? fewer : kRepetitions).c_str(), stdout);
   return 0;
 }
 

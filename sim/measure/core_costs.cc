@@ -1,5 +1,3 @@
-#include "sim/measure/core_costs.h"
-
 #include <array>
 #include <cstdlib>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/cpu.h"
+#include "sim/measure/costs.h"
 #include "sim/measure/timing.h"
 
 namespace logjam::platform {

@@ -1,11 +1,10 @@
-#include "sim/measure/kernel_costs.h"
-
 #include <pthread.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "platform/park.h"
 #include "platform/spin.h"
+#include "sim/measure/costs.h"
 #include "sim/measure/timing.h"
 
 namespace logjam::platform {

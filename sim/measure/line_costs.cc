@@ -2,10 +2,9 @@
 // raises the step (release), the other waits for that (acquire), so that it sees the lines as they
 // were left. `turn` and `word` of the last two measurements are meant to be contended. `stop` and
 // the count `theirs` order nothing: both threads' results are read after join().
-#include "sim/measure/line_costs.h"
-
 #include "platform/spin.h"
 #include "sim/measure/chase.h"
+#include "sim/measure/costs.h"
 
 namespace logjam::platform {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/measure/machine_profile.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,18 +10,10 @@
 #include "platform/persist.h"
 #include "platform/text.h"
 #include "platform/thread.h"
-#include "sim/measure/core_costs.h"
-#include "sim/measure/kernel_costs.h"
-#include "sim/measure/line_costs.h"
-#include "sim/measure/machine_shape.h"
-#include "sim/measure/memory_costs.h"
+#include "sim/measure/costs.h"
 
-namespace logjam {
+namespace logjam::platform {
 namespace {
-
-using platform::LineCosts;
-using platform::MachineShape;
-using platform::with_decimals;
 
 // Collects lines `key = value  # source`, with the sources in one column.
 class ProfileText {
@@ -45,7 +35,7 @@ class ProfileText {
   }
   // Writes a cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
   // machines describe none.
-  void cache(const std::string& name, const platform::CacheShape& shape) {
+  void cache(const std::string& name, const CacheShape& shape) {
     const bool known = shape.kib != 0 && shape.ways != 0;
     const std::string source = known ? "the kernel's list of caches" : "the kernel tells nothing";
     const auto write = known ? &ProfileText::measured : &ProfileText::assumed;
@@ -85,9 +75,9 @@ void write_sockets(ProfileText& profile, const MachineShape& shape, const Socket
   SocketCosts far = {kAssumedHop * near.clean_ns, kAssumedHop * near.dirty_ns,
                      kAssumedHop * near.upgrade_ns, 1.6 * near.memory_ns};
   if (seen) {
-    const LineCosts lines = platform::line_costs(0, shape.other_socket, repetitions);
+    const LineCosts lines = line_costs(0, shape.other_socket, repetitions);
     far = {lines.clean_ns, lines.dirty_ns, lines.upgrade_ns,
-           platform::memory_ns(0, shape.other_socket, repetitions)};
+           memory_ns(0, shape.other_socket, repetitions)};
   }
   const auto hop = [&](const std::string& key, double ns, double near_ns) {
     ns = std::max(ns, near_ns);
@@ -109,7 +99,7 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
   if (shape.sibling < 0) {
     profile.assumed("context_share", 0.7, 1, "the other contexts may not be used here");
   } else {
-    const double slowdown = platform::slowdown_beside(0, shape.sibling, repetitions);
+    const double slowdown = slowdown_beside(0, shape.sibling, repetitions);
     profile.measured("context_share", std::clamp(slowdown / 2, 0.1, 1.0), 2,
                      "half the time that a loop takes on both contexts");
   }
@@ -117,9 +107,9 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
 
 // Writes the memory's bandwidth. If all cores together read as fast as each alone, they have not
 // reached the limit, and the number is assumed.
-void write_bandwidth(ProfileText& profile, const platform::MemoryCosts& memory) {
+void write_bandwidth(ProfileText& profile, const MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
-  const double alone_gb_s = platform::kCacheLine / memory.stream_ns * memory.readers;
+  const double alone_gb_s = kCacheLine / memory.stream_ns * memory.readers;
   if (memory.gb_s < kMetALimit * alone_gb_s) {
     profile.measured("memory_gb_s", memory.gb_s, 1, "all allowed cores read it in order");
   } else {
@@ -130,7 +120,7 @@ void write_bandwidth(ProfileText& profile, const platform::MemoryCosts& memory) 
 }
 
 void write_time_slice(ProfileText& profile) {
-  const std::string slice = platform::KernelFiles().word("/sys/kernel/debug/sched/base_slice_ns");
+  const std::string slice = KernelFiles().word("/sys/kernel/debug/sched/base_slice_ns");
   if (slice.empty()) {
     profile.assumed("time_slice_us", 3000, 0, "Linux with 8 cores and more");
   } else {
@@ -141,8 +131,7 @@ void write_time_slice(ProfileText& profile) {
 
 constexpr const char* kChase = "chase of pointers through a part";
 
-void write_machine(ProfileText& profile, const MachineShape& shape,
-                   const platform::CoreCosts& core) {
+void write_machine(ProfileText& profile, const MachineShape& shape, const CoreCosts& core) {
   profile.text("name", shape.name.empty() ? "this machine" : shape.name);
   profile.measured("ghz", core.ghz, 2, "a chain of additions, one a cycle");
   profile.told("sockets", shape.sockets, "the kernel's packages");
@@ -153,8 +142,7 @@ void write_machine(ProfileText& profile, const MachineShape& shape,
                    "hashes, loads, branches in the L1");
 }
 
-void write_caches(ProfileText& profile, const MachineShape& shape,
-                  const platform::MemoryCosts& memory) {
+void write_caches(ProfileText& profile, const MachineShape& shape, const MemoryCosts& memory) {
   profile.cache("l1", shape.l1);
   if (shape.l2.kib != 0) {
     profile.cache("l2", shape.l2);
@@ -167,7 +155,7 @@ void write_caches(ProfileText& profile, const MachineShape& shape,
   profile.measured("l3_ways", std::max(shape.l3.ways, 1u), 0, "the kernel's list of caches");
 }
 
-void write_core(ProfileText& profile, const platform::CoreCosts& core, const LineCosts& lines) {
+void write_core(ProfileText& profile, const CoreCosts& core, const LineCosts& lines) {
   profile.cycles("rmw_cycles", core.rmw_ns, "fetch-add, less an increment");
   profile.cycles("fence_cycles", core.fence_ns, "full_fence() in a loop");
   profile.cycles("pause_cycles", core.pause_ns, "pause() in a loop");
@@ -183,8 +171,7 @@ void write_core(ProfileText& profile, const platform::CoreCosts& core, const Lin
 }
 
 // Writes what loads and stores cost that the core does not wait for one by one.
-void write_streams(ProfileText& profile, const MachineShape& shape,
-                   const platform::MemoryCosts& memory) {
+void write_streams(ProfileText& profile, const MachineShape& shape, const MemoryCosts& memory) {
   const bool has_l3 = shape.l3.kib != 0;
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
   profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");
@@ -194,7 +181,7 @@ void write_streams(ProfileText& profile, const MachineShape& shape,
   profile.assumed("lines_ahead", 2, 0, "calibrated once, for config/machines/this.toml");
 }
 
-void write_kernel(ProfileText& profile, const platform::KernelCosts& kernel) {
+void write_kernel(ProfileText& profile, const KernelCosts& kernel) {
   profile.measured("syscall_ns", kernel.syscall_ns, 0, "sched_yield, alone");
   profile.measured("context_switch_ns", kernel.context_switch_ns, 0, "two threads' sched_yield");
   profile.measured("futex_wait_ns", kernel.futex_wait_ns, 0, "a sleeper's time on its core");
@@ -232,17 +219,16 @@ void write_comments(ProfileText& profile, const MachineShape& shape, const LineC
 }  // namespace
 
 std::string measured_profile(uint32_t repetitions) {
-  const MachineShape shape =
-      platform::machine_shape(platform::KernelFiles(), platform::allowed_cores());
+  const MachineShape shape = machine_shape(KernelFiles(), allowed_cores());
   const int other = shape.same_socket >= 0 ? shape.same_socket : shape.sibling;
-  if (other < 0) platform::refuse("logjam machine needs two cores of a socket; it may use one");
-  const bool undisturbed = platform::others_are_idle(2);
+  if (other < 0) refuse("logjam machine needs two cores of a socket; it may use one");
+  const bool undisturbed = others_are_idle(2);
 
-  const auto core = platform::core_costs(0, repetitions);
-  const auto memory = platform::memory_costs(shape, repetitions);
-  const auto lines = platform::line_costs(0, other, repetitions);
-  const auto kernel = platform::kernel_costs(0, other, repetitions);
-  const double slowdown = platform::slowdown_beside(0, other, repetitions);
+  const auto core = core_costs(0, repetitions);
+  const auto memory = memory_costs(shape, repetitions);
+  const auto lines = line_costs(0, other, repetitions);
+  const auto kernel = kernel_costs(0, other, repetitions);
+  const double slowdown = slowdown_beside(0, other, repetitions);
 
   ProfileText profile(core.ghz);
   write_comments(profile, shape, lines, slowdown, undisturbed);
@@ -262,9 +248,9 @@ std::string measured_profile(uint32_t repetitions) {
   profile.measured("allocation_ns", core.allocation_ns, 1, "pairs of malloc and free");
   write_kernel(profile, kernel);
   profile.measured("write_back_ns", memory.write_back_ns, 0,
-                   std::string(platform::write_back_instruction()) + " and a fence");
+                   std::string(write_back_instruction()) + " and a fence");
   profile.measured("write_back_line_ns", memory.write_back_line_ns, 1, "64 lines before a fence");
   return profile.all();
 }
 
-}  // namespace logjam
+}  // namespace logjam::platform

@@ -1,10 +1,10 @@
-#include "sim/measure/machine_shape.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "sim/measure/costs.h"
 
 namespace logjam::platform {
 namespace {

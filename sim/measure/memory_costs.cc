@@ -1,10 +1,9 @@
-#include "sim/measure/memory_costs.h"
-
 #include <memory>
 
 #include "platform/persist.h"
 #include "platform/spin.h"
 #include "sim/measure/chase.h"
+#include "sim/measure/costs.h"
 
 namespace logjam::platform {
 namespace {

@@ -4,11 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/measure/core_costs.h"
-#include "sim/measure/kernel_costs.h"
-#include "sim/measure/line_costs.h"
-#include "sim/measure/machine_shape.h"
-#include "sim/measure/memory_costs.h"
+#include "sim/measure/costs.h"
 #include "sim/measure/timing.h"
 #include "tests/temporary_directory.h"
 
