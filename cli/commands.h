@@ -1,5 +1,4 @@
-// The subcommands of logjam. Each returns the exit status of the process, and runs on the main
-// thread.
+// The commands. Each returns the exit status of the process, and runs on the main thread.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +21,18 @@ int trim_command();
 // the schedule of a round that fails to FILE), blocks=FILE (adds the blocks that the rounds reached
 // to FILE) and weaken=FILE (counts the atomic operations in FILE as relaxed).
 int explore_command(const std::vector<std::string>& words);
-// Lists the schemes, protocols, workloads, variants or devices, as `what` says. Lists all five if
-// `what` is empty.
+// Prints the list that `what` names, or all lists if `what` is empty.
 int list_command(const std::string& what);
 
-// How many streams a scheme has: base + per_directory D + per_worker W + per_socket S.
+// The number of a scheme's streams: base + per_directory * directories + per_worker * workers +
+// per_socket * sockets.
 struct StreamCount {
   uint32_t base = 0, per_directory = 0, per_worker = 0, per_socket = 0;
 };
 StreamCount stream_count_of(const SchemeInfo& scheme);
 
-// Sets kind, lines and pause from KIND[:LINES[:PAUSE_NS]] of `micro --sync`. Returns an empty
-// string, or why they are refused, in one sentence.
+// Sets kind, lines and pause from KIND[:LINES[:PAUSE_NS]], the value of --sync. Returns an empty
+// string, or in one sentence why the value is refused.
 std::string parse_sync(const std::string& given, sync::Options* options);
 
 }  // namespace logjam

@@ -23,9 +23,6 @@
 #include "platform/test_value.h"
 #include "sim/measure/costs.h"
 
-DECLARE_string(device);
-DECLARE_double(seconds);
-
 namespace logjam {
 namespace {
 
@@ -36,37 +33,26 @@ constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
 constexpr double kSecondsOfAPoint = 0.3;  // unless --seconds is given
 
-struct ProbeOptions {
-  std::string device, directory;
-  double seconds = 0;  // of a point
-  OutputFiles files;
-};
-
-// Returns the options of the flags. Refuses values that cannot be used.
-ProbeOptions probe_options() {
+// Returns the directory of --wal_dir. Refuses flags that cannot be used.
+std::string probed_directory() {
   refuse_if(check_device_spec(FLAGS_device));
   if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");
   const std::vector<std::string> directories = wal_directories();
   if (directories.size() > 1) refuse("device measures one --wal_dir at a time");
-  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
-  return {.device = FLAGS_device,
-          .directory = directories.front(),
-          .seconds = given ? FLAGS_seconds : kSecondsOfAPoint,
-          .files = output_files()};
+  return directories.front();
 }
 
-// How the writes of a point are made: `bytes` each, and `depth` at a time. With `one_call` there is
-// one write at a time, and its thread waits in the call, as a log's daemon does.
 struct Point {
-  uint64_t bytes;
-  uint32_t depth;
-  bool one_call;
+  uint64_t bytes;  // of a write
+  uint32_t depth;  // how many writes are under way
+  bool one_call;   // the thread waits in the call for its only write, as a log's daemon does
 };
 
 struct Measured {
   double seconds = 0;
   HistogramSum ticks;
   double writes_s() const { return static_cast<double>(ticks.count()) / seconds; }
+  double mb_s(const Point& of) const { return writes_s() * static_cast<double>(of.bytes) * 1e-6; }
 };
 
 // A device with a file of zeros. Writes go through the file, and begin again at its start.
@@ -138,82 +124,67 @@ class Probe {
   uint64_t offset_ = 0;
 };
 
-Row make_row(const std::string& device, const Point& point, const Measured& measured) {
-  Row row = {{"device", device},
+Row make_row(const Point& point, const Measured& measured) {
+  Row row = {{"device", FLAGS_device},
              {"write_bytes", point.bytes},
              {"writes_at_once", point.depth},
              {"one_call", point.one_call},
              {"seconds", number(measured.seconds, 6)},
              {"writes_s", number(measured.writes_s(), 0)},
-             {"write_mb_s", number(measured.writes_s() * static_cast<double>(point.bytes) * 1e-6)}};
+             {"write_mb_s", number(measured.mb_s(point))}};
   add_latency("write", measured.ticks, &row);
   add_origin(&row);
   return row;
 }
-
-std::string kib(uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
-
-std::string text_of(const Row& row, std::string_view column) {
-  return std::ranges::find(row, column, &Row::value_type::first)->second.text();
-}
-
-// Keeps the best of all points, and prints what they mean for a log.
-struct Bounds {
-  double alone = 0, groups = 0, mb_s = 0;
-  uint32_t groups_at_once = 1;
-
-  void add(const Point& point, const Measured& measured) {
-    const double writes_s = measured.writes_s();
-    if (point.depth == 1) alone = std::max(alone, writes_s);
-    if (writes_s > groups) groups_at_once = point.depth;
-    groups = std::max(groups, writes_s);
-    mb_s = std::max(mb_s, writes_s * static_cast<double>(point.bytes) * 1e-6);
-  }
-  void print() const {
-    std::printf(
-        "A log on this device has at most %.0f durable groups a second if it writes one after the\n"
-        "other, %.0f with %u writes at a time, and at most %.0f MB/s.\n",
-        alone, groups, groups_at_once, mb_s);
-  }
-};
 
 const platform::TestValue repetitions("machine_repetitions");
 
 }  // namespace
 
 int device_command() {
-  const ProbeOptions options = probe_options();
-  const DirectoryLocks locks({options.directory}, DirectoryUse::kWrite);
-  options.files.claim(make_row(options.device, {}, {.seconds = 1, .ticks = {}}));
+  const std::string directory = probed_directory();
+  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
+  const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
+  const DirectoryLocks locks({directory}, DirectoryUse::kWrite);
+  const OutputFiles files = output_files();
+  files.claim(make_row({}, {.seconds = 1, .ticks = {}}));
 
-  const std::string path = options.directory + "/logjam-device.tmp";
+  const std::string path = directory + "/logjam-device.tmp";
   std::vector<Line> lines = {
       {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
-  Bounds bounds;
+  double alone = 0, groups = 0, mb_s = 0;  // the best of all points
+  uint32_t groups_at_once = 1;
   std::filesystem::remove(path);  // of a command that was killed, or a link to another file
   {
-    Probe probe(options.device, path);
-    for (const uint64_t bytes : kBytes) {
-      for (const uint32_t depth : kDepths) {
-        if (depth > probe.depth()) continue;
-        for (const bool one_call : {true, false}) {
-          if (one_call && depth != 1) continue;
-          const Point point{bytes, depth, one_call};
-          const Measured measured = probe.measure(point, options.seconds);
-          const Row row = make_row(options.device, point, measured);
-          options.files.append(row);
-          bounds.add(point, measured);
-          lines.push_back({kib(bytes), one_call ? "1, in one call" : std::to_string(depth),
-                           text_of(row, "writes_s"), text_of(row, "write_mb_s"),
-                           text_of(row, "write_p50_us"), text_of(row, "write_p99_us"),
-                           text_of(row, "write_p999_us")});
-        }
+    Probe probe(FLAGS_device, path);
+    const auto measure = [&](const Point& point) {
+      if (point.depth > probe.depth()) return;
+      const Measured measured = probe.measure(point, seconds);
+      const Row row = make_row(point, measured);
+      files.append(row);
+      if (point.depth == 1) alone = std::max(alone, measured.writes_s());
+      if (measured.writes_s() > groups) groups_at_once = point.depth;
+      groups = std::max(groups, measured.writes_s());
+      mb_s = std::max(mb_s, measured.mb_s(point));
+      Line& line = lines.emplace_back();
+      line = {std::to_string(point.bytes >> 10) + " KiB",
+              point.one_call ? "1, in one call" : std::to_string(point.depth)};
+      for (const char* column :
+           {"writes_s", "write_mb_s", "write_p50_us", "write_p99_us", "write_p999_us"}) {
+        line.push_back(text_of(row, column));
       }
+    };
+    for (const uint64_t bytes : kBytes) {
+      measure({bytes, 1, true});
+      for (const uint32_t depth : kDepths) measure({bytes, depth, false});
     }
   }
   std::filesystem::remove(path);
   print_table(lines);
-  bounds.print();
+  std::printf(
+      "A log on this device has at most %.0f durable groups a second if it writes one after the\n"
+      "other, %.0f with %u writes at a time, and at most %.0f MB/s.\n",
+      alone, groups, groups_at_once, mb_s);
   return 0;
 }
 

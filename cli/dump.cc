@@ -17,24 +17,14 @@
 #include "platform/output_file.h"
 #include "platform/text.h"
 
-DECLARE_string(dependencies);
-DECLARE_string(range);
-
 namespace logjam {
 namespace {
 
-struct DumpOptions {
-  std::vector<std::string> directories;
-  uint64_t run = 0;          // 0: the last run
-  uint64_t from = 0;         // records or transactions to leave out first
-  uint64_t count = 0;        // the most records or transactions after these
-  std::string dependencies;  // the file for them; empty: none
-  OutputFiles files;
-
-  // Returns whether dependencies are wanted, or the row with their counts, instead of records.
-  bool of_dependencies() const {
-    return !dependencies.empty() || !files.csv.empty() || !files.json.empty();
-  }
+// The part of a log that --range names.
+struct DumpRange {
+  uint64_t run = 0;    // 0: the last run
+  uint64_t from = 0;   // records or transactions to leave out first
+  uint64_t count = 0;  // the most records or transactions after these
 };
 
 const char* name_of(RecordKind kind) {
@@ -135,8 +125,8 @@ void print_record(const RecordHeader& record, uint64_t position) {
   }
 }
 
-// Returns the options of the flags. Refuses values that cannot be used.
-DumpOptions dump_options() {
+// Returns the range. Refuses a value of --range that cannot be used.
+DumpRange dump_range() {
   constexpr double kMostRuns = 1e9, kMostRecords = 1e15;
   constexpr platform::ListKey kKeys[] = {
       {"run", 1, kMostRuns}, {"from", 0, kMostRecords}, {"count", 0, kMostRecords}};
@@ -144,19 +134,14 @@ DumpOptions dump_options() {
   const auto number = [](const char* key, double otherwise) {
     return static_cast<uint64_t>(platform::listed(FLAGS_range, key, otherwise));
   };
-  return {.directories = wal_directories(),
-          .run = number("run", 0),
-          .from = number("from", 0),
-          .count = number("count", kMostRecords),
-          .dependencies = FLAGS_dependencies,
-          .files = output_files()};
+  return {number("run", 0), number("from", 0), number("count", kMostRecords)};
 }
 
 // Returns the files of run `wanted`, or of the last run if `wanted` is 0. Refuses a run that a
 // recovery would not read.
-LogFiles run_to_dump(const std::vector<std::string>& directories, uint64_t wanted) {
-  const LogChain chain = find_log_chain(directories);
-  if (!chain.error.empty()) platform::refuse(chain.error);
+LogFiles run_to_dump(uint64_t wanted) {
+  const LogChain chain = find_log_chain(wal_directories());
+  refuse_if(chain.error);
   const RecoveryStart& start = chain.starts.front();
   for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
     if (wanted == 0 || run->header.ordinal == wanted) return *run;
@@ -185,7 +170,7 @@ Value median(std::vector<uint64_t> values) {
   return *middle;
 }
 
-Row make_row(const LogFiles& files, const DumpOptions& options, const LogDependencies& found) {
+Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencies& found) {
   const auto& transactions = found.transactions;
   uint64_t crossing = 0, tight = 0;
   std::vector<uint64_t> gaps, places;
@@ -200,29 +185,29 @@ Row make_row(const LogFiles& files, const DumpOptions& options, const LogDepende
   }
   const auto workload = files.header.flags.find("workload");
   Row row = {{"workload", workload == files.header.flags.end() ? "" : workload->second}};
-  add_log(files, options.directories.size(), &row);
-  row.emplace_back("log_transactions", found.log_transactions);
-  row.emplace_back("dump_from", options.from);
-  row.emplace_back("transactions", transactions.size());
-  row.emplace_back("edges", found.edges.size());
-  row.emplace_back("cross_stream_edges", crossing);
-  row.emplace_back("cross_stream_pct", number(percent(crossing, found.edges.size()), 2));
-  row.emplace_back("tight_edges", tight);
-  row.emplace_back("tight_pct", number(percent(tight, crossing), 2));
-  row.emplace_back("median_gap", median(gaps));
-  row.emplace_back("median_order_gap", median(places));
-  row.emplace_back("longest_path", found.longest_path);
+  add_log(files, wal_directories().size(), &row);
+  append(&row, {{"log_transactions", found.log_transactions},
+                {"dump_from", range.from},
+                {"transactions", transactions.size()},
+                {"edges", found.edges.size()},
+                {"cross_stream_edges", crossing},
+                {"cross_stream_pct", number(percent(crossing, found.edges.size()), 2)},
+                {"tight_edges", tight},
+                {"tight_pct", number(percent(tight, crossing), 2)},
+                {"median_gap", median(gaps)},
+                {"median_order_gap", median(places)},
+                {"longest_path", found.longest_path}});
   add_origin(&row);
   return row;
 }
 
-void write_edges(const LogDependencies& found, const DumpOptions& options) {
-  platform::OutputFile file(options.dependencies);
+void write_edges(const LogDependencies& found, uint64_t first) {
+  platform::OutputFile file(FLAGS_dependencies);
   file.write(kEdgesHeader);
   const auto end = [&](uint64_t which) {
     const LoggedTransaction& txn = found.transactions[which];
     return std::to_string(txn.stream) + "," + std::to_string(txn.sequence) + "," +
-           std::to_string(options.from + which) + ",";
+           std::to_string(first + which) + ",";
   };
   for (const Dependency& edge : found.edges) {
     file.write(end(edge.from) + end(edge.to) + std::to_string(edge.rows) + "," +
@@ -231,36 +216,36 @@ void write_edges(const LogDependencies& found, const DumpOptions& options) {
 }
 
 // Writes the file of --dependencies, and prints and appends the row. Refuses a log of commands.
-void dump_dependencies(const LogFiles& files, const DumpOptions& options) {
+void dump_dependencies(const LogFiles& files, const DumpRange& range) {
   if (files.header.log_records == "command") {
     platform::refuse("the log of scheme " + files.header.scheme +
                      " holds commands, which do not say what rows they wrote: it has no "
                      "dependencies to dump");
   }
-  options.files.claim(make_row(files, options, {}));
-  if (!options.dependencies.empty()) {
-    claim_replaced("--dependencies", options.dependencies, "a list of dependencies",
-                   {kEdgesHeader});
+  const OutputFiles outputs = output_files();
+  outputs.claim(make_row(files, range, {}));
+  if (!FLAGS_dependencies.empty()) {
+    claim_replaced("--dependencies", FLAGS_dependencies, "a list of dependencies", {kEdgesHeader});
   }
-  const LogDependencies found = find_dependencies(files, {options.from, options.count});
-  if (!found.error.empty()) platform::refuse(found.error);
-  if (options.from != 0 && options.from >= found.log_transactions) {
-    platform::refuse("--range=from:" + std::to_string(options.from) + " is beyond the log, of " +
+  const LogDependencies found = find_dependencies(files, {range.from, range.count});
+  refuse_if(found.error);
+  if (range.from != 0 && range.from >= found.log_transactions) {
+    platform::refuse("--range=from:" + std::to_string(range.from) + " is beyond the log, of " +
                      std::to_string(found.log_transactions) + " transactions");
   }
-  if (!options.dependencies.empty()) write_edges(found, options);
-  const Row row = make_row(files, options, found);
-  options.files.append(row);
+  if (!FLAGS_dependencies.empty()) write_edges(found, range.from);
+  const Row row = make_row(files, range, found);
+  outputs.append(row);
   print_summary(row);
 }
 
 }  // namespace
 
 int dump_command() {
-  const DumpOptions options = dump_options();
-  const LogFiles files = run_to_dump(options.directories, options.run);
-  if (options.of_dependencies()) {
-    dump_dependencies(files, options);
+  const DumpRange range = dump_range();
+  const LogFiles files = run_to_dump(range.run);
+  if (!FLAGS_dependencies.empty() || !FLAGS_csv.empty() || !FLAGS_json.empty()) {
+    dump_dependencies(files, range);
     return 0;
   }
   for (size_t stream = 0; stream < files.paths.size(); ++stream) {
@@ -270,7 +255,7 @@ int dump_command() {
       continue;
     }
     LogReader reader(files, stream);
-    if (!reader.error().empty()) platform::refuse(reader.error());
+    refuse_if(reader.error());
     const LogFileHeader& header = reader.header();
     std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016lx\n",
                 platform::join(paths, ", ").c_str(), header.scheme.c_str(), header.stream,
@@ -280,11 +265,11 @@ int dump_command() {
     }
     RecordBatch batch;
     uint64_t seen = 0;
-    const uint64_t end = options.from + options.count;
+    const uint64_t end = range.from + range.count;
     // Printing ends with its reader, such as head.
     while (seen < end && std::ferror(stdout) == 0 && reader.next(&batch)) {
       for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
-        if (seen >= options.from) print_record(*batch.records[i], batch.positions[i]);
+        if (seen >= range.from) print_record(*batch.records[i], batch.positions[i]);
       }
     }
     if (seen < end) std::printf("# %s\n", reader.tail().why.c_str());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "cli/commands.h"
 #include "engine/workload.h"
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
@@ -36,18 +37,21 @@ struct Flag {
 
 constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
 constexpr uint32_t kMaxSockets = 64, kMostDepth = 64;
-constexpr double kMostSeconds = 1e9;  // in nanoseconds it is still a uint64_t
+constexpr double kMostSeconds = 1e9;  // as nanoseconds the number still fits into 64 bits
 // At the least rate, the time to a worker's next transaction still fits in 64 bits.
 constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
 
 std::string refused_unless(bool good, const std::string& why) { return good ? "" : why; }
+std::string check_not_0(const std::string& flag, uint64_t value) {
+  return refused_unless(value != 0, "--" + flag + " must be at least 1");
+}
 
 }  // namespace
 }  // namespace logjam
 
-// The table of the flags of cli/: name, type, value without the flag, commands, help, and if not
-// every value of the type can be used, a check, which returns an empty text or why it refuses the
-// value. The static objects of one source are made in their order, which is that of the help.
+// The table of the flags of cli/: name, type, default value, commands, help, and perhaps a
+// FlagGroup::Check. The static objects of one source are made in their order, which is also the
+// order of the help.
 #define GROUP(name, heading) const logjam::Group group_##name(heading)
 #define FLAG_OF_OTHERS(name, commands)     \
   namespace logjam {                       \
@@ -99,10 +103,7 @@ DEFINE_FLAG(
 DEFINE_FLAG(pipeline_depth, uint32, 4096, kLogging | kExplore,
             "unacknowledged transactions that a worker may have; where the log is the bottleneck, "
             "commit latency is this number divided by the worker's throughput",
-            [] {
-              return refused_unless(FLAGS_pipeline_depth != 0,
-                                    "--pipeline_depth must be at least 1");
-            });
+            [] { return check_not_0("pipeline_depth", FLAGS_pipeline_depth); });
 DEFINE_FLAG(seed, uint64, 1, kLogging | kExplore,
             "seed of all random numbers; a run that continues a log draws other numbers from the "
             "same seed");
@@ -132,9 +133,8 @@ DEFINE_FLAG(log_records, string, "txn", kRun | kExplore,
                   "--log_records=" + FLAGS_log_records +
                       " is not a granularity; allowed are txn, op, and either of them with ,range");
             });
-DEFINE_FLAG(log_buffer_mb, uint32, 64, kLogging, "MiB of each stream's log buffer", [] {
-  return refused_unless(FLAGS_log_buffer_mb != 0, "--log_buffer_mb must be at least 1");
-});
+DEFINE_FLAG(log_buffer_mb, uint32, 64, kLogging, "MiB of each stream's log buffer",
+            [] { return check_not_0("log_buffer_mb", FLAGS_log_buffer_mb); });
 DEFINE_FLAG(log_prealloc_mb, string, "256", kLogging | kExplore,
             "MiB zeroed before the run starts, for each stream; 256:16: on devices file and sync "
             "the log then continues in segment files of 16 MiB, zeroed in advance or recycled; "
@@ -273,17 +273,24 @@ namespace logjam {
 namespace {
 
 constexpr CommandInfo kCommands[] = {
-    {kRun, "run", "load, warm up, measure, drain, verify; print a summary; append a row"},
-    {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut"},
-    {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
-    {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
-    {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space"},
+    {kRun, "run", "load, warm up, measure, drain, verify; print a summary; append a row",
+     run_command},
+    {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut",
+     recover_command},
+    {kMicro, "micro", "insert into a log without an engine: threads x record size x skew",
+     micro_command},
+    {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others",
+     dump_command},
+    {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space",
+     trim_command},
     {kExplore, "explore",
-     "draw each step's order and the crashes from seeds, judge (simulated build)"},
-    {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
-    {kDevice, "device", "measure which durable writes the disk under --wal_dir can do"},
-    {kList, "list", "[schemes|protocols|workloads|variants|devices]"},
-    {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
+     "draw each step's order and the crashes from seeds, judge (simulated build)", nullptr},
+    {kMachine, "machine", "measure this machine; print the profile that a simulated one takes",
+     machine_command},
+    {kDevice, "device", "measure which durable writes the disk under --wal_dir can do",
+     device_command},
+    {kList, "list", "[schemes|protocols|workloads|variants|devices]", nullptr},
+    {kHelp, "help", "[COMMAND] this text, or the flags of a command", nullptr},
 };
 
 // Returns whether logs store the flag in their headers, because a recovery needs it.

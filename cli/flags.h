@@ -1,8 +1,8 @@
 // The flags of each command, and its help. The main thread calls these functions.
 //
-// flags.cc has a table of the commands' flags. It does not list the flags of log schemes and
-// workloads: the directory of the file that defines such a flag says what the flag belongs to. Its
-// commands are those that make a log, and recover if a log's header stores it.
+// flags.cc has a table of the commands' flags. The table lacks the flags of log schemes and
+// workloads: their owner follows from the directory of the file that defines the flag. They are
+// flags of the commands that make a log, and of `recover` if a log's header stores the flag.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -11,6 +11,57 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+DECLARE_bool(accept_damage);
+DECLARE_bool(breakdown);
+DECLARE_string(cc);
+DECLARE_string(cdf);
+DECLARE_string(checkpoint);
+DECLARE_string(commit);
+DECLARE_bool(continue);
+DECLARE_string(csv);
+DECLARE_string(dependencies);
+DECLARE_string(device);
+DECLARE_string(export);
+DECLARE_string(export_history);
+DECLARE_string(fill);
+DECLARE_string(floor);
+DECLARE_string(flush);
+DECLARE_string(flush_gap_us);
+DECLARE_bool(flush_help);
+DECLARE_string(history);
+DECLARE_uint64(io_bytes);
+DECLARE_uint32(io_depth);
+DECLARE_string(json);
+DECLARE_string(locks);
+DECLARE_string(log);
+DECLARE_uint32(log_buffer_mb);
+DECLARE_string(log_prealloc_mb);
+DECLARE_string(log_records);
+DECLARE_uint32(logs_per_commit);
+DECLARE_bool(overwrite);
+DECLARE_uint32(pipeline_depth);
+DECLARE_string(placement);
+DECLARE_string(range);
+DECLARE_double(rate);
+DECLARE_double(read_mb_s);
+DECLARE_string(record_bytes);
+DECLARE_string(replay);
+DECLARE_uint64(rounds);
+DECLARE_double(seconds);
+DECLARE_uint64(seed);
+DECLARE_uint32(sockets);
+DECLARE_uint64(stripe_kb);
+DECLARE_string(sync);
+DECLARE_uint64(sync_every);
+DECLARE_uint32(threads);
+DECLARE_string(timeline);
+DECLARE_uint64(transactions);
+DECLARE_bool(verify);
+DECLARE_string(wal_dir);
+DECLARE_double(warmup);
+DECLARE_string(worker_class);
+DECLARE_string(workload);
 
 namespace logjam {
 
@@ -23,13 +74,14 @@ inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachin
 struct CommandInfo {
   Commands command;  // one bit
   std::string_view name, does;
+  int (*run)();  // returns the exit status; nullptr: the command takes words
 };
 // Returns all commands, in the order of the help.
 std::span<const CommandInfo> all_commands();
 // Returns the command of that name, or 0 if there is none.
 Commands command_named(std::string_view name);
 std::vector<std::string_view> command_names(Commands commands = kAllCommands);
-// Returns the names of the commands, as "run, micro and list". There is at least one.
+// Returns the names of the commands, as "run, micro and list".
 std::string names_of(Commands commands);
 
 // Flags that one heading of the help shows together.
@@ -48,13 +100,12 @@ std::span<const FlagGroup> flag_groups();
 
 // Returns all flags of the program, without those of its libraries.
 std::vector<gflags::CommandLineFlagInfo> own_flags();
-// Returns the commands that a flag belongs to; 0 if the flag is in no table, and the directory of
-// its file does not decide either.
+// Returns the commands of a flag; 0 if neither the table nor the flag's directory says them.
 Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
-// Refuses each flag that was given, in a flag file or elsewhere, unless it belongs to the command.
+// Refuses a flag that was given, also in a flag file, and does not belong to the command.
 void refuse_misplaced_flags(Commands command);
-// Refuses each value of the command's flags that cannot be used whatever the other flags say.
+// Refuses a value of the command's flags that cannot be used whatever the other flags say.
 void refuse_bad_values(Commands command);
 
 // Returns the value of the flag; of a number, its shortest text.
@@ -62,34 +113,32 @@ std::string value_of(const gflags::CommandLineFlagInfo& flag);
 // Returns the flags that were given, as "--a=b --c=d", for an output row.
 std::string changed_flags();
 
-// Checks the command line before gflags reads it, because the messages of gflags have another form,
-// and end the process with another status.
-// Refuses unknown flags, and says which flag has the most similar name. Refuses values that are
-// missing or are not of the flag's type. Does the same for the lines of flag files. `arguments` are
-// the arguments after the program's name. Changes no flag. The main thread calls it.
+// Refuses unknown flags, with the flag of the most similar name, and values that are missing or not
+// of the flag's type, on the command line and in its flag files. Changes no flag. `arguments` are
+// those after the program's name. Call it before gflags reads them, because gflags says the same in
+// another form and exits with another status.
 void refuse_bad_flags(const std::vector<std::string>& arguments);
 
 // Returns a line about each command.
 std::string overview();
-// Returns the flags of a command that are used most, a line for each. They fit on one screen.
+// Returns a line about each of the command's flags that are used most. They fit on one screen.
 std::string help_of(Commands command);
-// Returns all flags of a command, in groups under headings: first the groups of flag_groups(), then
-// one for each log scheme and each workload, then the useful flags of the libraries. The path of a
-// flag's file gives the group, so a new scheme or workload needs no entry in a table.
+// Returns the whole texts of a command's flags under headings: those of flag_groups(), of each log
+// scheme and workload by the file that defines the flag, and of flags_of_libraries().
 std::string full_help_of(Commands command);
 
-// Returns the flags of the libraries that full_help_of() shows.
+// Returns the flags of the libraries gflags and glog that are useful here.
 std::span<const std::string_view> flags_of_libraries();
 
-// The names that other benchmarks give to what a flag of logjam says.
+// The names that other benchmarks give to a flag of logjam.
 struct FieldWords {
-  std::string_view flag;  // "threads"; of a key of a list "range=count:N", N in place of the number
-  std::string_view words;  // what others call it, in small letters
+  std::string_view flag;   // such as "threads", or "range=count:N" for a key of a list
+  std::string_view words;  // in small letters
 };
-// Returns all words. Any thread may call this function and the next.
+// Returns all words.
 std::span<const FieldWords> field_words();
 
-// Returns the FieldWords::flag for which `name` may stand, likely ones first.
+// Returns each FieldWords::flag for which `name` may stand, the most likely flag first.
 std::vector<std::string_view> meant_by(std::string_view name);
 
 }  // namespace logjam

@@ -1,7 +1,5 @@
-#include <gflags/gflags.h>
-
 #include <algorithm>
-#include <deque>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,69 +18,12 @@
 namespace logjam {
 namespace {
 
-template <class Infos, class Make>
-void print_all(Line heading, const Infos& infos, const Make& make) {
-  std::vector<Line> lines = {std::move(heading)};
-  for (const auto& info : infos) {
-    Line line;
-    for (std::string_view cell : make(info)) line.emplace_back(cell);
-    lines.push_back(std::move(line));
-  }
-  print_table(lines);
-}
-
-using Cells = std::vector<std::string_view>;
-
-void list_schemes() {
-  print_all({"SCHEME (--log)", "DEVICE", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY", "SAFE WHEN",
-             "CUT", "SOURCE"},
-            all_schemes(), [](const SchemeInfo& s) {
-              return Cells{s.name,      s.traits.in_place ? "nvm" : "any",
-                           s.streams,   s.buffer,
-                           s.sequence,  s.flushed_by,
-                           s.safe_when, s.cut,
-                           s.source};
-            });
-}
-
-void list_protocols() {
-  print_all({"PROTOCOL (--cc)", "WHAT"}, all_protocols(), [](const ProtocolInfo& p) {
-    return Cells{p.name, p.what};
-  });
-}
-
-void list_workloads() {
-  print_all({"WORKLOAD (--workload)", "MEMORY", "WHAT"}, all_workloads(),
-            [](const WorkloadInfo& w) {
-              return Cells{w.name, w.memory, w.what};
-            });
-}
-
-void list_variants() {
-  std::vector<std::pair<std::string_view, WorkloadVariant>> variants;
-  for (const WorkloadInfo& workload : all_workloads()) {
-    for (const WorkloadVariant& variant : workload.variants) {
-      variants.emplace_back(workload.name, variant);
-    }
-  }
-  print_all({"VARIANT", "OF", "WHAT"}, variants, [](const auto& of) {
-    return Cells{of.second.flag, of.first, of.second.what};
-  });
-}
-
-void list_devices() {
-  std::deque<std::string> forms;  // cells are views
-  print_all({"DEVICE (--device)", "WHAT"}, all_devices(), [&forms](const DeviceKind& d) {
-    return Cells{forms.emplace_back(d.form()), d.what};
-  });
-}
-
-// The lists, in the order in which `logjam list` prints them all.
-constexpr std::pair<std::string_view, void (*)()> kLists[] = {{"schemes", list_schemes},
-                                                              {"protocols", list_protocols},
-                                                              {"workloads", list_workloads},
-                                                              {"variants", list_variants},
-                                                              {"devices", list_devices}};
+// A list: its rows, which are its JSON, and the columns that its table shows.
+struct List {
+  std::string_view name;
+  std::vector<Row> rows;
+  std::vector<std::pair<std::string, std::string_view>> shown;  // by their headings
+};
 
 template <class Texts>
 Value texts(const Texts& texts) {
@@ -90,10 +31,10 @@ Value texts(const Texts& texts) {
 }
 
 template <class Infos, class ToRow>
-std::string all_of(const Infos& infos, const ToRow& to_row) {
-  std::vector<std::string> items;
-  for (const auto& info : infos) items.push_back(to_json(to_row(info)));
-  return json_array(items);
+std::vector<Row> rows_of(const Infos& infos, const ToRow& to_row) {
+  std::vector<Row> rows;
+  for (const auto& info : infos) rows.push_back(to_row(info));
+  return rows;
 }
 
 std::string_view name_of(NumberDrawn drawn) {
@@ -156,50 +97,78 @@ Row device_row(const DeviceKind& device) {
           {"discards", trait(device.traits.discards)}};
 }
 
-// Returns an object with an array for each of "schemes", "protocols", "workloads", "variants" and
-// "devices" that is `wanted`.
-std::string list_as_json(const std::function<bool(const char*)>& wanted) {
-  std::vector<std::pair<std::string, std::string>> members;
-  if (wanted("schemes")) members.emplace_back("schemes", all_of(all_schemes(), scheme_row));
-  if (wanted("protocols")) {
-    members.emplace_back("protocols", all_of(all_protocols(), [](const ProtocolInfo& protocol) {
-                           return Row{{"name", protocol.name}, {"what", protocol.what}};
-                         }));
-  }
-  if (wanted("workloads")) {
-    members.emplace_back("workloads", all_of(all_workloads(), workload_row));
-  }
-  if (wanted("variants")) {
-    std::vector<std::string> variants;
-    for (const WorkloadInfo& workload : all_workloads()) {
-      for (const WorkloadVariant& variant : workload.variants) {
-        variants.push_back(
-            to_json({{"flag", variant.flag}, {"workload", workload.name}, {"what", variant.what}}));
-      }
+std::vector<Row> variant_rows() {
+  std::vector<Row> rows;
+  for (const WorkloadInfo& workload : all_workloads()) {
+    for (const WorkloadVariant& variant : workload.variants) {
+      rows.push_back({{"flag", variant.flag}, {"workload", workload.name}, {"what", variant.what}});
     }
-    members.emplace_back("variants", json_array(variants));
   }
-  if (wanted("devices")) members.emplace_back("devices", all_of(all_devices(), device_row));
-  return json_object(members);
+  return rows;
+}
+
+Row protocol_row(const ProtocolInfo& protocol) {
+  return {{"name", protocol.name}, {"what", protocol.what}};
+}
+
+// Returns all lists, in the order in which `logjam list` prints them.
+std::vector<List> lists() {
+  return {{"schemes",
+           rows_of(all_schemes(), scheme_row),
+           {{"SCHEME (--log)", "name"},
+            {"DEVICE", "device"},
+            {"STREAMS", "streams"},
+            {"BUFFER", "buffer"},
+            {"SEQUENCE", "sequence"},
+            {"FLUSHED BY", "flushed_by"},
+            {"SAFE WHEN", "safe_when"},
+            {"CUT", "cut"},
+            {"SOURCE", "source"}}},
+          {"protocols",
+           rows_of(all_protocols(), protocol_row),
+           {{"PROTOCOL (--cc)", "name"}, {"WHAT", "what"}}},
+          {"workloads",
+           rows_of(all_workloads(), workload_row),
+           {{"WORKLOAD (--workload)", "name"}, {"MEMORY", "memory"}, {"WHAT", "what"}}},
+          {"variants", variant_rows(), {{"VARIANT", "flag"}, {"OF", "workload"}, {"WHAT", "what"}}},
+          {"devices",
+           rows_of(all_devices(), device_row),
+           {{"DEVICE (--device)", "spec"}, {"WHAT", "what"}}}};
+}
+
+void print(const List& list) {
+  std::vector<Line> lines(1);
+  for (const auto& [heading, column] : list.shown) lines[0].push_back(heading);
+  for (const Row& row : list.rows) {
+    Line& line = lines.emplace_back();
+    for (const auto& [heading, column] : list.shown) line.push_back(text_of(row, column));
+  }
+  print_table(lines);
 }
 
 }  // namespace
 
 int list_command(const std::string& what) {
-  const auto wanted = [&](std::string_view name) { return what.empty() || what == name; };
-  if (std::ranges::none_of(kLists, [&](const auto& list) { return wanted(list.first); })) {
-    std::vector<std::string_view> names;
-    for (const auto& [name, print] : kLists) names.push_back(name);
+  std::vector<List> wanted = lists();
+  std::vector<std::string_view> names;
+  for (const List& list : wanted) names.push_back(list.name);
+  if (!what.empty()) std::erase_if(wanted, [&](const List& list) { return list.name != what; });
+  if (wanted.empty()) {
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }
-  if (const OutputFiles files = output_files(); !files.json.empty()) {
-    files.claim_json();
-    files.append_json(list_as_json(wanted));
+  const OutputFiles files = output_files();
+  if (files.json.empty()) {
+    std::ranges::for_each(wanted, print);
     return 0;
   }
-  for (const auto& [name, print] : kLists) {
-    if (wanted(name)) print();
+  files.claim_json();
+  std::vector<std::pair<std::string, std::string>> arrays;
+  for (const List& list : wanted) {
+    std::vector<std::string> rows;
+    std::ranges::transform(list.rows, std::back_inserter(rows), to_json);
+    arrays.emplace_back(list.name, json_array(rows));
   }
+  files.append_json(json_object(arrays));
   return 0;
 }
 

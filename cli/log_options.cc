@@ -24,23 +24,6 @@
 #include "platform/test_value.h"
 #include "platform/thread.h"
 
-DECLARE_string(device);
-DECLARE_string(flush);
-DECLARE_string(flush_gap_us);
-DECLARE_bool(flush_help);
-DECLARE_uint64(io_bytes);
-DECLARE_uint32(io_depth);
-DECLARE_string(log);
-DECLARE_uint32(log_buffer_mb);
-DECLARE_string(log_prealloc_mb);
-DECLARE_bool(overwrite);
-DECLARE_string(placement);
-DECLARE_uint64(seed);
-DECLARE_uint32(sockets);
-DECLARE_uint64(stripe_kb);
-DECLARE_uint32(threads);
-DECLARE_string(worker_class);
-
 namespace logjam {
 namespace {
 

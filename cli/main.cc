@@ -1,6 +1,7 @@
 // logjam run | recover | micro | dump | trim | explore | machine | device | list | help
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,8 +24,8 @@ namespace {
 using namespace logjam;
 using platform::refuse;
 
-// Lets some flags stand without a value, as in `logjam list --json schemes`: gflags would take the
-// next argument for the value. Returns whether --help=all was among the arguments.
+// Gives a value to flags that may stand without one, as in `logjam list --json schemes`, because
+// gflags would take the next argument for the value. Returns whether --help=all is an argument.
 bool complete_flags(int argc, char** argv) {
   static char to_stdout[] = "--json=-", at_end[] = "--checkpoint=end", help[] = "--help";
   bool all = false;
@@ -53,8 +54,8 @@ Commands command_or_refuse(const std::string& name) {
   refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
-// Ends the process with a sentence if its stdout is lost. exit() calls it with the status, wherever
-// the process ends: gflags prints the version.
+// Ends the process with a sentence if stdout is lost. exit() calls it with the exit status, because
+// gflags may end the process too.
 void end_of_stdout(int status, void*) {
   const std::string why = platform::lost_stdout();
   if (why.empty()) return;
@@ -74,40 +75,23 @@ int execute(int argc, char** argv) {
     return platform::kExitBadInput;
   }
   const Commands command = command_or_refuse(argv[1]);
-  const std::string topic = argc > 2 ? argv[2] : "";
-  const bool takes_files = command == kExplore;
-  if (argc > (command == kList || command == kHelp ? 3 : 2) && !takes_files) {
-    refuse("\"" + std::string(argv[argc - 1]) + "\" is not a flag; flags begin with --");
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  const size_t most_words =
+      command == kExplore ? words.size() : command == kList || command == kHelp;
+  if (words.size() > most_words) {
+    refuse("\"" + words.back() + "\" is not a flag; flags begin with --");
   }
   refuse_misplaced_flags(command);
   refuse_bad_values(command);
   output_files().reserve_stdout();
-  switch (command) {
-    case kRun:
-      return run_command();
-    case kRecover:
-      return recover_command();
-    case kMicro:
-      return micro_command();
-    case kDump:
-      return dump_command();
-    case kTrim:
-      return trim_command();
-    case kMachine:
-      return machine_command();
-    case kDevice:
-      return device_command();
-    case kExplore:
-      return explore_command(std::vector<std::string>(argv + 2, argv + argc));
-    case kList:
-      return list_command(topic);
-    default:
-      if (topic == "columns") {
-        std::fputs(column_table().c_str(), stdout);
-        return 0;
-      }
-      return print_help(topic.empty() ? 0 : command_or_refuse(topic), false);
-  }
+  const CommandInfo& info = *std::ranges::find(all_commands(), command, &CommandInfo::command);
+  if (info.run != nullptr) return info.run();
+  if (command == kExplore) return explore_command(words);
+  const std::string topic = words.empty() ? "" : words[0];
+  if (command == kList) return list_command(topic);
+  if (topic != "columns") return print_help(topic.empty() ? 0 : command_or_refuse(topic), false);
+  std::fputs(column_table().c_str(), stdout);
+  return 0;
 }
 
 }  // namespace

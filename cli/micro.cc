@@ -23,24 +23,6 @@
 #include "platform/thread.h"
 #include "workloads/log_insert/log_insert.h"
 
-DECLARE_string(cdf);
-DECLARE_string(commit);
-DECLARE_string(device);
-DECLARE_string(fill);
-DECLARE_string(floor);
-DECLARE_bool(flush_help);
-DECLARE_string(log);
-DECLARE_uint32(logs_per_commit);
-DECLARE_uint32(pipeline_depth);
-DECLARE_string(record_bytes);
-DECLARE_double(seconds);
-DECLARE_uint64(seed);
-DECLARE_string(sync);
-DECLARE_uint64(sync_every);
-DECLARE_uint32(threads);
-DECLARE_uint64(transactions);
-DECLARE_double(warmup);
-
 namespace logjam {
 namespace {
 
@@ -51,13 +33,10 @@ constexpr uint64_t kStarved = 10;  // times fewer inserts than another thread
 
 struct MicroOptions {
   Floor floor = Floor::kNone;
-  std::string floor_name;  // --floor; empty: none
   const SchemeInfo* scheme = nullptr;
   LogOptions log;
   platform::WorkerClass::Request worker_class;
   log_insert::Options insert;
-  std::string commit;  // as the flag names it
-  OutputFiles files;
 };
 
 Floor chosen_floor() {
@@ -96,9 +75,7 @@ log_insert::Options insert_options() {
   if (commit == CommitPolicy::kAsync) {
     refuse("--commit=async: nothing would be acknowledged; --logs_per_commit=0 measures that");
   }
-  if (std::string why = options.sizes.parse(FLAGS_record_bytes, FLAGS_seed); !why.empty()) {
-    refuse(why);
-  }
+  refuse_if(options.sizes.parse(FLAGS_record_bytes, FLAGS_seed));
   if (options.seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
     refuse("--fill=records writes a record header and a write's: --record_bytes must be at least " +
            std::to_string(sizeof(RecordHeader) + sizeof(WriteHeader)));
@@ -114,7 +91,6 @@ log_insert::Options insert_options() {
 MicroOptions micro_options() {
   MicroOptions options;
   options.floor = chosen_floor();
-  options.floor_name = FLAGS_floor;
   options.insert = insert_options();
   options.scheme = &scheme_named(FLAGS_log);
   if (options.floor == Floor::kNone && options.scheme->stream_count(1, LogConfig{}) == 0) {
@@ -124,8 +100,6 @@ MicroOptions micro_options() {
   options.worker_class = worker_class(options.log);
   options.worker_class.preemption_helps &=
       options.floor == Floor::kNone && options.insert.logs_per_commit != 0;
-  options.commit = FLAGS_commit;
-  options.files = output_files();
   return options;
 }
 
@@ -156,7 +130,7 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
   const auto inserts = static_cast<double>(result.inserts);
   const bool logs = micro.floor == Floor::kNone;
   Row row = {
-      {"log", logs ? std::string(micro.scheme->name) : "floor:" + micro.floor_name},
+      {"log", logs ? std::string(micro.scheme->name) : "floor:" + FLAGS_floor},
       {"log_differs", logs ? micro.scheme->differs : ""},
       {"unsafe", logs ? micro.scheme->unsafe() : ""},
       {"device", logs ? micro.log.device : ""},
@@ -169,7 +143,7 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
       {"local", options.local},
       {"sync_every", options.sync_every},
       {"logs_per_commit", options.logs_per_commit},
-      {"commit", options.logs_per_commit == 0 ? "" : micro.commit},
+      {"commit", options.logs_per_commit == 0 ? "" : FLAGS_commit},
       {"seal", options.seal},
       {"seconds", number(result.seconds, 3)},
       {"inserts", result.inserts},
@@ -183,14 +157,14 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
   };
   add_latency("commit", result.commit, &row);
   const Counters& counters = result.counters;
-  row.emplace_back("mean_group_size", counter(counters, "mean_group_size", 2));
   const double consolidated = per(100 * counters.value("consolidated_inserts"),
                                   counters.has("groups") ? counters.value("inserts") : 0);
-  row.emplace_back("consolidated_pct", number(consolidated, 2));
-  row.emplace_back("delegated_releases", counter(counters, "delegated_releases", 0));
-  row.emplace_back("sbl_hops", counter(counters, "sbl_hops", 0));
-  row.emplace_back("sbl_crawls", counter(counters, "sbl_crawls", 0));
-  row.emplace_back("sbl_crawl_share", counter(counters, "sbl_crawl_share", 3));
+  append(&row, {{"mean_group_size", counter(counters, "mean_group_size", 2)},
+                {"consolidated_pct", number(consolidated, 2)},
+                {"delegated_releases", counter(counters, "delegated_releases", 0)},
+                {"sbl_hops", counter(counters, "sbl_hops", 0)},
+                {"sbl_crawls", counter(counters, "sbl_crawls", 0)},
+                {"sbl_crawl_share", counter(counters, "sbl_crawl_share", 3)}});
   add_counters(counters, &row);
   row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
                                                result.seconds * platform::core_count())));
@@ -208,27 +182,15 @@ constexpr std::array<std::string_view, 11> kTaken = {
     "sync",      "threads", "seconds", "warmup",   "transactions", "seed",
     "placement", "csv",     "json",    "flagfile", "test"};
 
-void refuse_flags_of_logs() {
+// Returns the options of the flags. Refuses values that cannot be used, and flags of logs.
+sync::Options sync_options() {
   for (const auto& flag : own_flags()) {
     if (flag.is_default || flag.filename.starts_with("sim/")) continue;
     if (std::ranges::find(kTaken, flag.name) == kTaken.end()) {
       refuse("--" + flag.name + " is about a log, and micro has none with --sync");
     }
   }
-}
-
-struct MicroSyncOptions {
-  std::string kind;  // as the flag names it
-  sync::Options sync;
-  OutputFiles files;
-};
-
-// Returns the options of the flags. Refuses values that cannot be used, and flags of logs.
-MicroSyncOptions sync_options() {
-  refuse_flags_of_logs();
-  MicroSyncOptions sync = {
-      .kind = FLAGS_sync.substr(0, FLAGS_sync.find(':')), .sync = {}, .files = output_files()};
-  sync::Options& options = sync.sync;
+  sync::Options options;
   refuse_if(parse_sync(FLAGS_sync, &options));
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
@@ -236,14 +198,13 @@ MicroSyncOptions sync_options() {
   options.calls = FLAGS_transactions;
   options.seed = FLAGS_seed;
   options.pin = workers_are_pinned();
-  return sync;
+  return options;
 }
 
-Row make_row(const MicroSyncOptions& given, const sync::Result& result) {
-  const sync::Options& options = given.sync;
+Row make_row(const sync::Options& options, const sync::Result& result) {
   const auto calls = static_cast<double>(result.calls);
   Row row = {
-      {"sync", given.kind},
+      {"sync", FLAGS_sync.substr(0, FLAGS_sync.find(':'))},
       {"lines", options.lines},
       {"pause_ns", number(options.pause_ns)},
       {"threads", options.threads},
@@ -261,18 +222,15 @@ Row make_row(const MicroSyncOptions& given, const sync::Result& result) {
   return row;
 }
 
-// Returns whether --sync was given.
-bool sync_wanted() { return !gflags::GetCommandLineFlagInfoOrDie("sync").is_default; }
-
-// Runs the benchmark of --sync and writes its row. Refuses all flags that are about a log. Returns
-// the exit status.
+// Runs the benchmark of --sync and writes its row. Returns the exit status.
 int micro_sync() {
-  const MicroSyncOptions options = sync_options();
+  const sync::Options options = sync_options();
   place_threads({}, false);
-  options.files.claim(make_row(options, {}));
-  const sync::Result result = sync::measure(options.sync);
+  const OutputFiles files = output_files();
+  files.claim(make_row(options, {}));
+  const sync::Result result = sync::measure(options);
   const Row row = make_row(options, result);
-  options.files.append(row);
+  files.append(row);
   print_summary(row);
   if (result.lost != 0) {
     platform::fatal("two threads were in one critical section: " + std::to_string(result.lost) +
@@ -296,13 +254,14 @@ void print_notes(const log_insert::Result& result, const std::vector<std::string
 }  // namespace
 
 int micro_command() {
-  if (sync_wanted()) return micro_sync();
+  if (!gflags::GetCommandLineFlagInfoOrDie("sync").is_default) return micro_sync();
   MicroOptions options = micro_options();
+  const OutputFiles files = output_files();
   LogOptions& log = options.log;
   log_insert::Options& insert = options.insert;
   const Floor floor = options.floor;
-  options.files.claim(make_row(options, {}, {}));
-  options.files.claim_cdf();
+  files.claim(make_row(options, {}, {}));
+  files.claim_cdf();
   refuse_too_large(0, floor == Floor::kNone ? log_buffers(log)
                                             : LogBuffers{floor == Floor::kCopy ? insert.threads : 1,
                                                          log.config.buffer_bytes});
@@ -320,8 +279,8 @@ int micro_command() {
     cautions.emplace_back("no commit ended in the measured time, so their latencies are empty");
   }
   const Row row = make_row(options, result, cautions);
-  options.files.append(row);
-  options.files.write_cdf(result.commit);
+  files.append(row);
+  files.write_cdf(result.commit);
   print_summary(row);
   print_notes(result, cautions, workers);
   return 0;

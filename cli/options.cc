@@ -18,29 +18,6 @@
 #include "platform/text.h"
 #include "platform/thread.h"
 
-DECLARE_bool(breakdown);
-DECLARE_string(cc);
-DECLARE_string(checkpoint);
-DECLARE_string(commit);
-DECLARE_bool(continue);
-DECLARE_string(device);
-DECLARE_string(flush);
-DECLARE_string(history);
-DECLARE_string(locks);
-DECLARE_string(log);
-DECLARE_string(log_records);
-DECLARE_uint32(pipeline_depth);
-DECLARE_double(rate);
-DECLARE_double(seconds);
-DECLARE_uint64(seed);
-DECLARE_uint32(threads);
-DECLARE_uint64(transactions);
-DECLARE_string(timeline);
-DECLARE_bool(verify);
-DECLARE_string(wal_dir);
-DECLARE_double(warmup);
-DECLARE_string(workload);
-
 namespace logjam {
 namespace {
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/flags.h"
 #include "cli/row.h"
 #include "platform/assert.h"
 #include "platform/clock.h"
@@ -25,10 +26,6 @@
 #include "platform/text.h"
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
-
-DECLARE_string(cdf);
-DECLARE_string(csv);
-DECLARE_string(json);
 
 namespace logjam {
 namespace {

@@ -19,44 +19,11 @@
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
 
-DECLARE_string(checkpoint);
-DECLARE_string(export);
-DECLARE_string(export_history);
-DECLARE_string(history);
-DECLARE_bool(verify);
-
 namespace logjam {
 namespace {
 
 double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
-}
-
-struct RecoverOptions {
-  RecoveryOptions recovery;
-  bool verify = true;
-  std::string history;                        // the file of --history; empty: none
-  std::string checkpoint;                     // --checkpoint; empty: none
-  std::string export_tables, export_history;  // where to write them; empty: nowhere
-  OutputFiles files;
-};
-
-// Returns the options of the flags. Refuses values that cannot be used.
-RecoverOptions recover_options() {
-  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
-    platform::refuse("--export_history exports the file of --history, which is missing");
-  }
-  RecoverOptions options = {.recovery = recovery_options(),
-                            .verify = FLAGS_verify,
-                            .history = FLAGS_history,
-                            .checkpoint = FLAGS_checkpoint,
-                            .export_tables = FLAGS_export,
-                            .export_history = FLAGS_export_history,
-                            .files = output_files()};
-  if (!options.checkpoint.empty()) {
-    checkpoint_at_end_options(options.checkpoint, options.recovery.directories);
-  }
-  return options;
 }
 
 // Returns the number of threads that replay the log's records.
@@ -91,51 +58,44 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
       {"unsafe", scheme.unsafe()},
   };
   add_log(files, recovery.directories.size(), &row);
-  const Row rest = {
-      {"threads", threads_of(recovery, commands)},
-      {"replay", commands ? "commands" : recovery.order_name()},
-      {"read_mb_s", number(recovery.read_mb_s)},
-      {"runs", recovered.runs.size()},
-      {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},
-      {"checkpoint_bytes", loaded ? Value(recovered.loaded.bytes) : Value()},
-      {"checkpoint_seconds", loaded ? number(recovered.loaded.seconds, 3) : Value()},
-      {"bytes", sums.bytes},
-      {"transactions", sums.transactions},
-      {"records", sums.records},
-      {"beyond_cut", sums.beyond_cut},
-      {"incomplete", sums.incomplete},
-      {"load_seconds", number(recovered.load_seconds, 3)},
-      {"replay_seconds", number(sums.seconds, 3)},
-      {"replay_gb_s", number(sums.gb_per_second(), 3)},
-      {"cut", cut},
-      {"damage", recovered.damage},
-      {"error", recovered.error},
-      {"verified", verified},
-  };
-  row.insert(row.end(), rest.begin(), rest.end());
+  append(&row, {
+                   {"threads", threads_of(recovery, commands)},
+                   {"replay", commands ? "commands" : recovery.order_name()},
+                   {"read_mb_s", number(recovery.read_mb_s)},
+                   {"runs", recovered.runs.size()},
+                   {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},
+                   {"checkpoint_bytes", loaded ? Value(recovered.loaded.bytes) : Value()},
+                   {"checkpoint_seconds", loaded ? number(recovered.loaded.seconds, 3) : Value()},
+                   {"bytes", sums.bytes},
+                   {"transactions", sums.transactions},
+                   {"records", sums.records},
+                   {"beyond_cut", sums.beyond_cut},
+                   {"incomplete", sums.incomplete},
+                   {"load_seconds", number(recovered.load_seconds, 3)},
+                   {"replay_seconds", number(sums.seconds, 3)},
+                   {"replay_gb_s", number(sums.gb_per_second(), 3)},
+                   {"cut", cut},
+                   {"damage", recovered.damage},
+                   {"error", recovered.error},
+                   {"verified", verified},
+               });
   add_origin(&row);
   return row;
 }
 
 // Returns whether all checks that were asked for have passed.
-bool check(const RecoverOptions& options, Workload& workload, Database& database, size_t streams) {
+bool check(Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
   // A single stream has each worker's transactions in their order, and is cut at one position.
   if (streams > 1) workload.note_any_order();
   bool good = true;
-  if (options.verify) good = print_checks(workload.verify(database));
-  if (!options.history.empty()) {
-    good = print_checks(workload.verify_history(database, options.history)) && good;
+  if (FLAGS_verify) good = print_checks(workload.verify(database));
+  if (!FLAGS_history.empty()) {
+    good = print_checks(workload.verify_history(database, FLAGS_history)) && good;
   }
   VLOG(1) << "verified in " << seconds_since(start) << " s";
   return good;
-}
-
-// Returns the column `verified`. It is empty if the database is good and was not checked.
-std::string verdict(const RecoverOptions& options, bool good) {
-  if (!good) return "FAILED";
-  return options.verify || !options.history.empty() ? "passed" : "";
 }
 
 void print_log(const LogFileHeader& log) {
@@ -146,8 +106,7 @@ void print_log(const LogFileHeader& log) {
 }
 
 // Writes a checkpoint of the recovered database.
-void take_checkpoint(const std::string& given, const LogChain& chain,
-                     const RecoveredChain& recovered) {
+void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty() && recovered.checkpoint) {
     std::printf("checkpoint             %lu holds all of the log already\n",
                 recovered.checkpoint->number);
@@ -155,8 +114,8 @@ void take_checkpoint(const std::string& given, const LogChain& chain,
   }
   LogManifest log(chain.directories, chain.manifest);
   log.change([&recovered](Manifest& manifest) { settle(recovered, &manifest); });
-  LJ_ASSERT(!given.empty() && recovered.database != nullptr);
-  CheckpointOptions options = checkpoint_at_end_options(given, chain.directories);
+  LJ_ASSERT(recovered.database != nullptr);
+  CheckpointOptions options = checkpoint_at_end_options(FLAGS_checkpoint, chain.directories);
   options.manifest = &log;
   options.about.ordinal = chain.ordinal;
   options.about.flags = chain.flags;
@@ -181,67 +140,60 @@ LogFiles newest_files(const LogChain& chain) {
   return files;
 }
 
-// Makes the directory and the file of the history. Refuses unless tables can be exported to the
-// directory, and a history to the file. In all of these functions an empty name means that this
-// export is not wanted.
-void claim_exports(const std::string& directory, const std::string& history_file) {
-  if (!history_file.empty()) {
-    claim_replaced("--export_history", history_file, "an exported history", {"{:index 0,"});
+// Makes the directory of --export and the file of --export_history. Refuses if either cannot be
+// used.
+void claim_exports() {
+  if (!FLAGS_export_history.empty()) {
+    claim_replaced("--export_history", FLAGS_export_history, "an exported history", {"{:index 0,"});
   }
-  if (directory.empty()) return;
+  if (FLAGS_export.empty()) return;
   std::error_code none;
-  const auto parent = std::filesystem::weakly_canonical(directory, none).parent_path();
+  const auto parent = std::filesystem::weakly_canonical(FLAGS_export, none).parent_path();
   if (std::filesystem::exists(parent / "manifest", none)) {
-    platform::refuse("cannot export to " + directory + ", which is inside a log's directory");
+    platform::refuse("cannot export to " + FLAGS_export + ", which is inside a log's directory");
   }
-  const std::string why = claim_export_directory(directory);
-  if (!why.empty()) platform::refuse(why);
+  refuse_if(claim_export_directory(FLAGS_export));
 }
 
-// Refuses if the columns of a table are not known.
-void refuse_undescribed_tables(Database& database, const std::string& directory) {
-  if (directory.empty()) return;
-  if (const std::string why = undescribed_table(database); !why.empty()) platform::refuse(why);
-}
-
-// Writes the tables. Ends the process (kExitFailed) if the files cannot be written.
-void export_tables(Database& database, const std::string& directory) {
-  if (directory.empty()) return;
-  export_csv(database, directory);
-  std::printf("exported               %zu tables to %s\n", database.tables().size(),
-              directory.c_str());
-}
-
-// Writes the history, as export_tables() writes tables. Refuses a history that cannot be exported.
-void export_history(Workload& workload, Database& database, const std::string& history,
-                    const std::string& file) {
-  if (file.empty()) return;
-  const std::string why = workload.export_history(database, history, file);
-  if (!why.empty()) platform::refuse(why);
-  std::printf("exported               the history to %s\n", file.c_str());
+// Writes the exports. Refuses a history that cannot be exported. Ends the process (kExitFailed) if
+// a write fails.
+void write_exports(Workload& workload, Database& database) {
+  if (!FLAGS_export.empty()) {
+    export_csv(database, FLAGS_export);
+    std::printf("exported               %zu tables to %s\n", database.tables().size(),
+                FLAGS_export.c_str());
+  }
+  if (FLAGS_export_history.empty()) return;
+  refuse_if(workload.export_history(database, FLAGS_history, FLAGS_export_history));
+  std::printf("exported               the history to %s\n", FLAGS_export_history.c_str());
 }
 
 }  // namespace
 
 int recover_command() {
-  const RecoverOptions given = recover_options();
-  const bool checkpoints = !given.checkpoint.empty();
-  const DirectoryLocks locks(given.recovery.directories,
-                             checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
-  const LogChain chain = open_log(given.recovery);
-  if (!given.history.empty()) {
-    refuse_if(adopt_history(given.history, chain.manifest.log, chain.ordinal));
-    refuse_if(gap_in_history(given.history, chain.ordinal));
+  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
+    platform::refuse("--export_history exports the file of --history, which is missing");
   }
-  ChainOptions options = chain_options(given.recovery, chain);
+  const RecoveryOptions recovery = recovery_options();
+  const bool checkpoints = !FLAGS_checkpoint.empty();
+  if (checkpoints) checkpoint_at_end_options(FLAGS_checkpoint, recovery.directories);
+  const OutputFiles outputs = output_files();
+  const DirectoryLocks locks(recovery.directories,
+                             checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
+  const LogChain chain = open_log(recovery);
+  if (!FLAGS_history.empty()) {
+    refuse_if(adopt_history(FLAGS_history, chain.manifest.log, chain.ordinal));
+    refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
+  }
+  ChainOptions options = chain_options(recovery, chain);
   options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_too_large(options.make_workload()->spec().expected_bytes, {});
-  given.files.claim(make_row(given.recovery, {}, files, ""));
-  claim_exports(given.export_tables, given.export_history);
+  outputs.claim(make_row(recovery, {}, files, ""));
+  claim_exports();
   print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   const LogFileHeader& run = files.header;
@@ -249,17 +201,17 @@ int recover_command() {
               (run.scale.empty() ? chain.flags.at("workload") : run.scale).c_str(),
               recovered.load_seconds);
   Database& database = *recovered.database;
-  refuse_undescribed_tables(database, given.export_tables);
+  if (!FLAGS_export.empty()) refuse_if(undescribed_table(database));
   const bool commands = options.protocol != nullptr;
-  const bool usable = print_recovered(recovered, given.recovery.accept_damage,
-                                      how_replayed(given.recovery, commands));
-  const bool good = usable && check(given, *recovered.workload, database, files.paths.size());
-  given.files.append(make_row(given.recovery, recovered, files, verdict(given, good)));
-  if (usable) {
-    export_tables(database, given.export_tables);
-    export_history(*recovered.workload, database, given.history, given.export_history);
-  }
-  if (good && checkpoints) take_checkpoint(given.checkpoint, chain, recovered);
+  const bool usable =
+      print_recovered(recovered, recovery.accept_damage, how_replayed(recovery, commands));
+  const bool good = usable && check(*recovered.workload, database, files.paths.size());
+  // The column `verified` is empty if the database is good and was not checked.
+  const bool checked = FLAGS_verify || !FLAGS_history.empty();
+  const char* verified = !good ? "FAILED" : checked ? "passed" : "";
+  outputs.append(make_row(recovery, recovered, files, verified));
+  if (usable) write_exports(*recovered.workload, database);
+  if (good && checkpoints) take_checkpoint(chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

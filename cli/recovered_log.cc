@@ -16,12 +16,6 @@
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DECLARE_bool(accept_damage);
-DECLARE_string(cc);
-DECLARE_double(read_mb_s);
-DECLARE_string(replay);
-DECLARE_uint32(threads);
-
 namespace logjam {
 namespace {
 
@@ -89,7 +83,7 @@ LogChain open_log(const RecoveryOptions& recovery) {
   LJ_ASSERT(!directories.empty());
   LogChain chain = find_log_chain(directories, recovery.accept_damage);
   if (chain.lost) platform::fatal(chain.error, platform::kExitViolation);
-  if (!chain.error.empty()) platform::refuse(chain.error);
+  refuse_if(chain.error);
   if (!chain.flags.contains("workload")) {
     platform::refuse("the log in " + platform::join(directories, ", ") +
                      " is of logjam micro: it holds no tables to recover");
@@ -105,7 +99,7 @@ LogChain open_log(const RecoveryOptions& recovery) {
     refuse_contradiction(name, value);
     take_flag(name, value);
   }
-  if (const std::string why = workload.check_flags(); !why.empty()) platform::refuse(why);
+  refuse_if(workload.check_flags());
   return chain;
 }
 
@@ -117,8 +111,7 @@ void refuse_contradictions(const LogFileHeader& header) {
 void take_recovery_flags(const LogFileHeader& header) {
   refuse_other_flags(header);
   for (const auto& [name, value] : header.flags) take_flag(name, value);
-  const SchemeInfo& scheme = scheme_named(header.scheme);
-  if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
+  refuse_if(scheme_named(header.scheme).check_flags());
 }
 
 RecoveryOptions recovery_options() {
@@ -129,14 +122,13 @@ RecoveryOptions recovery_options() {
                              .accept_damage = FLAGS_accept_damage};
   constexpr platform::ListKey kKeys[] = {{"parallel", 1, 1}, {"merge", 1, 1}, {"mb", 1, 1 << 30}};
   refuse_if(platform::check_list("replay", FLAGS_replay, kKeys));
-  const auto listed = [](const char* key, double otherwise = 0) {
-    return platform::listed(FLAGS_replay, key, otherwise);
-  };
-  if (listed("merge") != 0) options.order = ReplayOrder::kMerged;
-  if (listed("merge") != 0 && listed("parallel") != 0) {
+  const bool merge = platform::listed(FLAGS_replay, "merge") != 0;
+  if (merge && platform::listed(FLAGS_replay, "parallel") != 0) {
     platform::refuse("--replay=" + FLAGS_replay + " has two orders");
   }
-  options.memory_bytes = static_cast<uint64_t>(listed("mb", kRecoveryBytes >> 20)) << 20;
+  if (merge) options.order = ReplayOrder::kMerged;
+  const double mb = platform::listed(FLAGS_replay, "mb", kRecoveryBytes >> 20);
+  options.memory_bytes = static_cast<uint64_t>(mb) << 20;
   return options;
 }
 

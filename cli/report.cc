@@ -31,42 +31,6 @@ std::string unsteady_of(const RunResult& result) {
                        .commit_p99_seconds = p99_ns * 1e-9});
 }
 
-// Appends the choices of the run: workload, protocol, scheme, device and so on.
-void add_choices(const Settings& settings, const Specification& spec, const std::string& unsteady,
-                 Row* row) {
-  const RunOptions& options = settings.run;
-  const Row choices = {
-      {"workload", settings.workload->name},
-      {"scale", spec.description},
-      {"cc", settings.protocol->name},
-      {"log", settings.scheme->name},
-      {"log_differs", settings.scheme->differs},
-      {"commit", settings.commit},
-      {"unsafe", settings.unsafe},
-      {"unsteady", unsteady},
-      {"elr", options.early_lock_release},
-      {"log_records", settings.log_records},
-      {"device", settings.log.device},
-      {"threads", options.threads},
-      {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
-      {"placement", placement_text(options.pin)},
-  };
-  row->insert(row->end(), choices.begin(), choices.end());
-}
-
-void add_throughput(double rate, const RunResult& result, Row* row) {
-  // An aborted attempt is followed by another one, but a rolled back transaction has ended.
-  const auto ended = static_cast<double>(result.transactions + result.rollbacks);
-  const auto open_loop = [&](const Value& value) { return rate > 0 ? value : Value(); };
-  row->emplace_back("seconds", number(result.seconds, 3));
-  row->emplace_back("transactions", result.transactions);
-  row->emplace_back("tps", number(per(static_cast<double>(result.transactions), result.seconds)));
-  row->emplace_back("offered_s",
-                    open_loop(number(per(static_cast<double>(result.arrivals), result.seconds))));
-  row->emplace_back("achieved_s", number(per(ended, result.seconds)));
-  row->emplace_back("backlog", open_loop(result.backlog));
-}
-
 // Returns the rate by which the workload is known, in transactions per headline.seconds.
 double headline_rate(const Headline& headline, const RunResult& result) {
   TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
@@ -78,33 +42,19 @@ double headline_rate(const Headline& headline, const RunResult& result) {
   return per(static_cast<double>(count) * headline.seconds, result.seconds);
 }
 
-void add_headline(const std::optional<Headline>& headline, const RunResult& result, Row* row) {
-  Value name, rate, rollbacks;
-  if (headline) {
-    name = headline->name;
-    rate = number(headline_rate(*headline, result));
-    rollbacks = headline->with_rollbacks ? "counted" : "not counted";
-  }
-  row->emplace_back("headline", name);
-  row->emplace_back("headline_rate", rate);
-  row->emplace_back("headline_rollbacks", rollbacks);
-}
-
-void add_aborts(const RunResult& result, Row* row) {
+void add_aborts(const RunResult& result, double ended, Row* row) {
   const auto aborts = static_cast<double>(result.abort_count());
-  const auto ended = static_cast<double>(result.transactions + result.rollbacks);
-  row->emplace_back("misses", result.misses);
-  row->emplace_back("rollbacks", result.rollbacks);
-  row->emplace_back("aborts", number(aborts, 0));
-  row->emplace_back("abort_pct", number(100 * per(aborts, aborts + ended), 3));
+  append(row, {{"misses", result.misses},
+               {"rollbacks", result.rollbacks},
+               {"aborts", number(aborts, 0)},
+               {"abort_pct", number(100 * per(aborts, aborts + ended), 3)}});
   for (size_t i = 0; i < result.aborts.size(); ++i) {
     row->emplace_back("aborts_" + std::string(name_of(static_cast<AbortReason>(i))),
                       result.aborts[i]);
   }
 }
 
-void add_log_use(const RunResult& result, Row* row) {
-  const auto transactions = static_cast<double>(result.transactions);
+void add_log_use(const RunResult& result, double transactions, Row* row) {
   const double bytes =
       static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
   const auto mb_s = [&](double count) { return number(per(count * 1e-6, result.seconds), 2); };
@@ -112,34 +62,32 @@ void add_log_use(const RunResult& result, Row* row) {
   for (const uint64_t durable : result.durable_bytes) {
     streams.push_back(mb_s(static_cast<double>(durable)));
   }
-  row->emplace_back("log_mb_s", mb_s(bytes));
-  row->emplace_back("log_mb_s_streams", list_of(streams));
-  row->emplace_back("log_bytes_txn", number(per(bytes, transactions)));
-  row->emplace_back("log_records_txn",
-                    number(per(static_cast<double>(result.log_records), transactions), 2));
+  const double records = per(static_cast<double>(result.log_records), transactions);
+  append(row, {{"log_mb_s", mb_s(bytes)},
+               {"log_mb_s_streams", list_of(streams)},
+               {"log_bytes_txn", number(per(bytes, transactions))},
+               {"log_records_txn", number(records, 2)}});
   add_counters(result.counters, row);
 }
 
-// Appends the processor time, the memory, and where the workers' time went.
-void add_cost(const RunResult& result, Row* row) {
-  const auto transactions = static_cast<double>(result.transactions);
+// Appends the processor time, the memory, and the activities of the workers.
+void add_cost(const RunResult& result, double transactions, Row* row) {
   const auto switches = [&](uint64_t count) {
     return number(per(static_cast<double>(count), transactions), 4);
   };
   const auto mb = [](uint64_t bytes) {
     return bytes == 0 ? Value() : number(static_cast<double>(bytes) * 1e-6, 0);
   };
-  const double cpu_seconds = result.usage.cpu_seconds;
-  row->emplace_back("vol_switches_txn", switches(result.usage.voluntary));
-  row->emplace_back("invol_switches_txn", switches(result.usage.involuntary));
-  row->emplace_back("cpu_us_txn", number(per(cpu_seconds * 1e6, transactions), 3));
   const auto of_cores = [&](double seconds) {
     return number(100 * per(seconds, result.seconds * platform::core_count()));
   };
-  row->emplace_back("cpu_pct", of_cores(cpu_seconds));
-  row->emplace_back("system_pct", of_cores(result.usage.system_seconds));
-  row->emplace_back("memory_start_mb", mb(result.memory_start_bytes));
-  row->emplace_back("memory_end_mb", mb(result.memory_end_bytes));
+  append(row, {{"vol_switches_txn", switches(result.usage.voluntary)},
+               {"invol_switches_txn", switches(result.usage.involuntary)},
+               {"cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3)},
+               {"cpu_pct", of_cores(result.usage.cpu_seconds)},
+               {"system_pct", of_cores(result.usage.system_seconds)},
+               {"memory_start_mb", mb(result.memory_start_bytes)},
+               {"memory_end_mb", mb(result.memory_end_bytes)}});
   const auto& ticks = result.activity_ticks;
   const auto all = static_cast<double>(std::accumulate(ticks.begin(), ticks.end(), uint64_t{0}));
   for (size_t i = 0; i < ticks.size(); ++i) {
@@ -190,27 +138,24 @@ const char* name_of(Phase phase) {
   }
 }
 
-// Appends the columns about a run's checkpoints: how many, how large, and their cost. Leaves the
-// columns empty unless `any`: the run was asked for checkpoints.
+// Appends the columns about a run's checkpoints. The columns are empty unless the run was asked for
+// checkpoints (`any`).
 void add_checkpoints(bool any, const RunResult& result, Row* row) {
   const CheckpointStats& stats = result.checkpoints;
   const auto value = [&](double number_, int decimals) {
     return any ? number(number_, decimals) : Value();
   };
   const auto completed = static_cast<double>(stats.completed);
-  const double megabytes = 1e-6 * static_cast<double>(stats.bytes);
   // The difference between these two rates is what a checkpoint costs the transactions.
-  const double between = result.seconds - stats.seconds;
   const double inside_tps = per(static_cast<double>(stats.transactions), stats.seconds);
-  const double between_tps =
-      per(static_cast<double>(result.transactions - stats.transactions), between);
-  row->emplace_back("checkpoints", value(completed, 0));
-  row->emplace_back("checkpoint_mb", value(per(megabytes, completed), 1));
-  row->emplace_back("checkpoint_longest_s",
-                    completed > 0 ? value(stats.longest_seconds, 3) : Value());
-  row->emplace_back("checkpoint_time_pct", value(100 * per(stats.seconds, result.seconds), 1));
-  row->emplace_back("checkpoint_tps", value(inside_tps, 1));
-  row->emplace_back("between_tps", value(between_tps, 1));
+  const double between_tps = per(static_cast<double>(result.transactions - stats.transactions),
+                                 result.seconds - stats.seconds);
+  append(row, {{"checkpoints", value(completed, 0)},
+               {"checkpoint_mb", value(per(1e-6 * static_cast<double>(stats.bytes), completed), 1)},
+               {"checkpoint_longest_s", completed > 0 ? value(stats.longest_seconds, 3) : Value()},
+               {"checkpoint_time_pct", value(100 * per(stats.seconds, result.seconds), 1)},
+               {"checkpoint_tps", value(inside_tps, 1)},
+               {"between_tps", value(between_tps, 1)}});
 }
 
 }  // namespace
@@ -220,25 +165,58 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   LJ_ASSERT(settings.workload != nullptr && settings.protocol != nullptr);
   LJ_ASSERT(settings.scheme != nullptr);
   const RunOptions& options = settings.run;
-  const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const Specification spec = workload.spec();
-  Row row;
-  add_choices(settings, spec, unsteady_of(result), &row);
-  row.emplace_back("cautions", platform::join(settings.cautions, "; "));
-  row.emplace_back("without_effect", settings.without_effect);
-  add_throughput(options.rate, result, &row);
-  add_headline(spec.headline, result, &row);
-  add_aborts(result, &row);
+  const std::optional<Headline>& headline = spec.headline;
+  const auto transactions = static_cast<double>(result.transactions);
+  // An aborted attempt is followed by another one, but a rolled back transaction has ended.
+  const auto ended = static_cast<double>(result.transactions + result.rollbacks);
+  const auto per_second = [&](auto count) {
+    return number(per(static_cast<double>(count), result.seconds));
+  };
+  const auto value_if = [](bool wanted, const auto& value) {
+    return wanted ? Value(value) : Value();
+  };
+  const bool open_loop = options.rate > 0;
+  Row row = {
+      {"workload", settings.workload->name},
+      {"scale", spec.description},
+      {"cc", settings.protocol->name},
+      {"log", settings.scheme->name},
+      {"log_differs", settings.scheme->differs},
+      {"commit", settings.commit},
+      {"unsafe", settings.unsafe},
+      {"unsteady", unsteady_of(result)},
+      {"elr", options.early_lock_release},
+      {"log_records", settings.log_records},
+      {"device", settings.log.device},
+      {"threads", options.threads},
+      {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
+      {"placement", placement_text(options.pin)},
+      {"cautions", platform::join(settings.cautions, "; ")},
+      {"without_effect", settings.without_effect},
+      {"seconds", number(result.seconds, 3)},
+      {"transactions", result.transactions},
+      {"tps", per_second(transactions)},
+      {"offered_s", value_if(open_loop, per_second(result.arrivals))},
+      {"achieved_s", per_second(ended)},
+      {"backlog", value_if(open_loop, result.backlog)},
+      {"headline", headline ? Value(headline->name) : Value()},
+      {"headline_rate", headline ? number(headline_rate(*headline, result)) : Value()},
+      {"headline_rollbacks", !headline                  ? ""
+                             : headline->with_rollbacks ? "counted"
+                                                        : "not counted"},
+  };
+  add_aborts(result, ended, &row);
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
-  row.emplace_back("pipeline_full_pct",
-                   pipelined ? number(pipeline_full_pct(options, result)) : Value());
-  add_log_use(result, &row);
-  add_cost(result, &row);
+  row.emplace_back("pipeline_full_pct", value_if(options.commit == CommitPolicy::kPipelined,
+                                                 number(pipeline_full_pct(options, result))));
+  add_log_use(result, transactions, &row);
+  add_cost(result, transactions, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);
-  row.emplace_back("run_ordinal", settings.log.header.ordinal);
-  row.emplace_back("verified", verified);
-  row.emplace_back("interrupted", result.interrupted);
+  append(&row, {{"run_ordinal", settings.log.header.ordinal},
+                {"verified", verified},
+                {"interrupted", result.interrupted}});
   add_origin(&row);
   return row;
 }

@@ -1,17 +1,16 @@
+#include "cli/round_flags.h"
+
 #include <gflags/gflags.h>
 
 #include <algorithm>
 #include <set>
 
-#include "cli/explore.h"
 #include "cli/flags.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
-
-DECLARE_string(workload);
 
 namespace logjam {
 namespace {

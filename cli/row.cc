@@ -39,6 +39,189 @@ size_t utf8_length(std::string_view text) {
   return length;
 }
 
+struct RowColumn {
+  std::string_view name, commands, says;
+};
+constexpr RowColumn kColumns[] = {
+    {"workload", "run recover dump", "the workload; of a log, the workload of its run"},
+    {"scale", "run recover",
+     "the workload's mix, size and distributions; of YCSB and oltp also the rows that a "
+     "transaction writes, and their bytes in a log of whole rows"},
+    {"cc", "run recover",
+     "the concurrency control protocol; of `recover`, empty unless it executed commands"},
+    {"sync", "micro", "with `--sync`: the atomic operation or the lock; such rows have no log"},
+    {"lines", "micro", "with `--sync`: shared words, or locks"},
+    {"pause_ns", "micro", "with `--sync`: the pause of a thread after each call"},
+    {"log", "run recover micro dump", "the log scheme, or the floor that `micro` measured"},
+    {"log_differs", "run micro", "how the log scheme differs from its paper"},
+    {"commit", "run micro", "the commit policy"},
+    {"unsafe", "run recover micro",
+     "why acknowledged transactions may be lost (R8); empty: none can be"},
+    {"unsteady", "run",
+     "why the measured window shows no rate: nothing was acknowledged in it, executed and "
+     "acknowledged transactions differ by 5 %, or those with a latency and those acknowledged do, "
+     "the p99 is above a third of the window, or its halves differ by 10 %; empty: none of these"},
+    {"cautions", "run micro",
+     "what the machine did to the run, separated by `; `: more than 16 workers a core, a quota of "
+     "processor time below the workers, workers that were not pinned, a time stamp counter that "
+     "may "
+     "not be steady, a log on a file system in memory, a hash index with far more rows than it was "
+     "laid out for; empty: nothing of these"},
+    {"without_effect", "run",
+     "flags that were given and change nothing here, each with what it belongs to: another scheme, "
+     "workload or choice; empty: none"},
+    {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
+    {"log_records", "run recover dump",
+     "the granularity of log records; with `,range` they hold changed bytes in place of rows"},
+    {"device", "run recover micro dump device", "the log's device"},
+    {"write_bytes", "device", "bytes of a write"},
+    {"writes_at_once", "device", "how many writes are under way"},
+    {"one_call", "device",
+     "whether the thread that writes waits in the call, as a log's daemon does"},
+    {"writes_s", "device", "durable writes a second"},
+    {"write_mb_s", "device", "durable megabytes a second"},
+    {"write_*_us", "device", "time from the start of a write until it is durable"},
+    {"streams", "recover dump", "streams of the log"},
+    {"directories", "recover dump", "directories of the log"},
+    {"log_threads", "recover dump", "workers of the run that wrote the log"},
+    {"log_run", "recover dump", "the random number of the run that wrote the log"},
+    {"log_revision", "recover dump", "the revision of the program that wrote the log"},
+    {"log_flags", "recover dump", "the flags of the run that wrote the log, with their values"},
+    {"threads", "run recover micro", "workers; of `recover`, the threads that replayed"},
+    {"worker_class", "run micro",
+     "the scheduling class that the kernel granted to workers, and by which means: `idle, cgroup "
+     "v1` (or `v2`), `idle, autogroup off`, `idle, in an idle cgroup`; with `idle, without "
+     "effect`, `batch` and `normal` busy workers can delay the log"},
+    {"placement", "run micro",
+     "the policy, and the cores of the workers on each socket, in the kernel's numbers: `0-14:2` "
+     "is "
+     "every second core from 0 to 14; `(2 physical)`: the number of cores, where workers share "
+     "some; or that workers were not pinned, and why"},
+    {"replay", "recover", "how the log was replayed"},
+    {"read_mb_s", "recover", "the limit for reading each directory, in MB/s; 0: none"},
+    {"runs", "recover", "runs of the log that were replayed"},
+    {"checkpoint", "recover", "the number of the checkpoint that was loaded"},
+    {"checkpoint_bytes", "recover", "bytes of that checkpoint"},
+    {"checkpoint_seconds", "recover", "the time to load that checkpoint"},
+    {"bytes", "recover", "bytes of the log that were recovered, in all runs"},
+    {"transactions", "run recover dump",
+     "transactions acknowledged in the measured time; of `recover`, transactions recovered from "
+     "all runs; of `dump`, transactions whose dependencies were searched"},
+    {"records", "recover", "records that were recovered"},
+    {"beyond_cut", "recover", "valid records beyond the recovery rule's cut, which are not used"},
+    {"incomplete", "recover", "transactions that have begun, and neither committed nor failed"},
+    {"load_seconds", "recover", "the time to load the initial database"},
+    {"replay_seconds", "recover", "the time to read and replay the log"},
+    {"replay_gb_s", "recover", "gigabytes of the log replayed a second"},
+    {"cut", "recover", "the cut of the last run, and the reason for it"},
+    {"damage", "recover", "the durable bytes that the log has lost; empty: none"},
+    {"error", "recover", "why the log cannot be recovered"},
+    {"record_bytes", "micro", "bytes of a record, or the distribution of its length"},
+    {"outlier_bytes", "micro", "bytes of the one record in 60 that differs; 0: none does"},
+    {"local", "micro", "whether each thread fills its own buffer, not the log's (`--fill=local`)"},
+    {"sync_every", "micro", "every N-th insert of a thread depends on an earlier one; 0: none"},
+    {"logs_per_commit", "micro", "inserts for each commit; 0: nothing is committed"},
+    {"seal", "micro",
+     "whether inserts make whole records, with headers and checksums "
+     "(`--fill=records`)"},
+    {"seconds", "run micro device", "the measured time"},
+    {"tps", "run", "acknowledged transactions a second of the measured time, nothing else"},
+    {"offered_s", "run", "with `--rate`: arrivals a second"},
+    {"achieved_s", "run", "transactions a second that were acknowledged or rolled back"},
+    {"backlog", "run", "with `--rate`: arrivals that no worker had begun at the end"},
+    {"headline", "run", "the name of the rate by which the workload is known"},
+    {"headline_rate", "run",
+     "that rate: TPC-C's NewOrders a minute, or TATP's MQTh, which does not count failed writes "
+     "(`achieved_s` counts them)"},
+    {"headline_rollbacks", "run", "whether `headline_rate` counts rolled-back transactions"},
+    {"misses", "run", "transactions that found no row, where the workload expects that"},
+    {"rollbacks", "run", "transactions that the workload rolled back on purpose"},
+    {"aborts", "run", "aborted attempts; misses and rollbacks do not count"},
+    {"abort_pct", "run", "the share of aborted attempts among all attempts"},
+    {"aborts_*", "run", "aborted attempts, by reason"},
+    {"exec_*_us", "run", "time from the first start to pre-commit"},
+    {"inserts", "micro", "inserts of the measured time"},
+    {"inserts_s", "micro", "inserts a second"},
+    {"least_inserts", "micro",
+     "inserts of the thread that made the fewest; it starved if they are far fewer than "
+     "`most_inserts`"},
+    {"most_inserts", "micro", "inserts of the thread that made the most"},
+    {"calls", "micro",
+     "with `--sync`: operations, or critical sections, of the measured time; failed ones count"},
+    {"calls_s", "micro", "calls a second"},
+    {"least_calls", "micro", "calls of the thread that made the fewest"},
+    {"most_calls", "micro", "calls of the thread that made the most"},
+    {"failed_pct", "micro", "share of calls that changed nothing: of `cas` and `tas-once`"},
+    {"mb_s", "micro", "megabytes inserted a second"},
+    {"ns_insert", "micro", "nanoseconds of a thread for each insert"},
+    {"groups_per_insert", "micro",
+     "attempts of a consolidating scheme's threads to take the log's lock, for each insert"},
+    {"commits_s", "micro", "commits a second"},
+    {"commit_*_us", "run micro",
+     "time from the first start (with `--rate`: from the intended start) to the acknowledgement; "
+     "with `--rate` a transaction without acknowledgement at the end counts with the time that it "
+     "has waited"},
+    {"mean_group_size", "micro", "inserts in a consolidated group"},
+    {"consolidated_pct", "micro", "share of inserts that joined a group"},
+    {"delegated_releases", "micro", "buffer regions that another thread released"},
+    {"sbl_hops", "micro", "how often ELEDA's SBL advanced by a hop"},
+    {"sbl_crawls", "micro", "how often ELEDA's SBL advanced by a crawl"},
+    {"sbl_crawl_share", "micro", "share of bytes that crawls covered"},
+    {"pipeline_full_pct", "run",
+     "share of workers' time in which `--pipeline_depth` transactions were in flight and the "
+     "worker waited; where it is well above 0, that depth sets the commit latency, not the scheme "
+     "alone"},
+    {"log_mb_s", "run", "megabytes of log a second, padding included"},
+    {"log_mb_s_streams", "run",
+     "megabytes a second that became durable, by stream; stream S of a log that is not striped is "
+     "in directory S modulo the number of directories"},
+    {"log_bytes_txn", "run", "bytes of log for each transaction, padding included"},
+    {"log_records_txn", "run", "records for each transaction"},
+    {"flushes", "run micro", "writes to the device"},
+    {"flush_bytes_mean", "run micro", "bytes of a write"},
+    {"flush_late_us_mean", "run micro", "microseconds from when a write was due to its start"},
+    {"scheme_counters", "run micro",
+     "counters that only some schemes have, as `name=value` (`padding_bytes`: Silo's padding); in "
+     "JSON an object"},
+    {"vol_switches_txn", "run", "voluntary context switches for each transaction"},
+    {"invol_switches_txn", "run", "involuntary context switches for each transaction"},
+    {"cpu_us_txn", "run", "microseconds of processor time for each transaction"},
+    {"cpu_pct", "run micro", "share of all cores that the process used"},
+    {"system_pct", "run", "the part of `cpu_pct` that the process spent in the kernel"},
+    {"memory_start_mb", "run",
+     "resident memory when the measured time began, what inserts may take included"},
+    {"memory_end_mb", "run", "resident memory at the end"},
+    {"time_*_pct", "run",
+     "shares of workers' time, sampled (`--breakdown=false` switches this off); "
+     "`time_space_wait_pct`, waiting for room in the log, is timed in full"},
+    {"checkpoints", "run", "checkpoints that were completed in the measured time"},
+    {"checkpoint_mb", "run", "megabytes of a checkpoint"},
+    {"checkpoint_longest_s", "run", "the time of the slowest checkpoint"},
+    {"checkpoint_time_pct", "run", "share of the time in which a checkpoint was being taken"},
+    {"checkpoint_tps", "run", "transactions a second while a checkpoint was being taken"},
+    {"between_tps", "run", "transactions a second in the rest of the time"},
+    {"run_ordinal", "run", "the run's number in its log: from 2 on, it continued the log"},
+    {"log_transactions", "dump", "transactions of the log"},
+    {"dump_from", "dump", "transactions that were left out first (`--range=from:N`)"},
+    {"edges", "dump", "dependencies: pairs of transactions where one overwrote rows of the other"},
+    {"cross_stream_edges", "dump", "dependencies between two streams"},
+    {"cross_stream_pct", "dump", "the share of `cross_stream_edges` in `edges`"},
+    {"tight_edges", "dump",
+     "dependencies between two streams where the earlier transaction was among the last five of "
+     "its stream by then"},
+    {"tight_pct", "dump", "the share of `tight_edges` in `cross_stream_edges`"},
+    {"median_gap", "dump", "the median difference of a pair's sequence numbers"},
+    {"median_order_gap", "dump", "the median distance of a pair in the order of the log"},
+    {"longest_path", "dump", "transactions of the longest chain of dependencies"},
+    {"verified", "run recover",
+     "the result of the workload's own checks: `passed` or `FAILED`; empty without `--verify`; "
+     "`FAILED` also if the log cannot be recovered"},
+    {"interrupted", "run", "whether a signal ended the run"},
+    {"revision", "run recover micro dump device", "the program's revision"},
+    {"machine", "run recover micro dump device", "the machine, or the simulated one"},
+    {"flags", "run recover micro dump device", "the flags that were given, with their values"},
+};
+
 }  // namespace
 
 Value::Value(std::string_view text) : text_(text) {
@@ -65,11 +248,11 @@ void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row)
   const auto us = [any = ticks.count() != 0](uint64_t t) {
     return any ? number(platform::ticks_to_ns(t) * 1e-3) : Value();
   };
-  row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
-  row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
-  row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
-  row->emplace_back(prefix + "_p999_us", us(ticks.percentile(0.999)));
-  row->emplace_back(prefix + "_max_us", us(ticks.max()));
+  append(row, {{prefix + "_p50_us", us(ticks.percentile(0.5))},
+               {prefix + "_p95_us", us(ticks.percentile(0.95))},
+               {prefix + "_p99_us", us(ticks.percentile(0.99))},
+               {prefix + "_p999_us", us(ticks.percentile(0.999))},
+               {prefix + "_max_us", us(ticks.max())}});
 }
 
 Value counter(const Counters& counters, std::string_view name, int decimals) {
@@ -96,21 +279,31 @@ void add_log(const LogFiles& files, size_t directories, Row* row) {
   const LogFileHeader& log = files.header;
   char run[17];
   std::snprintf(run, sizeof run, "%016lx", log.run);
-  row->emplace_back("log", log.scheme);
-  row->emplace_back("log_records", log.log_records);
-  row->emplace_back("device", log.device);
-  row->emplace_back("streams", files.paths.size());
-  row->emplace_back("directories", directories);
-  row->emplace_back("log_threads", log.workers);
-  row->emplace_back("log_run", run);
-  row->emplace_back("log_revision", log.revision);
-  row->emplace_back("log_flags", log.given);
+  append(row, {{"log", log.scheme},
+               {"log_records", log.log_records},
+               {"device", log.device},
+               {"streams", files.paths.size()},
+               {"directories", directories},
+               {"log_threads", log.workers},
+               {"log_run", run},
+               {"log_revision", log.revision},
+               {"log_flags", log.given}});
 }
 
 void add_origin(Row* row) {
-  row->emplace_back("revision", revision());
-  row->emplace_back("machine", platform::host_description());
-  row->emplace_back("flags", changed_flags());
+  append(row, {{"revision", revision()},
+               {"machine", platform::host_description()},
+               {"flags", changed_flags()}});
+}
+
+void append(Row* row, const Row& columns) {
+  row->insert(row->end(), columns.begin(), columns.end());
+}
+
+const std::string& text_of(const Row& row, std::string_view column) {
+  const auto found = std::ranges::find(row, column, &Row::value_type::first);
+  LJ_ASSERT(found != row.end());
+  return found->second.text();
 }
 
 void print_summary(const Row& row) {
@@ -171,6 +364,15 @@ void print_table(const std::vector<Line>& lines) {
     std::printf("%s\n", text.c_str());
   }
   std::printf("\n");
+}
+
+std::string column_table() {
+  std::string text = "| column | rows of | what it says |\n|---|---|---|\n";
+  for (const RowColumn& column : kColumns) {
+    text += "| `" + std::string(column.name) + "` | " + std::string(column.commands) + " | " +
+            std::string(column.says) + " |\n";
+  }
+  return text;
 }
 
 }  // namespace logjam

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +55,11 @@ Value list_of(const std::vector<Value>& members);
 // Columns in their order, with their names.
 using Row = std::vector<std::pair<std::string, Value>>;
 
+// Appends columns to the row.
+void append(Row* row, const Row& columns);
+// Returns the text of a column that the row has.
+const std::string& text_of(const Row& row, std::string_view column);
+
 // Appends percentiles and the maximum, in columns that begin with `prefix`. They are empty if
 // nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
@@ -89,21 +93,8 @@ using Line = std::vector<std::string>;
 // line is the heading.
 void print_table(const std::vector<Line>& lines);
 
-// The table of all columns of rows, with the meaning of each. `logjam help columns` and
-// docs/OUTPUT.md are made from it. A test compares it with the rows of all commands.
-struct RowColumn {
-  std::string_view name;      // a `*` stands for any text, as in commit_*_us
-  std::string_view commands;  // the commands that have the column in their rows
-  std::string_view says;
-};
-
-// Returns all columns, in the order in which a row has them.
-std::span<const RowColumn> all_columns();
-
-// Returns whether the table has this column for rows of `command`.
-bool knows_column(std::string_view command, std::string_view name);
-
-// Returns the table as Markdown, as `logjam help columns` prints it.
+// Returns the table of all columns of rows as Markdown: the name, in which `*` stands for any text;
+// the commands whose rows have the column; its meaning. docs/OUTPUT.md is made from it.
 std::string column_table();
 
 }  // namespace logjam

@@ -23,9 +23,6 @@
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DECLARE_bool(continue);
-DECLARE_bool(overwrite);
-
 namespace logjam {
 namespace {
 

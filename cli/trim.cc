@@ -10,14 +10,13 @@
 #include "logging/directory_locks.h"
 #include "logging/format/manifest_file.h"
 #include "logging/format/remove_files.h"
-#include "platform/fatal.h"
 
 namespace logjam {
 
 int trim_command() {
   const DirectoryLocks locks(wal_directories(), DirectoryUse::kWrite);
   const FoundManifest found = find_manifest(wal_directories());
-  if (!found.error.empty()) platform::refuse(found.error);
+  refuse_if(found.error);
   LogManifest log(found.directories, found.manifest);
   // Neither an incomplete checkpoint nor a run that has not begun counts. So their files may go
   // before the manifest says so, and on a full disk they must.

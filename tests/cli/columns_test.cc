@@ -1,10 +1,12 @@
 // The table of columns has exactly the columns of all commands' rows.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/row.h"
 #include "tests/shell.h"
@@ -13,18 +15,31 @@
 namespace logjam {
 namespace {
 
-// Returns "COMMAND COLUMN" for each column of the command's CSV file.
-std::set<std::string> header_of(const std::string& command, const std::string& csv) {
+// Returns the columns of the first line.
+std::vector<std::string> header_of(const std::string& csv) {
   std::ifstream in(csv);
-  std::set<std::string> names;
   std::string line;
-  EXPECT_TRUE(std::getline(in, line)) << csv;
-  for (size_t at = 0; at < line.size();) {
-    const size_t comma = std::min(line.find(',', at), line.size());
-    names.insert(command + " " + line.substr(at, comma - at));
-    at = comma + 1;
-  }
+  std::getline(in, line);
+  std::vector<std::string> names;
+  std::istringstream cells(line);
+  for (std::string name; std::getline(cells, name, ',');) names.push_back(name);
   return names;
+}
+
+// Returns a pattern of "COMMAND COLUMN" for each command of each column of the table.
+std::vector<std::string> patterns() {
+  std::vector<std::string> all;
+  std::istringstream table(column_table());
+  const std::regex row(R"(\| `(.*)` \| (.*) \| .* \|)"), star(R"(\*)");
+  std::smatch found;
+  for (std::string line; std::getline(table, line);) {
+    if (!std::regex_match(line, found, row)) continue;
+    std::istringstream commands(found[2]);
+    for (std::string command; commands >> command;) {
+      all.push_back(command + " " + std::regex_replace(found[1].str(), star, ".*"));
+    }
+  }
+  return all;
 }
 
 TEST(Columns, AreThoseOfTheRows) {
@@ -41,19 +56,14 @@ TEST(Columns, AreThoseOfTheRows) {
     const std::string name = command.substr(0, command.find(' '));
     const std::string csv = at.path_of(std::to_string(rows.size()) + ".csv");
     ASSERT_EQ(shell("\"$LOGJAM\" " + command + " --csv=" + csv + " 2>&1").status, 0) << command;
-    rows.merge(header_of(name, csv));
+    for (const std::string& column : header_of(csv)) rows.insert(name + " " + column);
   }
-  for (const std::string& row : rows) {
-    const size_t space = row.find(' ');
-    EXPECT_TRUE(knows_column(row.substr(0, space), row.substr(space + 1))) << row;
+  for (const std::string& pattern : patterns()) {
+    const size_t found = std::erase_if(
+        rows, [&](const auto& row) { return std::regex_match(row, std::regex(pattern)); });
+    EXPECT_GT(found, 0u) << pattern << " is in no row";
   }
-  for (const RowColumn& column : all_columns()) {
-    if (column.name.find('*') != column.name.npos) continue;
-    for (const char* command : {"run", "recover", "dump", "micro", "device"}) {
-      const std::string row = std::string(command) + " " + std::string(column.name);
-      EXPECT_EQ(knows_column(command, column.name), rows.contains(row)) << row;
-    }
-  }
+  EXPECT_EQ(rows, std::set<std::string>()) << "not in the table";
 }
 
 }  // namespace

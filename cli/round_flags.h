@@ -1,0 +1,46 @@
+// The flags of a round of `logjam explore`, which the round's seed draws.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/assert.h"
+#include "platform/random.h"
+
+namespace logjam {
+
+// Draws numbers and choices from a seed.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : random_(seed) {}
+  uint64_t below(uint64_t limit) {
+    LJ_ASSERT(limit != 0);
+    return random_.next() % limit;
+  }
+  template <class Choice>
+  Choice one_of(std::initializer_list<Choice> choices) {
+    return choices.begin()[below(choices.size())];
+  }
+  std::string number_of(std::initializer_list<uint64_t> choices) {
+    return std::to_string(one_of(choices));
+  }
+
+ private:
+  platform::SplitMix64 random_;
+};
+
+using RoundFlags = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the names and values of a round's flags, without the flags of the command line. The seed
+// draws them, with `scheme` and `protocol` unless these are "every". Refuses a scheme that cannot
+// be explored. Make the first call on the main thread, before any round.
+RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::string& protocol);
+
+// Returns whether a later life of a round keeps the flag's value of the first life, because the
+// flag names the directories, or shapes the tables or the clients' work.
+bool stays_in_later_lives(const std::string& flag);
+
+}  // namespace logjam
