@@ -17,7 +17,6 @@ The status is then 1. proof/chaos.py --seed=S --case=N plays case N again. Its l
 only the timing of its runs may differ.
 """
 
-import argparse
 import collections
 import contextlib
 import functools
@@ -28,18 +27,15 @@ import resource
 import secrets
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
 
 import rounds  # also finds scripts/
-from experiments.errors import program, run_main
+from experiments.errors import run_main
 
 import chaos_judge
 import chaos_logs
-import chaos_manifests  # noqa: F401  # registers a plant
-import chaos_moves
 import chaos_plants
 from chaos_plants import shown
 
@@ -49,19 +45,15 @@ GIB = 2**30
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = rounds.options(__doc__.split("\n")[0], first=0, jobs=os.cpu_count())
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, help="of all cases (default: random, printed)")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--case", type=int, help="play this case alone, and print all of it")
     parser.add_argument("--moves", type=float, default=0.01,
                         help="the share of cases that move a directory under a run")
     parser.add_argument("--plants", default="", help="some plants only, separated by commas")
     parser.add_argument("--patience", type=float, default=10,
                         help="the seconds after which a command hangs")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--logjam", type=program,
-                        default=os.path.join(rounds.ROOT, "build", "logjam"))
     parser.add_argument("--directory", help="where the logs go (default: a temporary one)")
     given = parser.parse_args()
     given.logjam = os.path.abspath(given.logjam)
@@ -112,7 +104,7 @@ class Case:
             hand.harm = chaos_plants.QUIET
         judge = chaos_judge.Judge(given.logjam, hand, given.patience)
         if self.moves:
-            chaos_moves.play(judge, random.Random(self.key))
+            chaos_judge.play_move(judge, random.Random(self.key))
         else:
             for command, seed in commands:
                 if not judge.replaced:
@@ -176,7 +168,7 @@ def report(case, log, judge, planted):
     """Returns what was found, and how to see it again."""
     lines = [f"case {case.number}, {log.scheme}, {planted}:"]
     lines += [f"  {kind}: {text}" for kind, text in judge.found]
-    flags = " ".join(chaos_moves.RUN if case.moves else log.flags)
+    flags = " ".join(chaos_judge.RUN if case.moves else log.flags)
     lines += [f"  F={flags!r}"]
     if log.lives and not case.moves:
         lines += ["  logjam " + " ".join(map(shown, words)).replace(flags, "$F")

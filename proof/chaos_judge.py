@@ -3,14 +3,16 @@
 import dataclasses
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
+import time
 import unicodedata
 
+import rounds
 from chaos_logs import acknowledged
-from chaos_manifests import checksum_of
-from chaos_plants import NAMED, NOTHING, outside_file, put_thing, shown
+from chaos_plants import NAMED, NOTHING, checksum_of, copy_tree, outside_file, put_thing, shown
 
 NOBODY = 65534
 DIAGNOSTIC = re.compile(r"[IW]\d{8} ")
@@ -134,16 +136,19 @@ class Judge:
             self.find(kind, what)
         return done
 
-    def command(self, words, named=False):
-        """Runs a command, and looks at what it must not change. `named`: its user has named
-        outputs, so they may fill what is empty at the end of a link."""
+    def begin(self, words):
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
         # Another user may not reach the directories above, but what lies beside the case, and no
         # plant closes the place itself.
         program = os.path.relpath(self.logjam, self.place)
-        with subprocess.Popen([program, *words], cwd=self.place, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **other) as process:
+        return subprocess.Popen([program, *words], cwd=self.place, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **other)
+
+    def command(self, words, named=False):
+        """Runs a command, and looks at what it must not change. `named`: its user has named
+        outputs, so they may fill what is empty at the end of a link."""
+        with self.begin(words) as process:
             done = self.end(process, words, self.patience)
         self.find_outside(EMPTY if named else ())
         for name in self.hand.kept:
@@ -368,3 +373,103 @@ def dump(judge, draw):
 
 COMMANDS = {recover: 8, recover_by_history: 4, recover_with_output: 3, recover_and_checkpoint: 4,
             trim: 4, continue_run: 3, new_run: 3, dump: 4}
+
+# Rows of 4000 bytes, so that the run needs several segments after it has begun.
+RUN = ["run", "--workload=ycsb", "--ycsb_records=50", "--ycsb_value_bytes=4000", "--ycsb_ops=2",
+       "--ycsb_ratios=read:0.3", "--threads=1", "--warmup=0", "--worker_class=normal",
+       "--log_buffer_mb=2", "--log_prealloc_mb=1:1", "--history_mb=8"]
+
+
+def move_and_run(judge, place, _):
+    """A second run begins where the first one's directory was."""
+    move_alone(judge, place)
+    words = [*RUN, "--rate=2500", "--seconds=0.4", "--wal_dir=moving", "--history=new-history-2"]
+    judge.hand.note("logjam", *words)
+    return judge.begin(words), words
+
+
+def move_alone(judge, place, _=None):
+    os.rename(f"{place}/moving", f"{place}/moved")
+    judge.hand.note("mv moving moved")
+
+
+def move_and_make(judge, place, _):
+    move_alone(judge, place)
+    os.mkdir(f"{place}/moving")
+    judge.hand.note("mkdir moving")
+
+
+def move_and_link(judge, place, draw):
+    move_alone(judge, place)
+    target = draw.choice(["outside/folder", "outside/other/log0", "moved"])
+    os.symlink(target, f"{place}/moving")
+    judge.hand.note(f"ln -s {target} moving")
+
+
+def move_and_copy(judge, place, _):
+    move_alone(judge, place)
+    copy_tree(f"{place}/moved", f"{place}/moving")
+    judge.hand.note("cp -a moved moving")
+
+
+def plant_links(judge, place, draw):
+    """Links and FIFOs appear where the run makes its next files, again and again."""
+    names = ["manifest.new", "run-2", "checkpoint-1", "checkpoint-2",
+             *(f"stream-0.log.db.{index}" for index in range(2, 9))]
+    until = time.monotonic() + 0.3
+    while time.monotonic() < until:
+        name = f"{place}/moving/{draw.choice(names)}"
+        try:
+            if draw.random() < 0.8:
+                os.symlink(os.path.join(place, outside_file(judge.hand, draw)), name)
+            else:
+                os.mknod(name, stat.S_IFIFO | 0o600)
+        except OSError:
+            time.sleep(0.001)
+    judge.hand.note("links and FIFOs at", *names)
+
+
+def remove(judge, place, _):
+    shutil.rmtree(f"{place}/moving", ignore_errors=True)
+    judge.hand.note("rm -r moving")
+
+
+KINDS = {move_and_run: 3, move_alone: 1, move_and_make: 1, move_and_link: 1, move_and_copy: 1,
+         plant_links: 2, remove: 0.5}
+
+
+def play_move(judge, draw):
+    """Plays a run, and what happens to its directory meanwhile."""
+    place, kind = judge.place, draw.choices(list(KINDS), list(KINDS.values()))[0]
+    words = [*RUN, "--rate=2500", f"--seconds={draw.choice([0.4, 0.6])}", "--wal_dir=moving",
+             "--history=new-history", f"--log={draw.choice(['centr', 'pwal', 'tide', 'poplar'])}",
+             *(["--checkpoint=s:0.05"] if draw.random() < 0.4 or kind is plant_links else [])]
+    judge.hand.note("logjam", *map(shown, words), "&")
+    judge.moved_by = kind.__name__
+    process = judge.begin(words)
+    patience = time.monotonic() + judge.patience
+    while process.poll() is None and time.monotonic() < patience and not (
+            rounds.has_begun(f"{place}/new-history")):
+        time.sleep(0.002)
+    pause = draw.uniform(0, 0.2)
+    time.sleep(pause)
+    judge.hand.note(f"sleep {pause:.3f}")
+    is_running = process.poll() is None and os.path.isdir(f"{place}/moving")
+    second = kind(judge, place, draw) if is_running else None
+    judge.end(process, words, judge.patience + 1)
+
+    def recovers(directory, history):
+        words = ["recover", f"--wal_dir={directory}", f"--history={history}"]
+        return judge.command(words).status == 0
+
+    if second:
+        done = judge.end(*second, judge.patience + 1)
+        if done.status == 0 and not recovers("moving", "new-history-2"):
+            judge.find("lost", "the second run has lost what it acknowledged")
+    for directory in ("moved", "moving"):
+        path = f"{place}/{directory}"
+        if kind not in (remove, plant_links) and os.path.isdir(path) and not os.path.islink(path):
+            if not recovers(directory, "new-history"):
+                judge.find("lost", f"the first run has lost what it acknowledged ({kind.__name__})")
+            break
+    judge.find_outside()

@@ -1,17 +1,17 @@
 """The logs that proof/chaos.py harms: small ones of every scheme, made by the tested program."""
 
+import functools
 import json
 import os
 import re
 import shutil
 import subprocess
 
+import rounds  # also finds scripts/
 from experiments.errors import Refused
 
 SCALE = ["--workload=ledger", "--ledger=keys:50,cells:16,slots:8", "--threads=2", "--warmup=0",
          "--worker_class=normal", "--log_buffer_mb=1", "--history_mb=1", "--transactions=50"]
-JUDGED = re.compile(r"^ok   history: \d+ transactions (?:that write|reached commit), (\d+) "
-                    r"(?:were )?acknowledged", re.MULTILINE)
 STREAM = re.compile(r"stream-\d+\.log\.db(\.\d+)?")
 
 
@@ -25,13 +25,17 @@ def schemes_of(logjam):
 
 def acknowledged(said):
     """Returns how many acknowledged transactions a recovery has found to be there, or None."""
-    found = JUDGED.search(said)
-    return int(found[1]) if found else None
+    found = rounds.JUDGED.search(said)
+    return int(found[2]) if found else None
 
 
-def copy_tree(source, to):
-    """Copies directories, files and links as they are."""
-    shutil.copytree(source, to, symlinks=True)
+copy_tree = functools.partial(shutil.copytree, symlinks=True)
+
+
+def files_under(top):
+    """Lists the files under a directory, relative to it."""
+    return [os.path.relpath(os.path.join(folder, name), top)
+            for folder, _, names in sorted(os.walk(top)) for name in sorted(names)]
 
 
 class Log:
@@ -46,8 +50,8 @@ class Log:
         # One long run: what a manifest says of its segments decides how much of it is read.
         is_long = device is None and draw.random() < 0.1
         segmented = is_long or (device is None and draw.random() < 0.3)
-        records = ["txn"] if self.scheme == "command" else ["txn", "op", "txn,range", "op,range"]
-        self.flags = [*SCALE, f"--log={self.scheme}", f"--log_records={draw.choice(records)}",
+        records = rounds.draw_records(self.scheme, draw)
+        self.flags = [*SCALE, f"--log={self.scheme}", f"--log_records={records}",
                       f"--device={device or draw.choice(['file', 'sync'])}",
                       f"--log_prealloc_mb={'1:1' if segmented else 0}",
                       f"--wal_dir={','.join(self.directories)}"]
@@ -82,13 +86,12 @@ class Log:
             self._run(logjam, words, (0, -9) if killed else (0,))
             if life < self.lives or self.sealed:
                 self._keep_stage()
+        recover = ["recover", f"--wal_dir={','.join(self.directories)}", "--history=history"]
         if not is_long and draw.random() < 0.5:
             self._keep_stage()
-            self._run(logjam, ["recover", f"--wal_dir={','.join(self.directories)}",
-                               "--history=history", "--checkpoint"])
+            self._run(logjam, [*recover, "--checkpoint"])
             self.sealed = True
-        said = self._run(logjam, ["recover", f"--wal_dir={','.join(self.directories)}",
-                                  "--history=history"])
+        said = self._run(logjam, recover)
         self.acknowledged = acknowledged(said)
         if self.acknowledged is None:
             raise Refused(f"the history was not judged: {self.made_by}\n{said}")
@@ -109,27 +112,22 @@ class Log:
             copy_tree(os.path.join(self.folder, name), os.path.join(stage, name))
         self.stages.append(stage)
 
-    def histories(self):
-        return [name for name in sorted(os.listdir(self.folder)) if name.startswith("history")]
-
     def put(self, place):
         """Copies the log and its history to a place that is empty."""
-        for name in self.directories:
-            if os.path.exists(os.path.join(self.folder, name)):
+        for name in sorted(os.listdir(self.folder)):
+            if name in self.directories:
                 copy_tree(os.path.join(self.folder, name), os.path.join(place, name))
-        for name in self.histories():
-            shutil.copyfile(os.path.join(self.folder, name), os.path.join(place, name))
+            elif name.startswith("history"):
+                shutil.copyfile(os.path.join(self.folder, name), os.path.join(place, name))
 
     def own(self, place):
         """Lists the log's files, relative to the place."""
-        return [os.path.relpath(os.path.join(top, name), place)
-                for directory in self.directories
-                for top, folders, names in sorted(os.walk(os.path.join(place, directory)))
-                for name in sorted(names) if folders is not None]
+        return [f"{directory}/{name}" for directory in self.directories
+                for name in files_under(os.path.join(place, directory))]
 
     def folders(self, place):
         """Lists the directories of the log's later runs and checkpoints, relative to the place."""
-        return [os.path.join(directory, name) for directory in self.directories
+        return [f"{directory}/{name}" for directory in self.directories
                 if os.path.isdir(os.path.join(place, directory))
                 for name in sorted(os.listdir(os.path.join(place, directory)))
                 if os.path.isdir(os.path.join(place, directory, name))]

@@ -6,17 +6,35 @@ recovers in full. NAMED: what was acknowledged is there, or the loss is named. Q
 end of the log are gone, which may look like a crash; a history names this loss.
 """
 
+import ctypes
+import functools
 import os
+import random
 import shlex
 import shutil
 import stat
 
-from chaos_logs import copy_tree
+from chaos_logs import copy_tree, files_under
 
 NOTHING, NAMED, QUIET = range(3)
 HUGE = [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**44, 2**63 // 2**20, 2**64 // 2**20, 2**63 - 1, 2**63,
         2**64 - 1, 2**64, 10**30]
 PLANTS = {}
+LIBRARY = ctypes.CDLL("libxxhash.so.0")
+LIBRARY.XXH3_64bits.restype = ctypes.c_uint64
+LIBRARY.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+NUMBERS = [0, 1, 2, 3, 7, 1023, 4096, 2**20 + 4096, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 4096,
+           2**64 - 1, 2**64, -1]
+LENGTHS = [0, 2, 4096, 2**20 + 4096, 2**32 - 1, 2**63, 2**64 - 4096]
+# The headers of the log's files say these, too, so a manifest with another value is found out.
+SHAPE = {"streams", "stripes", "stripe_bytes", "segment_bytes"}
+OF_HEADER = {*SHAPE, "scheme", "log_records", "run", "log", "ordinal", "device"}
+FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=outside/new",
+         "flag.flagfile=outside/precious", "flag.verify=false", "flag.accept_damage=true",
+         "flag.export_history=outside/precious", "flag.wal_dir=outside/other/log0",
+         "flag.checkpoint=end", "flag.history=outside/new", "flag.overwrite=true",
+         "flag.threads=4000000000", "flag.ledger=keys:4000000000", "flag.ledger=keys:1",
+         "flag.workload=micro-update", "flag.v=9", "flag.log_dir=outside"]
 
 
 def plant(weight):
@@ -42,9 +60,7 @@ class Hand:
     def __init__(self, log, place):
         self.log, self.place = log, place
         self.own = log.own(place)
-        other = os.path.join(place, "outside", "other")
-        self.others = sorted(os.path.relpath(os.path.join(top, name), other)
-                             for top, _, names in os.walk(other) for name in names)
+        self.others = files_under(os.path.join(place, "outside", "other"))
         self.did = []
         self.harm = NOTHING
         self.kept = []  # paths of what belongs to nobody, and stays whatever a command does
@@ -172,37 +188,33 @@ def is_segment(name):
 
 def put_thing(hand, draw, name):
     """Puts something at a name that is no file of a log."""
-    thing = draw.choice(["link", "link", "link", "hard link", "fifo", "socket", "device",
-                         "directory", "full directory", "empty", "text", "zeros", "other", "cycle",
-                         "dangling"])
-    depth = "../" * name.count("/")
-    if thing == "link":
+    up = "../" * name.count("/")
+
+    def link():
         target = draw.choice([outside_file(hand, draw)] * 4
                              + ["outside/folder", "outside/other/log0"])
-        hand.link(draw.choice([depth + target, hand.path(target)]), name)
-    elif thing == "dangling":
-        target = draw.choice(["outside/new", "outside/folder/new", "outside/no/new"])
-        hand.link(depth + target, name)
-    elif thing == "cycle":
-        hand.link(draw.choice([os.path.basename(name), ".", "..", depth + name]), name)
-    elif thing == "hard link":
-        hand.hard_link(outside_file(hand, draw), name)
-    elif thing == "fifo":
-        hand.special(name, stat.S_IFIFO)
-    elif thing == "socket":
-        hand.special(name, stat.S_IFSOCK)
-    elif thing == "device":
-        hand.special(name, stat.S_IFCHR, os.makedev(1, 5))
-    elif thing == "directory":
-        hand.directory(name)
-    elif thing == "full directory":
+        hand.link(draw.choice([up + target, hand.path(target)]), name)
+
+    def full_directory():
         hand.directory(name)
         hand.write(f"{name}/notes", b"of somebody\n", "echo of somebody")
-    elif thing == "other" and hand.others:
-        hand.copy(hand.path("outside/other/" + draw.choice(hand.others)), name)
-    else:
-        hand.write(name, {"text": b"text\n", "zeros": bytes(2**16)}.get(thing, b""),
-                   {"text": "echo text", "zeros": "head -c 65536 /dev/zero"}.get(thing, "true"))
+
+    empty = functools.partial(hand.write, name, b"", "true")
+    things = [
+        link, link, link, full_directory, empty,
+        lambda: hand.link(up + draw.choice(["outside/new", "outside/folder/new", "outside/no/new"]),
+                          name),
+        lambda: hand.link(draw.choice([os.path.basename(name), ".", "..", up + name]), name),
+        lambda: hand.hard_link(outside_file(hand, draw), name),
+        lambda: hand.special(name, stat.S_IFIFO),
+        lambda: hand.special(name, stat.S_IFSOCK),
+        lambda: hand.special(name, stat.S_IFCHR, os.makedev(1, 5)),
+        lambda: hand.directory(name),
+        lambda: hand.write(name, b"text\n", "echo text"),
+        lambda: hand.write(name, bytes(2**16), "head -c 65536 /dev/zero"),
+        lambda: hand.copy(hand.path("outside/other/" + draw.choice(hand.others)), name)
+        if hand.others else empty()]
+    draw.choice(things)()
 
 
 @plant(10)
@@ -360,8 +372,7 @@ def earlier(hand, draw):
     if not hand.log.stages:
         return
     stage = draw.choice(hand.log.stages)
-    files = [os.path.relpath(os.path.join(top, name), stage)
-             for top, _, names in sorted(os.walk(stage)) for name in sorted(names)]
+    files = files_under(stage)
     manifests = [name for name in files if os.path.basename(name).startswith("manifest")]
     how = draw.choice(["file", "manifests", "manifests", "manifest", "all"])
     if how == "all":
@@ -400,3 +411,93 @@ def unreadable(hand, draw):
         hand.harm = max(hand.harm, NAMED)
         os.chmod(hand.path(name), mode)
         hand.note(f"chmod {mode:o}", shown(name), "# and the commands run as another user")
+
+
+def checksum_of(text):
+    """Returns XXH3-64, which ends a manifest and a header."""
+    return LIBRARY.XXH3_64bits(text, len(text))
+
+
+def crafted_line(hand, draw, lines):
+    """Changes a line of a manifest or a header, or adds one. Returns the change in words."""
+    if len(lines) == 1:  # earlier changes have left the first line alone
+        lines.append("run.run=1")
+    shaping = [at for at, line in enumerate(lines)
+               if line.partition("=")[0].removeprefix("run.") in SHAPE]
+    at = draw.choice(shaping) if shaping and draw.random() < 0.4 else draw.randrange(1, len(lines))
+    key, _, value = lines[at].partition("=")
+    part, _, name = key.rpartition(".")
+    prefix = f"{part}." if part in ("run", "checkpoint") else ""
+    how = draw.randrange(6)
+    if how == 0:
+        lines.insert(len(lines), f"{'run.' if lines[0].startswith('logjam manifest') else ''}"
+                                 f"{draw.choice(FLAGS)}")
+        hand.harm = QUIET  # such a flag may say which log it is
+        return lines[-1]
+    if how == 1:
+        ids = [line.partition("=")[2] for line in lines if line.startswith(("run.run=",
+                                                                            "checkpoint.id="))]
+        known = draw.choice(ids or ["1"])
+        line = draw.choice(
+            [f"removable=run 1 {known}", f"removable=run 1 {known}",
+             f"removable=run {draw.choice(NUMBERS)} {known}", "removable=run ../outside 1",
+             f"removable=checkpoint {draw.choice([1, 2, 3, 7])} {known}",
+             "checkpoint.file=../../outside/precious 24 1 0"])
+        lines.insert(draw.randrange(1, len(lines) + 1), line)
+        hand.harm = QUIET
+        return line
+    if how == 2:
+        del lines[at]
+        hand.harm = QUIET
+        return f"without {key}"
+    if name in OF_HEADER and prefix != "checkpoint.":
+        hand.harm = max(hand.harm, NAMED)
+    else:
+        hand.harm = QUIET
+    numbers = value.split()
+    if name in SHAPE and draw.random() < 0.8:
+        lines[at] = f"{key}={draw.choice(LENGTHS)}"
+        return lines[at]
+    changed = draw.choice([str(draw.choice(NUMBERS)), "\x1b[2J", "../../outside/precious", "",
+                           str(draw.choice(NUMBERS)), str(draw.choice(NUMBERS))])
+    if numbers:
+        numbers[draw.randrange(len(numbers))] = changed
+    lines[at] = f"{key}={' '.join(numbers) or changed}"
+    return lines[at]
+
+
+@plant(6)
+def crafted(hand, draw):
+    """Changes values of the manifest, its copy or a header, and makes the checksum right again."""
+    manifests = [name for name in hand.own if os.path.basename(name).startswith("manifest")]
+    headers = [name for name in hand.own if name.endswith(".log.db")]
+    if not manifests or not headers:
+        return
+    names = draw.choice([manifests, manifests, manifests, [draw.choice(headers)],
+                         [draw.choice(manifests)]])
+    seed = draw.randrange(2**32)
+    hand.crafted = True
+    if hand.did:  # what it contradicts may be of an earlier plant
+        hand.harm = QUIET
+    for name in names:
+        path = hand.path(name)
+        if not os.path.isfile(path) or os.path.islink(path):
+            continue
+        with open(path, "rb") as file:
+            data = file.read()
+        text, end, rest = data.partition(b"\nend ")
+        if not end:
+            continue
+        lines = text.decode(errors="surrogateescape").split("\n")
+        of_line = random.Random(seed)
+        words = " and ".join(crafted_line(hand, of_line, lines)
+                             for _ in range(of_line.choice([1, 1, 1, 2])))
+        if name in headers:
+            hand.harms(name)
+        text = ("\n".join(lines) + "\n").encode(errors="surrogateescape")
+        block = text + b"end %x\n" % checksum_of(text)
+        if name in headers:
+            block = block.ljust(4096, b"\0") + data[4096:]
+        with open(path, "wb") as file:
+            file.write(block)
+        hand.note(f"change {shown(name)}, with a right checksum: {shown(words)}")

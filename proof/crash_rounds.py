@@ -29,7 +29,7 @@ def arguments():
     made.add_argument("--rounds", type=whole, default=100)
     made.add_argument("--seed", type=whole, help="of the first round (default: random, printed)")
     made.add_argument("--lives", action="store_true",
-                      help="play rounds of three to five lives, with checkpoints (lives_round.h)")
+                      help="play rounds of three to five lives, with checkpoints (crash_round.h)")
     made.add_argument("--scheme",
                       help="play only this scheme's rounds: some 48 of 924 consecutive seeds")
     made.add_argument("--build", default="build", help="the binaries' directory, under the root")

@@ -19,9 +19,9 @@ import subprocess
 import threading
 import time
 
-from rounds import ROOT  # also finds scripts/
+from rounds import ROOT, options  # also finds scripts/
 from experiments import files
-from experiments.errors import Refused, parser, program, run_main
+from experiments.errors import Refused, run_main
 from experiments.runner import schemes_of
 from experiments.text_tables import print_lines
 
@@ -37,13 +37,8 @@ FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/devic
 
 
 def arguments():
-    made = parser(__doc__)
-    made.add_argument("--rounds", type=int, default=1000, help="of each scheme")
-    made.add_argument("--seed", type=int, default=1, help="the first one")
+    made = options(__doc__, "build-sim", rounds=1000, seed=1, piece=100, jobs=os.cpu_count())
     made.add_argument("--schemes", default="", help="some of them, separated by commas")
-    made.add_argument("--piece", type=int, default=100, help="seeds that one process explores")
-    made.add_argument("--jobs", type=int, default=os.cpu_count())
-    made.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     made.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
                       help="the directory of the campaign's file")
     made.add_argument("--reached", action="store_true", help="say what the campaign has reached")

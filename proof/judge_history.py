@@ -22,7 +22,7 @@ import tempfile
 import time
 
 import rounds
-from experiments.errors import Refused, parser, program, run_main, whole
+from experiments.errors import Refused, run_main
 
 CHECKER = os.path.join(rounds.ROOT, "build", "judge", "bin", "adya")
 KEYS = 100
@@ -30,10 +30,7 @@ VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
 
 
 def arguments():
-    made = parser(__doc__)
-    made.add_argument("--rounds", type=whole, default=20)
-    made.add_argument("--seed", type=whole, default=random.randrange(10**9))
-    made.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
+    made = rounds.options(__doc__, rounds=20, seed=random.randrange(10**9))
     made.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
     made.add_argument("--keep", help="leave the exported histories in this directory")
     given = made.parse_args()
@@ -52,12 +49,10 @@ def record(logjam, directory, scheme, device, protocol, seed):
     log = os.path.join(directory, "log")
     shutil.rmtree(log, ignore_errors=True)
     os.makedirs(log)
-    granularity = draw.choice(["txn", "op", "txn,range", "op,range"])
-    if scheme == "command":
-        granularity = "txn"
     run = [logjam, "run", "--workload=ledger", f"--log={scheme}", f"--cc={protocol}",
            f"--wal_dir={log}", f"--history={history}", "--history_mb=4", f"--seed={seed}",
-           f"--commit={draw.choice(['sync', 'pipelined'])}", f"--log_records={granularity}",
+           f"--commit={draw.choice(['sync', 'pipelined'])}",
+           f"--log_records={rounds.draw_records(scheme, draw)}",
            f"--locks={draw.choice(['early', 'write'])}", f"--threads={draw.choice([2, 3, 4])}",
            f"--pipeline_depth={draw.choice([4, 64])}",
            f"--ledger=keys:{KEYS},writes:{draw.choice([1, 2, 4])},reads:{draw.choice([1, 2, 4])},"
@@ -94,9 +89,7 @@ def judge(path):
 
 class Exported:
     """An exported history that anomalies can be planted in. A transaction is the list of its
-    operations: ("r", key, list or None) or ("append", key, value)."""
-
-    OPERATION = re.compile(r"\[:(r|append) (\d+) (nil|\d+|\[[\d ]*\])\]")
+    operations: ["r", key, list or None] or ["append", key, value]."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -106,24 +99,20 @@ class Exported:
                              for at in range(self.first_end, len(self.lines) - 2)]
         self.recovered = self.parse(self.lines[-1])
 
-    @classmethod
-    def parse(cls, line):
-        operations = []
-        for what, key, value in cls.OPERATION.findall(line):
-            seen = None if value == "nil" else [int(word) for word in value.strip("[]").split()]
-            operations.append((what, int(key), int(value) if what == "append" else seen))
-        return operations
+    @staticmethod
+    def parse(line):
+        text = line[line.index(":value ") + len(":value "):-1].replace("][", "] [")
+        text = text.replace(" ", ",").replace("nil", "null")
+        return json.loads(re.sub(r":(\w+)", r'"\1"', text))
 
     def ok(self, number):
         return ":type :ok" in self.lines[self.first_end + number]
 
     @staticmethod
     def unparse(line, operations):
-        text = "".join(
-            f"[:{what} {key} " + (str(value) if what == "append" else "nil" if value is None else
-                                  f"[{' '.join(map(str, value))}]") + "]"
-            for what, key, value in operations)
-        return line[:line.index(":value ")] + f":value [{text}]}}"
+        text = json.dumps(operations).replace("null", "nil").replace(",", "")
+        text = re.sub(r'"(\w+)"', r":\1", text)
+        return line[:line.index(":value ")] + f":value {text}}}"
 
     def reads(self):
         """Yields (transaction, place in it, operation) of each read that ended and saw something."""
@@ -162,14 +151,14 @@ def swap_two_elements(history):
     for n, i, (what, key, value) in history.reads():
         for at in range(len(value) - 1):
             seen = value[:at] + [value[at + 1], value[at]] + value[at + 2:]
-            yield {n: replaced(history.transactions[n], i, (what, key, seen))}, None, {}
+            yield {n: replaced(history.transactions[n], i, [what, key, seen])}, None, {}
 
 
 def drop_acknowledged_append(history):
     """Removes the last write of a key from the recovered database."""
     for i, (what, key, value) in enumerate(history.recovered):
         if value:
-            yield {}, replaced(history.recovered, i, (what, key, value[:-1])), {}
+            yield {}, replaced(history.recovered, i, [what, key, value[:-1]]), {}
 
 
 def circular_information_flow(history):
@@ -183,16 +172,16 @@ def circular_information_flow(history):
         for what, key, _ in history.transactions[later]:
             if what == "append" and key not in touched and later in lists[key]:
                 seen = lists[key][:lists[key].index(later) + 1]
-                yield {earlier: [*history.transactions[earlier], ("r", key, seen)]}, None, {}
+                yield {earlier: [*history.transactions[earlier], ["r", key, seen]]}, None, {}
 
 
 def lose_update(history):
     """Makes two transactions read the same version of a key and overwrite it."""
     for n, i, (what, key, value) in history.reads():
         operations = history.transactions[n]
-        if (i + 2 < len(operations) and operations[i + 1] == ("append", key, n) and
+        if (i + 2 < len(operations) and operations[i + 1] == ["append", key, n] and
                 sum(k == key for _, k, _ in operations) == 3):
-            changed = replaced(operations, i, (what, key, value[:-1]))
+            changed = replaced(operations, i, [what, key, value[:-1]])
             yield {n: changed[:i + 2] + changed[i + 3:]}, None, {}
 
 
@@ -207,7 +196,7 @@ def tear(history):
     for i, writer in history.last_writers():
         if sum(what == "append" for what, _, _ in history.transactions[writer]) >= 2:
             what, key, value = history.recovered[i]
-            yield {}, replaced(history.recovered, i, (what, key, value[:-1])), {}
+            yield {}, replaced(history.recovered, i, [what, key, value[:-1]]), {}
 
 
 PLANTERS = [swap_two_elements, drop_acknowledged_append, circular_information_flow, lose_update,

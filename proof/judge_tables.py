@@ -18,7 +18,7 @@ import tempfile
 
 import rounds
 import workload_rounds
-from experiments.errors import Refused, parser, program, run_main, whole
+from experiments.errors import Refused, run_main
 
 try:
     import duckdb
@@ -80,11 +80,8 @@ BREAKS = {
 
 
 def arguments():
-    made = parser(__doc__)
+    made = rounds.options(__doc__, rounds=19, seed=1)
     made.add_argument("--workloads", default=",".join(WORKLOADS), help="separated by commas")
-    made.add_argument("--rounds", type=whole, default=19, help="of each workload")
-    made.add_argument("--seed", type=whole, default=1)
-    made.add_argument("--logjam", type=program, default=os.path.join(rounds.ROOT, "build", "logjam"))
     made.add_argument("--break", dest="breaks", action="store_true",
                       help="see conditions fail: all in the first round, then one a round")
     given = made.parse_args()

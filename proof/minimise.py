@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 import time
 
-from rounds import ROOT  # also finds scripts/
-from experiments.errors import Refused, parser, program, run_main, whole
+import rounds  # also finds scripts/
+from experiments.errors import Refused, run_main, whole
 
 # The flags that a seed draws, unless they are given.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
@@ -128,8 +128,7 @@ class Failure:
 
 
 def main():
-    options = parser(__doc__)
-    options.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
+    options = rounds.options(__doc__, "build-sim")
     options.add_argument("--seeds", type=whole, default=200, help="that a simpler round is given")
     options.add_argument("--seconds", type=whole, default=30, help="for each simpler value, at most")
     options.add_argument("--turns-seconds", type=whole, default=120, help="for the turns, at most")

@@ -10,7 +10,27 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "scripts"))
 
+from experiments.errors import parser, program, whole  # noqa: E402
 from experiments.runner import schemes_of  # noqa: E402
+
+# A recovery's line on the history: how many transactions committed, and were acknowledged.
+JUDGED = re.compile(r"^ok   history: (\d+) transactions (?:that write|reached commit), (\d+) "
+                    r"(?:were )?acknowledged", re.MULTILINE)
+
+
+def options(doc, build="build", **defaults):
+    """Returns a parser that shows a script's text, with --logjam and these whole numbers."""
+    made = parser(doc)
+    made.add_argument("--logjam", type=program, default=os.path.join(ROOT, build, "logjam"))
+    for name, default in defaults.items():
+        made.add_argument(f"--{name}", type=whole, default=default)
+    return made
+
+
+def draw_records(scheme, draw):
+    """Draws a value of --log_records. A logged command has no operations and no ranges."""
+    drawn = draw.choice(["txn", "op", "txn,range", "op,range"])
+    return "txn" if scheme == "command" else drawn
 
 
 def combinations(logjam):

@@ -12,8 +12,8 @@ import re
 import subprocess
 import tempfile
 
-from rounds import ROOT  # also finds scripts/
-from experiments.errors import Refused, parser, program, run_main, whole
+from rounds import ROOT, options  # also finds scripts/
+from experiments.errors import Refused, run_main
 from experiments.runner import schemes_of
 
 SCOUTS = 3  # schedules of each scheme, which say where a line is met most
@@ -30,12 +30,9 @@ ORDER = re.compile(r"memory_order_(acquire|release|acq_rel|seq_cst)")
 
 
 def arguments():
-    made = parser(__doc__)
-    made.add_argument("--rounds", type=whole, default=200, help="schedules of a line, at most")
-    made.add_argument("--seed", type=whole, default=1, help="the first one")
+    made = options(__doc__, "build-sim", rounds=200, seed=1)
     made.add_argument("--only", default="", help="files whose path contains this")
     made.add_argument("--loads", action="store_true", help="the acquiring loads, too")
-    made.add_argument("--logjam", type=program, default=os.path.join(ROOT, "build-sim", "logjam"))
     made.add_argument("--flags", default="", help="of the explorer: --log=poplar")
     return made.parse_args()
 

@@ -12,28 +12,23 @@ seed. Only the ledger proves that the run was serializable (proof/crash_rounds.p
 import collections
 import os
 import random
-import re
 import shutil
 import signal
 import tempfile
 
 import rounds
 from experiments import files
-from experiments.errors import Refused, parser, program, run_main, whole
+from experiments.errors import Refused, run_main, whole
 
 THREADS = 4
 HISTORY_MB = 96  # a run that fills it ends by itself
 
 
 def arguments():
-    made = parser(__doc__)
-    made.add_argument("--rounds", type=whole, default=20, help="of each workload")
+    made = rounds.options(__doc__, rounds=20, seed=random.randrange(10**9))
     made.add_argument("--first", type=whole, default=0,
-                      help="the number of the first one, to continue earlier rounds")
-    made.add_argument("--seed", type=whole, default=random.randrange(10**9))
+                      help="the number of the first round, to continue earlier rounds")
     made.add_argument("--workloads", default="", help="some of them, separated by commas")
-    made.add_argument("--logjam", type=program,
-                      default=os.path.join(rounds.ROOT, "build", "logjam"))
     made.add_argument("--csv", help="append a row a round to this file")
     return made.parse_args()
 
@@ -54,19 +49,15 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
     Returns the round's row, and the command lines with the programs' output."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
-    records = draw.choice(["txn", "op", "txn,range", "op,range"])
-    if scheme == "command":
-        records = "txn"  # a command has no operations and no ranges
+    records = rounds.draw_records(scheme, draw)
     moment = draw.uniform(0.02, 0.8)
     # A kill from outside usually finds the workers waiting. One from inside, right after an
     # acknowledgement, finds work that is not yet durable.
     die_after = draw.choice([0, draw.randrange(1, 2 ** draw.randrange(1, 14))])
     die = "ledger_die_after" if workload == "ledger" else "history_die_after"
     history = os.path.join(directory, "history")
-    count = draw.choice([1, 2])
-    if scheme == "scm":
-        count = 1  # its log cannot be striped
-    devices = [os.path.join(directory, str(i)) for i in range(count)]
+    count = draw.choice([1, 2])  # the log of scm cannot be striped
+    devices = [os.path.join(directory, str(i)) for i in range(1 if scheme == "scm" else count)]
     shutil.rmtree(directory, ignore_errors=True)
     for path in devices:
         os.makedirs(path)
@@ -88,8 +79,7 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
         return row, f"{' '.join(run)}\n{said}"
     status, said, recovered = rounds.recover(recover)
     row["recovered"] = "" if recovered is None else recovered
-    found = re.search(r"^ok   history: (\d+) transactions (?:that write|reached commit), (\d+) "
-                      r"(?:were )?acknowledged", said, re.MULTILINE)
+    found = rounds.JUDGED.search(said)
     if found:
         row["committing"], row["acknowledged"] = int(found[1]), int(found[2])
     row["result"] = "verified" if status == 0 and found else "FAILED"
