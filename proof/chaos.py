@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Plants what does not belong there into the directories of logs, and lets the commands loose.
+"""Plants odd files in the directories of logs, and runs logjam's commands there.
 
-A case takes a log of some scheme and plants from a seed: links, FIFOs, sockets, directories in
-place of files and files in place of directories, odd names, files of other logs and of earlier
-lives, damaged and unreadable files, manifests with odd values and a right checksum. Then it plays
-commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump. In some cases
-the directory is moved or replaced while a run is under way.
+A case makes a log of some scheme. A seed chooses what the case plants: links, FIFOs, sockets,
+directories in place of files and files in place of directories, odd names, files of other logs and
+of earlier lives, damaged and unreadable files, manifests with odd values and a right checksum. Then
+the case plays commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump.
+In some cases the directory is moved or replaced during a run.
 
-Whatever a command does: nothing outside the log's directories changes, it ends within 10 seconds,
-by no signal and without a stack trace, with at most one sentence of error and no control
-characters; what only reads changes nothing; what was acknowledged is there, or the loss is named;
-and a log of which no file was harmed recovers in full.
+These rules hold for every command. Nothing outside the log's directories changes. The command ends
+within 10 seconds, by no signal and without a stack trace. It prints at most one sentence of error
+and no control characters. A command that only reads changes nothing. All acknowledged transactions
+are there, or the loss is named. A log of which no file was harmed recovers in full.
 
-What was found is printed with the commands of a shell that plant it, the fewest that still show it.
-The status is then 1. proof/chaos.py --seed=S --case=N plays case N again. Its log is made anew, so
-only the timing of its runs may differ.
+A finding is printed with the fewest commands of a shell that plant it. The status is then 1.
+proof/chaos.py --seed=S --case=N plays case N again. Its log is made anew, so only the timing of its
+runs may differ.
 """
 
 import collections

@@ -1,4 +1,4 @@
-"""What proof/chaos.py lets logjam do in a place that was harmed, and what it then looks at."""
+"""The commands that proof/chaos.py plays in a harmed place, and a judge of what they did."""
 
 import dataclasses
 import os

@@ -1,9 +1,9 @@
 """What proof/chaos.py plants in the directories of a log. Each plant draws from its own generator,
 so a case can be played again without some of its plants.
 
-A plant says what it does to the log itself. NOTHING: the log's files are as they were, so it
-recovers in full. NAMED: what was acknowledged is there, or the loss is named. QUIET: bytes at the
-end of the log are gone, which may look like a crash; a history names this loss.
+A plant says how it harms the log. NOTHING: the log's files are unchanged, so the log recovers in
+full. NAMED: all acknowledged transactions are there, or a recovery names the loss. QUIET: bytes at
+the end of the log are gone, which may look like a crash; only a history names this loss.
 """
 
 import ctypes
