@@ -1,18 +1,19 @@
-// Berkeley DB 5.3 as a transactional store: page locks, deadlocks broken by a detector, group
+// Berkeley DB 5.3 as a transactional store: page locks, a detector that breaks deadlocks, group
 // commit. A commit writes the log and syncs it; with DB_TXN_NOSYNC it does neither.
 #include <db.h>
 
 #include <array>
-#include <atomic>
-#include <cstring>
 
 #include "scripts/products/engine.h"
 
 namespace products {
-namespace {
 
-void check(int status, const char* what) {
-  if (status != 0) fail(std::string("Berkeley DB ") + what, db_strerror(status));
+// Returns false if a deadlock was broken. Ends the process on an error.
+bool check(int status, const char* what) {
+  if (status != 0 && status != DB_LOCK_DEADLOCK) {
+    fail(std::string("Berkeley DB ") + what, db_strerror(status));
+  }
+  return status == 0;
 }
 DBT dbt(void* data, uint32_t bytes) {
   DBT out{};
@@ -24,7 +25,7 @@ DBT dbt(void* data, uint32_t bytes) {
 
 struct Tables {
   DB_ENV* env = nullptr;
-  std::array<DB*, 4> db{};
+  std::array<DB*, kTables> db{};
   uint32_t commit_flags = 0;
 };
 
@@ -34,37 +35,30 @@ class BerkeleyClient final : public Client {
   bool execute(const Transfer& transfer) override {
     DB_TXN* txn = nullptr;
     check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
-    if (!add(txn, kAccount, transfer.account, transfer.delta) ||
-        !add(txn, kTeller, transfer.teller, transfer.delta) ||
-        !add(txn, kBranch, transfer.branch, transfer.delta) || !append(txn, transfer.delta)) {
+    bool done = true;
+    for (uint32_t table = kAccount; done && table <= kBranch; ++table) {
+      done = add(txn, tables_.db[table], transfer.keys[table], transfer.delta);
+    }
+    if (!done || !append(txn, tables_.db[kHistory], transfer.delta)) {
       check(txn->abort(txn), "abort");
       return false;
     }
-    check(txn->commit(txn, tables_.commit_flags), "commit");
-    return true;
+    return check(txn->commit(txn, tables_.commit_flags), "commit");
   }
 
  private:
-  static bool done(int status, const char* what) {
-    if (status == DB_LOCK_DEADLOCK) return false;
-    check(status, what);
-    return true;
-  }
-  bool add(DB_TXN* txn, Table table, uint64_t key, int64_t delta) {
+  static bool add(DB_TXN* txn, DB* db, uint64_t key, int64_t delta) {
     Row row;
     DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
-    DB* const db = tables_.db[table];
-    if (!done(db->get(db, txn, &at, &data, DB_RMW), "get")) return false;
+    if (!check(db->get(db, txn, &at, &data, DB_RMW), "get")) return false;
     row.balance += delta;
-    return done(db->put(db, txn, &at, &data, 0), "put");
+    return check(db->put(db, txn, &at, &data, 0), "put");
   }
-  bool append(DB_TXN* txn, int64_t delta) {
-    Row row{};
-    row.balance = delta;
+  static bool append(DB_TXN* txn, DB* db, int64_t delta) {
+    Row row{delta, {}};
     db_recno_t number = 0;
     DBT at = dbt(&number, sizeof(number)), data = dbt(&row, kRowBytes);
-    DB* const db = tables_.db[kHistory];
-    return done(db->put(db, txn, &at, &data, DB_APPEND), "append");
+    return check(db->put(db, txn, &at, &data, DB_APPEND), "append");
   }
   Tables& tables_;
 };
@@ -90,25 +84,23 @@ class Berkeley final : public Engine {
     }
     tables_.env->close(tables_.env, 0);
   }
-  void load(uint64_t branches) override {
-    for (uint32_t table = 0; table < 4; ++table) {
-      DB*& db = tables_.db[table];
-      check(db_create(&db, tables_.env, 0), "table");
-      if (table == kHistory) check(db->set_re_len(db, kRowBytes), "row length");
-      check(db->open(db, nullptr, (std::string(kNames[table]) + ".db").c_str(), nullptr,
-                     table == kHistory ? DB_QUEUE : DB_HASH, DB_CREATE | DB_THREAD | DB_AUTO_COMMIT,
-                     0600),
-            "open table");
-      Row row{};
-      DB_TXN* txn = nullptr;
-      for (uint64_t key = 0; key < branches * kRows[table]; ++key) {
-        if (txn == nullptr) check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
-        DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
-        check(db->put(db, txn, &at, &data, 0), "load");
-        if (key % 1000 == 999 || key + 1 == branches * kRows[table]) {
-          check(txn->commit(txn, DB_TXN_NOSYNC), "commit");
-          txn = nullptr;
-        }
+  void load(Table table, uint64_t rows) override {
+    DB*& db = tables_.db[table];
+    check(db_create(&db, tables_.env, 0), "table");
+    if (table == kHistory) check(db->set_re_len(db, kRowBytes), "row length");
+    const std::string file = std::string(kNames[table]) + ".db";
+    check(db->open(db, nullptr, file.c_str(), nullptr, table == kHistory ? DB_QUEUE : DB_HASH,
+                   DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0600),
+          "open table");
+    Row row{};
+    DB_TXN* txn = nullptr;
+    for (uint64_t key = 0; key < rows; ++key) {
+      if (txn == nullptr) check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
+      DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
+      check(db->put(db, txn, &at, &data, 0), "load");
+      if (key % 1000 == 999 || key + 1 == rows) {
+        check(txn->commit(txn, DB_TXN_NOSYNC), "commit");
+        txn = nullptr;
       }
     }
   }
@@ -117,8 +109,6 @@ class Berkeley final : public Engine {
  private:
   Tables tables_;
 };
-
-}  // namespace
 
 std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
   return std::make_unique<Berkeley>(directory, durable);

@@ -12,8 +12,8 @@ from experiments import store
 from experiments.analysis import Measured, NotMeasured
 from products import trace
 from products.processes import Failed, Missing
-from products.servers import MariaDb, MariaDbBinlog, Postgres
-from products.sides import BerkeleyDb, Device, Lmdb, RocksDb, Scheme, Sqlite, WiredTiger
+from products.sides import (BerkeleyDb, Device, Lmdb, MariaDb, MariaDbBinlog, Postgres, RocksDb, Scheme,
+                            Sqlite, WiredTiger)
 
 PRODUCTS = {side.name: side for side in (Postgres, MariaDb, MariaDbBinlog, RocksDb, WiredTiger,
                                          BerkeleyDb, Sqlite, Lmdb)}

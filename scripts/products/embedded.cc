@@ -39,13 +39,13 @@ void run_client(Engine& engine, uint64_t branches, uint64_t seed, const std::ato
   std::mt19937_64 random(seed);
   while (phase != 2) {
     const uint64_t branch = random() % branches;
-    const Transfer transfer{random() % (branches * kAccounts),
-                            branch * kTellers + random() % kTellers, branch,
+    const uint64_t account = random() % (branches * kAccounts);
+    const Transfer transfer{{account, branch * kTellers + random() % kTellers, branch},
                             static_cast<int64_t>(random() % 1999) - 999};
     const auto begin = Clock::now();
     uint64_t tries = 1;
     for (; !client->execute(transfer); ++tries) {
-      // One that is tried again at once takes the core from the transaction that it waits for.
+      // A retry without a pause would take the core from the transaction that it waits for.
       std::this_thread::sleep_for(std::chrono::microseconds(std::min<uint64_t>(10 * tries, 1000)));
     }
     if (phase != 1) continue;
@@ -60,7 +60,9 @@ int run(int argc, char** argv) {
   const uint64_t clients = std::stoull(argv[2]), branches = std::stoull(argv[4]);
   const double seconds = std::stod(argv[3]);
   const std::unique_ptr<Engine> engine = open_engine(argv[1], std::stoi(argv[5]) != 0);
-  engine->load(branches);
+  for (uint32_t table = 0; table < kTables; ++table) {
+    engine->load(static_cast<Table>(table), branches * kRows[table]);
+  }
   std::atomic<int> phase{0};
   std::atomic<uint32_t> connected{0};
   std::vector<Measured> measured(clients);

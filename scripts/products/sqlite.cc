@@ -7,7 +7,6 @@
 #include "scripts/products/engine.h"
 
 namespace products {
-namespace {
 
 class Connection {
  public:
@@ -21,9 +20,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void execute(const char* sql) {
+  void execute(const std::string& sql) {
     char* why = nullptr;
-    if (sqlite3_exec(db_, sql, nullptr, nullptr, &why) != SQLITE_OK) fail(sql, why);
+    if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, &why) != SQLITE_OK) fail(sql, why);
   }
   sqlite3_stmt* prepare(const std::string& sql) {
     sqlite3_stmt* statement = nullptr;
@@ -61,15 +60,13 @@ class SqliteClient final : public Client {
   }
   ~SqliteClient() override {
     for (sqlite3_stmt* one : {begin_, commit_, append_}) sqlite3_finalize(one);
-    for (const auto& all : {read_, add_}) {
-      for (sqlite3_stmt* one : all) sqlite3_finalize(one);
-    }
+    for (sqlite3_stmt* one : read_) sqlite3_finalize(one);
+    for (sqlite3_stmt* one : add_) sqlite3_finalize(one);
   }
   bool execute(const Transfer& transfer) override {
     if (!connection_.step(begin_)) return false;
-    const uint64_t keys[] = {transfer.account, transfer.teller, transfer.branch};
     for (uint32_t table = kAccount; table <= kBranch; ++table) {
-      const auto key = static_cast<sqlite3_int64>(keys[table]);
+      const auto key = static_cast<sqlite3_int64>(transfer.keys[table]);
       sqlite3_bind_int64(read_[table], 1, key);
       connection_.step(read_[table]);
       sqlite3_bind_int64(add_[table], 1, transfer.delta);
@@ -93,21 +90,18 @@ class Sqlite final : public Engine {
  public:
   Sqlite(const std::string& directory, bool durable)
       : path_(directory + "/tpcb.db"), durable_(durable), keeps_open_(path_, durable) {}
-  void load(uint64_t branches) override {
+  void load(Table table, uint64_t rows) override {
+    const std::string name = kNames[table];
     keeps_open_.execute("BEGIN");
-    for (uint32_t table = 0; table < 4; ++table) {
-      const std::string name = kNames[table];
-      keeps_open_.execute(("CREATE TABLE " + name +
-                           "(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, filler BLOB)")
-                              .c_str());
-      sqlite3_stmt* insert =
-          keeps_open_.prepare("INSERT INTO " + name + " VALUES(?, 0, zeroblob(92))");
-      for (uint64_t key = 0; key < branches * kRows[table]; ++key) {
-        sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(key));
-        keeps_open_.step(insert);
-      }
-      sqlite3_finalize(insert);
+    keeps_open_.execute("CREATE TABLE " + name +
+                        "(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, filler BLOB)");
+    sqlite3_stmt* insert =
+        keeps_open_.prepare("INSERT INTO " + name + " VALUES(?, 0, zeroblob(92))");
+    for (uint64_t key = 0; key < rows; ++key) {
+      sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(key));
+      keeps_open_.step(insert);
     }
+    sqlite3_finalize(insert);
     keeps_open_.execute("COMMIT");
   }
   std::unique_ptr<Client> connect() override {
@@ -119,8 +113,6 @@ class Sqlite final : public Engine {
   const bool durable_;
   Connection keeps_open_;
 };
-
-}  // namespace
 
 std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
   return std::make_unique<Sqlite>(directory, durable);

@@ -56,7 +56,7 @@ class Counts:
         elif name == "openat":
             self._opened(rest)
         elif name == "msync":
-            self._synced("msync", "a map", "MS_SYNC" in rest)
+            self.syncs["msync", "a map"] += "MS_SYNC" in rest
         else:
             self._of_file(thread, name, rest)
 
@@ -78,16 +78,13 @@ class Counts:
         at = (int(descriptor[1]), descriptor[2])
         file = plain_name(os.path.relpath(descriptor[2], self.folder))
         if name in SYNCS:
-            self._synced(name, file)
+            self.syncs[name, file] += 1
         elif at in self.synced or re.search(r"RWF_D?SYNC", rest):
-            self._synced(f"synced {name}", file)
+            self.syncs[f"synced {name}", file] += 1
         if name in WRITES and "<unfinished" in rest:
             self._unfinished[thread, name] = file
         elif name in WRITES:
             self._written(file, rest)
-
-    def _synced(self, how, file, times=1):
-        self.syncs[how, file] += times
 
     def _written(self, file, line):
         result = RESULT.findall(line)

@@ -8,10 +8,13 @@
 #include "scripts/products/engine.h"
 
 namespace products {
-namespace {
 
-void check(int status, const char* what) {
-  if (status != 0) fail(std::string("WiredTiger ") + what, wiredtiger_strerror(status));
+// Returns false if the transaction must be rolled back. Ends the process on an error.
+bool check(int status, const char* what) {
+  if (status != 0 && status != WT_ROLLBACK) {
+    fail(std::string("WiredTiger ") + what, wiredtiger_strerror(status));
+  }
+  return status == 0;
 }
 std::string uri(uint32_t table) { return std::string("table:") + kNames[table]; }
 
@@ -20,7 +23,7 @@ class WiredTigerClient final : public Client {
   explicit WiredTigerClient(WT_CONNECTION* connection) {
     check(connection->open_session(connection, nullptr, "isolation=snapshot", &session_),
           "session");
-    for (uint32_t table = 0; table < 4; ++table) {
+    for (uint32_t table = 0; table < kTables; ++table) {
       const char* config = table == kHistory ? "append" : nullptr;
       check(session_->open_cursor(session_, uri(table).c_str(), nullptr, config, &cursors_[table]),
             "cursor");
@@ -29,28 +32,21 @@ class WiredTigerClient final : public Client {
   ~WiredTigerClient() override { session_->close(session_, nullptr); }
   bool execute(const Transfer& transfer) override {
     check(session_->begin_transaction(session_, nullptr), "begin");
-    if (!add(kAccount, transfer.account, transfer.delta) ||
-        !add(kTeller, transfer.teller, transfer.delta) ||
-        !add(kBranch, transfer.branch, transfer.delta) || !append(transfer.delta)) {
+    bool done = true;
+    for (uint32_t table = kAccount; done && table <= kBranch; ++table) {
+      done = add(cursors_[table], transfer.keys[table], transfer.delta);
+    }
+    if (!done || !append(cursors_[kHistory], transfer.delta)) {
       check(session_->rollback_transaction(session_, nullptr), "rollback");
       return false;
     }
-    const int status = session_->commit_transaction(session_, nullptr);
-    if (status == WT_ROLLBACK) return false;
-    check(status, "commit");
-    return true;
+    return check(session_->commit_transaction(session_, nullptr), "commit");
   }
 
  private:
-  static bool done(int status, const char* what) {
-    if (status == WT_ROLLBACK) return false;
-    check(status, what);
-    return true;
-  }
-  bool add(Table table, uint64_t key, int64_t delta) {
-    WT_CURSOR* cursor = cursors_[table];
+  static bool add(WT_CURSOR* cursor, uint64_t key, int64_t delta) {
     cursor->set_key(cursor, static_cast<int64_t>(key));
-    if (!done(cursor->search(cursor), "search")) return false;
+    if (!check(cursor->search(cursor), "search")) return false;
     WT_ITEM item;
     check(cursor->get_value(cursor, &item), "value");
     Row row;
@@ -59,16 +55,15 @@ class WiredTigerClient final : public Client {
     item.data = &row;
     item.size = kRowBytes;
     cursor->set_value(cursor, &item);
-    return done(cursor->update(cursor), "update");
+    return check(cursor->update(cursor), "update");
   }
-  bool append(int64_t delta) {
-    Row row{};
-    row.balance = delta;
+  static bool append(WT_CURSOR* cursor, int64_t delta) {
+    const Row row{delta, {}};
     WT_ITEM item{};
     item.data = &row;
     item.size = kRowBytes;
-    cursors_[kHistory]->set_value(cursors_[kHistory], &item);
-    return done(cursors_[kHistory]->insert(cursors_[kHistory]), "append");
+    cursor->set_value(cursor, &item);
+    return check(cursor->insert(cursor), "append");
   }
   WT_SESSION* session_ = nullptr;
   std::array<WT_CURSOR*, 4> cursors_{};
@@ -83,26 +78,22 @@ class WiredTiger final : public Engine {
     check(wiredtiger_open(directory.c_str(), nullptr, config.c_str(), &connection_), "open");
   }
   ~WiredTiger() override { connection_->close(connection_, nullptr); }
-  void load(uint64_t branches) override {
+  void load(Table table, uint64_t rows) override {
     WT_SESSION* session = nullptr;
     check(connection_->open_session(connection_, nullptr, nullptr, &session), "session");
-    for (uint32_t table = 0; table < 4; ++table) {
-      const char* config =
-          table == kHistory ? "key_format=r,value_format=u" : "key_format=q,value_format=u";
-      check(session->create(session, uri(table).c_str(), config), "create");
-      if (kRows[table] == 0) continue;
-      WT_CURSOR* cursor = nullptr;
-      check(session->open_cursor(session, uri(table).c_str(), nullptr, "bulk", &cursor), "bulk");
-      Row row{};
-      WT_ITEM item{};
-      item.data = &row;
-      item.size = kRowBytes;
-      for (uint64_t key = 0; key < branches * kRows[table]; ++key) {
-        cursor->set_key(cursor, static_cast<int64_t>(key));
-        cursor->set_value(cursor, &item);
-        check(cursor->insert(cursor), "load");
-      }
-      check(cursor->close(cursor), "close");
+    const char* config =
+        table == kHistory ? "key_format=r,value_format=u" : "key_format=q,value_format=u";
+    check(session->create(session, uri(table).c_str(), config), "create");
+    WT_CURSOR* cursor = nullptr;
+    check(session->open_cursor(session, uri(table).c_str(), nullptr, "bulk", &cursor), "bulk");
+    Row row{};
+    WT_ITEM item{};
+    item.data = &row;
+    item.size = kRowBytes;
+    for (uint64_t key = 0; key < rows; ++key) {
+      cursor->set_key(cursor, static_cast<int64_t>(key));
+      cursor->set_value(cursor, &item);
+      check(cursor->insert(cursor), "load");
     }
     check(session->close(session, nullptr), "close");
   }
@@ -113,8 +104,6 @@ class WiredTiger final : public Engine {
  private:
   WT_CONNECTION* connection_ = nullptr;
 };
-
-}  // namespace
 
 std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
   return std::make_unique<WiredTiger>(directory, durable);
