@@ -20,12 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
 
-from experiments import (analysis, batch, definition, files, round_loop, runner, sim_commands,  # noqa: E402
-                         store, submit, sweep)
+from experiments import (analysis, batch, definition, doubts, files, round_loop, runner,  # noqa: E402
+                         sensitivity, sim_runner, store, submit, sweep, validation)
 from experiments.files import alone  # noqa: E402
-from experiments.arguments import chosen, csv_of, draw, is_simulated, read, size_of  # noqa: E402
 from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
-from experiments.text_tables import print_checks, print_measured, say  # noqa: E402
+from experiments.text_tables import print_checks, print_lines, print_measured, say  # noqa: E402
 
 SWEEP = """A grid of runs: all combinations of the axes' values, in rounds. Any flag can be an axis:
 
@@ -45,6 +44,62 @@ def schemes_if_built():
         return runner.schemes_of(runner.logjam_of())
     except Refused:
         return {}
+
+
+def chosen(args):
+    """Returns the experiments that the command line names. --all: all published results."""
+    experiments = definition.load_all()
+    if args.all and args.ids:
+        raise Refused("--all and ids exclude each other")
+    if args.all:
+        return [one for one in experiments.values() if not one.own and
+                (one.simulated or not is_simulated(args))]
+    if not args.ids:
+        raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
+    return [definition.find(name, experiments) for name in args.ids]
+
+
+def is_simulated(args):
+    return bool(args.machine or args.simulated)
+
+
+def size_of(args, experiment):
+    size = experiment.form(args.size, is_simulated(args))
+    size.seconds = size.seconds if args.seconds is None else args.seconds
+    return size
+
+
+def profile_of(args, experiment):
+    experiment.form(args.size, simulated=True)
+    return sim_runner.find_machine(args.machine or experiment.simulated.machine)
+
+
+def native_csv_of(args, experiment):
+    folder = pathlib.Path(args.results) / experiment.id.lower()
+    files.refuse_link(folder)
+    return folder / f"{args.size}.csv"
+
+
+def csv_of(args, experiment):
+    path = native_csv_of(args, experiment)
+    if is_simulated(args):
+        path = path.with_stem(f"{path.stem}-{profile_of(args, experiment).name}")
+    return path
+
+
+def read(path, experiment):
+    rows = store.Store(path)
+    if not rows.rows:
+        raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
+    return analysis.Measured(experiment, rows.rows), rows
+
+
+def draw(args, experiment):
+    from experiments import plots  # matplotlib takes a second to load
+    found, rows = read(csv_of(args, experiment), experiment)
+    path = rows.path.with_suffix(".png")
+    plots.draw(experiment, found, path, rows.extras)
+    say(f"drawn: {path}")
 
 
 def list_command(args):
@@ -82,7 +137,7 @@ def run_command(args):
     """measure results; continues where it was stopped"""
     experiments = chosen(args)
     if is_simulated(args):
-        return sim_commands.run(args, experiments)
+        return run_simulated(args, experiments)
     if args.seeds or args.jobs:
         raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
@@ -116,6 +171,80 @@ def run_command(args):
         say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s"
             + runner.disturbed([one for one, _ in made]))
     return 0 if well or not args.check else 1
+
+
+def run_simulated(args, experiments):
+    """Runs what is missing of these experiments, several runs at once."""
+    for name in ("submit", "beside", "beside_results", "budget", "rounds"):
+        if getattr(args, name):
+            raise Refused(f"--{name} does not go with a simulated machine"
+                          + (": --seeds=N makes N rounds" if name == "rounds" else ""))
+    logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
+    well, work = True, []
+    with contextlib.ExitStack() as held:
+        for experiment in experiments:
+            held.enter_context(alone(csv_of(args, experiment), "other --results"))
+            size, rows = size_of(args, experiment), store.Store(csv_of(args, experiment))
+            if args.fresh:
+                rows.remove()
+            points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
+            work.append((experiment, points, rows, [
+                sim_runner.Job(rows, number, point)
+                for number, point in round_loop.jobs_left(points, args.seeds or size.rounds, rows)]))
+        progress = round_loop.Progress(sum(len(jobs) for *_, jobs in work))
+        for experiment, points, rows, jobs in work:
+            machine = profile_of(args, experiment)
+            with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+                try:
+                    sim_runner.run_jobs(experiment.id, jobs, made, progress)
+                finally:
+                    progress.end()
+            rows.arrange(points)
+            well = print_measured(experiment, analysis.Measured(experiment, rows.rows)) and well
+            if args.plot:
+                draw(args, experiment)
+    say(f"\n{progress.done} simulated runs in {time.monotonic() - begun:.0f} s")
+    return 0 if well or not args.check else 1
+
+
+def sensitivity_command(args):
+    """which claims survive when a machine's constants are halved and doubled"""
+    logjam, begun = runner.logjam_of(args.logjam, simulated=True), time.monotonic()
+    for experiment in chosen(args):
+        args.simulated, machine = True, profile_of(args, experiment)
+        size_of(args, experiment)
+        points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
+        folder = sensitivity.folder_of(args.results, experiment, machine.name)
+        progress = round_loop.Progress(0)
+        with alone(folder, "other --results"), \
+                sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+            try:
+                refused = sensitivity.run(
+                    experiment, points, sensitivity.variants(machine, args.constants), folder, made,
+                    progress, args.seeds or 3, args.screen)
+            finally:
+                progress.end()
+        for name, why in refused.items():
+            say(f"left out: {name}: {why}")
+        say(f"\n{experiment.id} on {machine.name}: {progress.done} runs, "
+            f"{time.monotonic() - begun:.0f} s")
+        for one in sensitivity.survivals(experiment, folder):
+            say(f"{one.says}: holds in {one.holds} of {one.seeds} seeds; of {one.variants} "
+                f"variants it comes out otherwise with {'; '.join(one.otherwise) or 'none'}")
+    return 0
+
+
+def validate_command(args):
+    """simulated rates beside native ones, point by point"""
+    args.simulated = not args.machine
+    for experiment in chosen(args):
+        there = read(csv_of(args, experiment), experiment)[0]
+        native = read(native_csv_of(args, experiment), experiment)[0]
+        cells = validation.cells(native, there)
+        print_lines(validation.columns(cells), validation.lines(cells))
+        for line in (*validation.summary(cells), *doubts.sentences(native.rows)):
+            say(line)
+    return 0
 
 
 def submit_results(args, experiments):
@@ -307,8 +436,7 @@ def arguments():
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
-    made = command("sensitivity", sim_commands.vary_constants,
-                   "which claims survive when a machine's constants are halved and doubled")
+    made = command("sensitivity", sensitivity_command)
     add_ids(made)
     add_seeds(made)
     made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
@@ -318,8 +446,7 @@ def arguments():
                       metavar="A,B", help="only these; else all that the machine uses")
     made.add_argument("--screen", action="store_true",
                       help="other seeds only where a check comes out otherwise with the first one")
-    add_ids(command("validate", sim_commands.validate,
-                    "simulated rates beside native ones, point by point"))
+    add_ids(command("validate", validate_command))
     add_ids(command("plot", plot_command))
     add_ids(command("check", check_command))
     add_other_commands(command)

@@ -10,7 +10,6 @@ and the exit status is 1. `LOGJAM_FUZZ=TARGET build-fuzz/fuzz FILE` runs an inpu
 build-fuzz/fuzz.csv has a line for each time that a target was run.
 """
 import argparse
-import csv
 import datetime
 import os
 import pathlib
@@ -58,16 +57,6 @@ def fuzz(target, most_bytes, given):
     return dict(zip(FIELDS, line)), run.stderr.split("\n")[-LAST_LINES:] if run.returncode else []
 
 
-def note(line):
-    path = BUILD / "fuzz.csv"
-    is_new = not path.exists()
-    with files.appending(path) as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if is_new:
-            writer.writeheader()
-        writer.writerow(line)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--seconds", type=whole, default=60, help="for each target; 0: no limit")
@@ -84,7 +73,7 @@ def main():
           flush=True)
     for name in given.target or targets:
         line, output = fuzz(name, targets[name], given)
-        note(line)
+        files.append_row(BUILD / "fuzz.csv", line)
         rate = line["executions"] / max(float(line["seconds"]), 1)
         print(f"{name:12} {line['executions']:11} {rate:9.0f} {line['edges']:>6} "
               f"{line['inputs']:>6}  {line['result']}", flush=True)

@@ -15,6 +15,7 @@ compared, each by the median of its points, and small changes are not seen.
 """
 
 import dataclasses
+import itertools
 import math
 import pathlib
 import statistics
@@ -51,21 +52,6 @@ class Moved:
         return (self.ratio > 1) == COLUMNS[self.column]
 
 
-@dataclasses.dataclass
-class _Change:
-    """The logarithms of new / old in the rounds of one point."""
-
-    where: str
-    column: str
-    logarithms: list
-
-    def middle(self):
-        return statistics.median(self.logarithms)
-
-    def deviation(self):
-        return statistics.stdev(self.logarithms)
-
-
 def in_turn(old, new):
     """Returns whether the two were run in turn: each began before the other ended."""
     times = [[row["began"] for row in rows if row.get("began")] for rows in (old, new)]
@@ -73,7 +59,7 @@ def in_turn(old, new):
 
 
 def _changes(old, new, column):
-    """Yields the changes of a column at all points that both have."""
+    """Yields (point's name, logarithms of new / old in its rounds) of all points that both have."""
     for axes in new.points():
         try:
             ours, theirs = new.column(column, axes), old.column(column, axes)
@@ -82,15 +68,7 @@ def _changes(old, new, column):
         logarithms = [math.log(value / theirs[number]) for number, value in sorted(ours.items())
                       if value > 0 and theirs.get(number, 0) > 0]
         if len(logarithms) >= LEAST_ROUNDS:
-            name = " ".join(f"{axis}={value}" for axis, value in axes.items()) or "all"
-            yield _Change(name, column, logarithms)
-
-
-def _by_round(changes):
-    """Returns the change of all points: the median of the points in each round."""
-    rounds = min(len(change.logarithms) for change in changes)
-    return [statistics.median(change.logarithms[number] for change in changes)
-            for number in range(rounds)]
+            yield " ".join(f"{axis}={value}" for axis, value in axes.items()) or "all", logarithms
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
@@ -117,14 +95,16 @@ def compare(old, new, apart, count=1):
     risk = FALSE_ALARMS / tests
     moved = []
     for column, changes in by_column.items():
-        degrees = sum(len(change.logarithms) - 1 for change in changes)
-        pooled = math.sqrt(statistics.fmean(change.deviation() ** 2 for change in changes))
+        of_points = [logarithms for _, logarithms in changes]
+        degrees = sum(len(logarithms) - 1 for logarithms in of_points)
+        pooled = math.sqrt(statistics.fmean(map(statistics.variance, of_points)))
         found = []  # (where, change, noise, whether it is beyond chance)
-        for change in changes:
-            noise = _noise(change.logarithms, degrees, risk, pooled)
-            found.append((change.where, change.middle(), noise, abs(change.middle()) > noise))
-        pairs = _by_round(changes) if apart else [
-            one for change in changes for one in change.logarithms]
+        for where, logarithms in changes:
+            change, noise = statistics.median(logarithms), _noise(logarithms, degrees, risk, pooled)
+            found.append((where, change, noise, abs(change) > noise))
+        # One after the other: the points' median of each round.
+        pairs = (list(map(statistics.median, zip(*of_points))) if apart else
+                 list(itertools.chain(*of_points)))
         middle, noise = statistics.median(pairs), _noise(pairs, len(pairs) - 1, risk)
         seen = abs(middle) > noise if apart else _leans(pairs, risk)
         for where, change, noise, beyond in [*found, ("all points", middle, noise, seen)]:

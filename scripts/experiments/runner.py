@@ -88,16 +88,13 @@ def schemes_of(logjam):
         for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]}
 
 
-def _remove_leftovers(folder):
+def _own_directory(folder):
+    """Makes a directory in `folder`, and removes those of runners that were killed."""
+    os.makedirs(folder, exist_ok=True)
     for path in pathlib.Path(folder).glob("logjam-figures-*"):
         pid = re.match(r"logjam-figures-(\d+)-", path.name)
         if pid and not os.path.exists(f"/proc/{int(pid[1])}"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _own_directory(folder):
-    os.makedirs(folder, exist_ok=True)
-    _remove_leftovers(folder)
     # Names are equally long: a simulated program allocates memory for the names of its log.
     return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid():07}-", dir=folder)
 
@@ -185,21 +182,17 @@ class Runner:
 
     def _run_once(self, point):
         if point.prepare is None:
-            return self._call(point.command, {**point.flags, **self._csv()})
+            return self._call(point.command, point.flags)
         wal_dir = point.flags.get("wal_dir", point.prepare.get("wal_dir", "{dir}"))
         # A log takes over the files of the one before, and a recovery reads them to their end: it
         # would take as long as the longest log of all points.
         for path in _files(self._filled(wal_dir).split(",")):
             path.unlink()
-        written = self._call("run", {**point.prepare, "wal_dir": wal_dir, **self._csv()}).row
+        written = self._call("run", {**point.prepare, "wal_dir": wal_dir}).row
         drop_from_page_cache(self._filled(wal_dir).split(","))
-        outcome = self._call(point.command, {**point.flags, "wal_dir": wal_dir, **self._csv()})
+        outcome = self._call(point.command, {**point.flags, "wal_dir": wal_dir})
         outcome.row.update({f"run_{name}": written[name] for name in OF_THE_RUN})
         return outcome
-
-    @staticmethod
-    def _csv():
-        return {"csv": "{dir}/row.csv"}
 
     def _flag(self, name, value):
         return f"--{name}" if value is None else f"--{name}={self._filled(value)}"
@@ -235,6 +228,7 @@ class Runner:
         return "" if status != BAD_INPUT or self._filled(nowhere) in reason else reason
 
     def _call(self, command, flags):
+        flags = {**flags, "csv": "{dir}/row.csv"}
         flags.setdefault("wal_dir", "{dir}")
         if command in ("run", "micro"):
             flags.setdefault("overwrite", True)

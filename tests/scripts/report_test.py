@@ -11,7 +11,7 @@ from unittest import mock
 import synthetic
 from fixtures import FIGURES, ROOT, InADirectory
 
-from experiments import check_values, definition, report, report_data, staleness, store
+from experiments import check_values, definition, report, report_data, store
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
 
@@ -93,19 +93,19 @@ class Written(InADirectory):
         git("init", "-q")
         rows = [{"revision": commit("logging/a.cc"),
                  "given": "run --flagfile={config}/papers/eleda.flags --log=eleda"}]
-        with mock.patch.object(staleness, "ROOT", self.directory):
+        with mock.patch.object(report_data, "ROOT", self.directory):
             for path, native, simulated in (("docs/a.md", "", ""), ("sim/a.cc", "", "1 commit"),
                                             ("config/machines/xeon.toml", "", "2 commits"),
                                             ("config/papers/silo.flags", "", "2 commits"),
                                             ("config/papers/eleda.flags", "1 commit", "3 commits"),
                                             ("logging/a.cc", "2 commits", "4 commits")):
                 commit(path)
-                staleness.commits_since.cache_clear()
+                report_data.commits_since.cache_clear()
                 with self.subTest(path=path):
                     for profile, wanted in (("", native), ("xeon", simulated)):
-                        said = staleness.said(rows, profile)
+                        said = report_data.stale_sentence(rows, profile)
                         self.assertEqual(said.split(" after ")[0], wanted)
-            self.assertIn("is not in this repository", staleness.said([{"revision": "feed"}], ""))
+            self.assertIn("is not in this repository", report_data.stale_sentence([{"revision": "feed"}], ""))
 
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
