@@ -114,39 +114,23 @@ class Batch(Batches):
             self.assertIn(words, said)
         self.assertFalse(self.csv.exists())
 
-    def test_a_task_that_is_killed_while_it_writes_leaves_no_row(self):
-        made = self.make()
-        self.run_all(made, but=(5,))
-        with mock.patch("experiments.batch.os.replace", side_effect=KeyboardInterrupt):
-            with self.assertRaises(KeyboardInterrupt):
-                made.run(5)
-        self.assertEqual(made.missing(), [5])
-        self.refused_merge(made)
-        made.run(5)
-        made.merge()
-        self.assert_merged_once()
-
     def test_a_damaged_row_is_named_and_made_again(self):
         made = self.make()
         self.run_all(made)
         path = made.rows / "00004.json"
         whole = json.loads(path.read_text())
-        for content in (path.read_text()[:-20], "", "{}", "[]", "null",
-                        *(json.dumps({**whole, **wrong}) for wrong in
-                          ({"row": "a text"}, {"extras": None}, {"row": None}))):
-            with self.subTest(content=content[:10]):
+        for content, said in (
+                *((wrong, "is not whole") for wrong in (path.read_text()[:-20], "", "{}", "[]", "null")),
+                (json.dumps({**whole, "row": None}), "is not whole"),
+                (json.dumps({**whole, "job": 3}), "is the row of job 3"),
+                (json.dumps({**whole, "plan": "0123"}), "is a row of another plan")):
+            with self.subTest(content=content[:10], said=said):
                 path.write_text(content)
                 self.assertEqual(made.missing(), [4])
-                self.assertIn("00004.json is not whole", self.refused_merge(made))
+                self.assertIn(f"00004.json {said}", self.refused_merge(made))
         made.run(4)
         made.merge()
         self.assert_merged_once()
-
-    def test_the_file_of_one_job_is_not_the_row_of_another(self):
-        made = self.make()
-        self.run_all(made)
-        (made.rows / "00004.json").write_text((made.rows / "00003.json").read_text())
-        self.assertIn("00004.json is the row of job 3", self.refused_merge(made))
 
     def test_files_that_are_no_jobs_do_not_count(self):
         made = self.make()
@@ -155,13 +139,6 @@ class Batch(Batches):
             (made.rows / name).write_text((made.rows / "00003.json").read_text())
         made.merge()
         self.assert_merged_once()
-
-    def test_the_row_of_another_plan_does_not_count(self):
-        made = self.make()
-        self.run_all(made)
-        path = made.rows / "00001.json"
-        path.write_text(path.read_text().replace(made.plan["fingerprint"], "0123"))
-        self.assertIn("another plan", self.refused_merge(made))
 
     def test_a_merge_that_is_interrupted_merges_all_the_next_time(self):
         for interrupted_at in (1, 2):
@@ -183,13 +160,6 @@ class Batch(Batches):
                 self.assertFalse(self.csv.exists())
                 made.merge()
                 self.assert_merged_once()
-
-    def test_merging_twice_adds_nothing(self):
-        made = self.make()
-        self.run_all(made)
-        made.merge()
-        made.merge()
-        self.assert_merged_once()
 
     def test_rows_of_different_machines_or_revisions_are_refused_with_the_nodes_names(self):
         for column in store.ORIGIN:
@@ -335,6 +305,9 @@ class ToSlurm(Batches):
         self.assertEqual(len(self.sent()), 4)
         for line in self.sent():
             self.assertIn("--partition=x --account=y", line)
+        script = (self.directory / "t1" / "quick.batch" / "array.sbatch").read_text()
+        for option in ("--nodes=1", "--exclusive", "--requeue"):
+            self.assertIn(f"#SBATCH {option}\n", script)
 
     def test_only_what_is_missing_is_submitted_again(self):
         self.submit(rounds=2)
@@ -392,12 +365,6 @@ class ToSlurm(Batches):
         (self.directory / "limit").write_text("99\n")
         self.submit(rounds=500)
         self.assertEqual(sum(self.submitted_jobs(), []), list(range(2000)))
-
-    def test_a_task_asks_for_a_node_of_its_own_and_to_be_requeued(self):
-        self.submit(rounds=1)
-        script = (self.directory / "t1" / "quick.batch" / "array.sbatch").read_text()
-        for option in ("--nodes=1", "--exclusive", "--requeue"):
-            self.assertIn(f"#SBATCH {option}\n", script)
 
 
 class Mistakes(InADirectory):

@@ -46,8 +46,6 @@ class Sentences(unittest.TestCase):
                        "2 of 12 rows are UNSAFE: a crash may lose what they acknowledged\n",
                        "1 of 12 rows waited for --pipeline_depth"):
             self.assertIn(wanted, said)
-
-    def test_rows_without_doubt_have_no_sentence(self):
         self.assertEqual(doubts.sentences(rows_with(others_pct=["3.0"], pipeline_full_pct=["", "9"])),
                          [])
 

@@ -40,8 +40,3 @@ class Labels(unittest.TestCase):
     def test_a_point_alone_has_its_name_beside_it(self):
         at, = labels.places([(300, 150)], [SIZE], FRAME)
         self.assertLess(away((300, 150), box(at)), 12)
-
-    def test_the_same_points_get_the_same_places(self):
-        points = crowd(7, 8)
-        self.assertEqual(labels.places(points, [SIZE] * 8, FRAME),
-                         labels.places(points, [SIZE] * 8, FRAME))

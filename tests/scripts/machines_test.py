@@ -122,17 +122,12 @@ class Machines(unittest.TestCase):
         self.assertEqual(faults(self.good() + "l4_mib = 3  # x\n"), ["l4_mib is unknown"])
         self.assertEqual(faults(self.good() + "ghz = 3  # x\n"), ["ghz comes twice"])
 
-    def test_a_number_without_a_source_is_a_fault(self):
-        for source in ("", "  #", "  # ", "  # assumed:"):
-            with self.subTest(source=source):
-                self.assertTrue(faults(re.sub(r"(?m)^overlap = .*$", f"overlap = 3.0{source}",
-                                              self.good())))
-
-    def test_text_in_place_of_a_number_is_a_fault(self):
-        for value in ("fast", '"3"', "-3", "3.5.1"):
-            with self.subTest(value=value):
-                self.assertTrue(faults(re.sub(r"(?m)^store_buffer = \d+", f"store_buffer = {value}",
-                                              self.good())))
+    def test_a_number_without_a_source_and_a_text_in_place_of_a_number_are_faults(self):
+        for key, wrong in (("overlap", ("3.0", "3.0  #", "3.0  # ", "3.0  # assumed:")),
+                           ("store_buffer", ("fast  # x", '"3"  # x', "-3  # x", "3.5.1  # x"))):
+            for value in wrong:
+                with self.subTest(key=key, value=value):
+                    self.assertTrue(faults(re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", self.good())))
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")

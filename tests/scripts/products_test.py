@@ -70,19 +70,15 @@ def row(product, side, clients, tps, turn=1, **more):
 
 
 class ProductOutputs(InADirectory):
-    def test_pgbench_says_its_rate_and_its_log_the_latencies(self):
-        lines = [f"0 {i} {us} 0 1700000000 5" for i, us in enumerate(range(1, 102))]
-        self.assertEqual(outputs.pgbench(PGBENCH, lines), outputs.measured(1065, 1065.25, 51, 100))
-
-    def test_sysbench_says_its_rate_and_the_median_is_of_its_histogram(self):
-        self.assertEqual(outputs.sysbench(SYSBENCH), outputs.measured(55, 5.5, 1250, 2500))
-
-    def test_db_bench_says_its_rate_and_its_percentiles(self):
-        self.assertEqual(outputs.db_bench(DB_BENCH), outputs.measured(1998, 666, 322.57, 19587.92))
-
-    def test_an_embedded_client_prints_json_after_what_its_library_says(self):
-        text = 'a warning\n{"commits": 30, "tries": 31, "seconds": 2.0, "p50_us": 5, "p99_us": 9}\n'
-        self.assertEqual(outputs.embedded(text), outputs.measured(30, 15, 5, 9))
+    def test_each_benchmark_says_its_rate_and_its_latencies(self):
+        logged = [f"0 {i} {us} 0 1700000000 5" for i, us in enumerate(range(1, 102))]
+        json_line = '{"commits": 30, "tries": 31, "seconds": 2.0, "p50_us": 5, "p99_us": 9}'
+        for found, wanted in (
+                (outputs.pgbench(PGBENCH, logged), (1065, 1065.25, 51, 100)),
+                (outputs.sysbench(SYSBENCH), (55, 5.5, 1250, 2500)),
+                (outputs.db_bench(DB_BENCH), (1998, 666, 322.57, 19587.92)),
+                (outputs.embedded(f"a warning\n{json_line}\n"), (30, 15, 5, 9))):
+            self.assertEqual(found, outputs.measured(*wanted))
 
     def test_what_cannot_be_read_is_one_sentence_with_the_last_words(self):
         for read in (outputs.sysbench, outputs.db_bench):
@@ -143,15 +139,10 @@ class ProductTrace(InADirectory):
         self.assertFalse(self.counts(line).syncs)
         self.assertEqual(dict(self.counts(line, [(4, "/p/log")]).syncs),
                          {("synced write", "log"): 1})
-
-    def test_a_descriptor_that_is_opened_again_without_the_flag_does_not_sync(self):
-        again = 'openat(3</p>, "log", O_WRONLY) = 4</p/log>'
-        text = f'7  {again}\n7  write(4</p/log>, ""..., 10) = 10'
-        self.assertFalse(self.counts(text, [(4, "/p/log")]).syncs)
-
-    def test_a_failed_write_has_no_bytes(self):
-        counts = self.counts('7  write(4</p/log>, ""..., 9) = -1 EIO (x)')
-        self.assertEqual(dict(counts.bytes), {"log": 0})
+        again = '7  openat(3</p>, "log", O_WRONLY) = 4</p/log>\n'  # without the flag
+        self.assertFalse(self.counts(again + line, [(4, "/p/log")]).syncs)
+        failed = self.counts('7  write(4</p/log>, ""..., 9) = -1 EIO (x)')
+        self.assertEqual(dict(failed.bytes), {"log": 0})
 
     def test_the_sentence_leaves_out_what_is_rare_and_the_sum_does_not(self):
         counts = trace.Counts("/p")

@@ -162,10 +162,6 @@ class Written(InADirectory):
         self.assertEqual((entry.words, entry.note), (
             "holds", "1 judged by simulated xeon; simulated xeon 1 of them comes out otherwise"))
 
-    def test_a_result_that_was_only_simulated_is_marked(self):
-        self.put(self.lines, "quick-xeon", machine=SIMULATED)
-        self.assertEqual(self.entry(self.lines).words, "holds, simulated xeon")
-
     def test_native_simulated_and_published_numbers_stand_side_by_side(self):
         one = synthetic.experiment(synthetic.LINES)
         self.put(one)
@@ -189,6 +185,13 @@ why = "There it is otherwise."
         self.put(one, "quick-xeon", machine=SIMULATED, time_log_contention_pct="50")
         self.assertEqual(self.entry(one).why, "Simulated: There it is otherwise.")
 
+    def test_a_run_that_was_only_simulated_is_marked_and_made_again_on_its_machine(self):
+        self.put(self.lines, "quick-xeon-2", machine=SIMULATED + ", seed 3")
+        entry = self.entry(self.lines)
+        self.assertEqual((entry.words, entry.runs[0].machine), ("holds, simulated xeon-2", SIMULATED))
+        self.assertIn("run P5 --quick --machine=xeon-2 --fresh", self.markdown(self.lines))
+        self.assertEqual(report.cell("a|b"), "a\\|b")
+
     def test_simulated_runs_are_counted_apart(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, revision="def")
@@ -202,14 +205,6 @@ why = "There it is otherwise."
         for name in ("quick-abacus", "quick-xeon"):
             self.put(one, name, machine=SIMULATED)
         self.assertEqual(self.entry(one).words, "holds, simulated xeon")
-
-    def test_rows_of_several_seeds_are_those_of_one_machine(self):
-        self.put(self.lines, "quick-xeon", machine=SIMULATED + ", seed 3")
-        self.assertEqual(self.entry(self.lines).runs[0].machine, SIMULATED)
-
-    def test_a_simulated_run_is_made_again_on_its_machine(self):
-        self.put(self.lines, "quick-xeon-2", machine=SIMULATED)
-        self.assertIn("run P5 --quick --machine=xeon-2 --fresh", self.markdown(self.lines))
 
     def test_the_full_size_hides_the_quick_one(self):
         self.put(self.lines)
@@ -239,9 +234,6 @@ why = "There it is otherwise."
         self.assertEqual(found, [
             ("tps, log=poplar over log=centr, workload=ycsb", "2.25, 2.25, 2.25, 2.25"),
             ("tps, log=silo threads=8 workload=tpcc", "640k")])
-
-    def test_a_bar_in_a_name_does_not_break_a_table(self):
-        self.assertEqual(report.cell("a|b"), "a\\|b")
 
 
 class Command(InADirectory):

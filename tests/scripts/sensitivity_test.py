@@ -24,24 +24,17 @@ class Needed(unittest.TestCase):
         return names(sensitivity.select(one, one.points()))
 
     def test_only_the_points_that_a_check_looks_at_are_run(self):
-        self.assertEqual(self.needed("value('tps', log='eleda', threads=2) > 3"),
-                         ["log=eleda threads=2"])
-
-    def test_both_sides_of_an_and_and_all_of_a_list_are_looked_at(self):
-        self.assertEqual(self.needed(
-            "value('tps', log='centr', threads=1) < 0 and rising(values('tps', log='eleda'))"),
-            ["log=centr threads=1", "log=eleda threads=1", "log=eleda threads=2"])
-        self.assertEqual(len(self.needed(
-            "all(x > 1 for x in ratios('tps', {'log': 'eleda'}, {'log': 'centr'}))")), 4)
-
-    def test_a_ratio_of_the_table_needs_the_point_it_refers_to(self):
-        self.assertEqual(self.needed(
-            "value('x', log='eleda', threads=1) > 3",
-            table={"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}}),
-            ["log=centr threads=1", "log=eleda threads=1"])
-
-    def test_without_a_check_all_points_are_run(self):
-        self.assertEqual(len(self.needed()), 4)
+        ratios = {"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}}
+        points = [f"log={log} threads={count}" for log in ("centr", "eleda") for count in (1, 2)]
+        for holds, wanted in (
+                ("value('tps', log='eleda', threads=2) > 3", points[3:]),
+                ("value('tps', log='centr', threads=1) < 0 and rising(values('tps', log='eleda'))",
+                 [points[0], *points[2:]]),
+                ("all(x > 1 for x in ratios('tps', {'log': 'eleda'}, {'log': 'centr'}))", points),
+                ("value('x', log='eleda', threads=1) > 3", points[::2])):
+            with self.subTest(holds):
+                self.assertEqual(self.needed(holds, table=ratios), wanted)
+        self.assertEqual(self.needed(), points)
 
     def test_every_check_of_the_simulated_results_can_be_asked(self):
         from experiments import definition

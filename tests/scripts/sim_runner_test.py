@@ -110,11 +110,6 @@ class Simulated(WithAMachine):
         self.assertEqual(len({len(name) for name in names}), 1)
         self.assertIn("-0", next(iter(names)), "the process's number has its zeros")
 
-    def test_what_has_a_row_is_not_run_again(self):
-        self.run_jobs(two_by_two())
-        self.run_jobs(two_by_two(), seeds=2)
-        self.assertEqual(len(self.begun()), 8)
-
     def test_a_refusal_ends_everything_unless_it_is_expected(self):
         one = experiment(grid=[{"axes": {"log": ["refused", "centr"], "threads": [1]}}],
                          simulated=SIMULATED)
@@ -209,10 +204,8 @@ class Form(InADirectory):
 
 
 class AProfile(WithAMachine):
-    def test_all_hardware_contexts_are_cores(self):
-        self.assertEqual((self.profile().name, self.profile().cores), ("niagara2", 64))
-
     def test_only_constants_that_the_machine_uses_are_varied(self):
+        self.assertEqual(self.profile().cores, 64)
         self.assertEqual(self.profile().constants(),
                          {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7,
                           "overlap": 1.0, **sim_runner.DEFAULTS})
@@ -265,8 +258,4 @@ class OnTheCommandLine(WithAMachine):
                 done = self.run_figures("run", *words, f"--results={self.directory}", check=False)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-    def test_the_program_that_is_not_built_is_named_with_what_builds_it(self):
-        done = self.run_figures("run", "A9a", f"--machine={self.machine}", "--logjam=/nowhere",
-                                check=False)
-        self.assertIn("`make sim` builds it", done.stderr)
+                self.assertEqual("`make sim` builds it" in done.stderr, "--logjam=/nowhere" in words)
