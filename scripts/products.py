@@ -104,32 +104,28 @@ def stop(number, _):
 
 
 def run(args):
-    """Measures while it holds the file of rows. Returns the exit status."""
+    """Measures into the file of rows, and prints the table. Returns the exit status."""
     experiment = definition.find("products")
     logjam = runner.logjam_of(args.logjam)
     path = pathlib.Path(args.csv)
     with alone(path, "another --csv"):
         store.Store(path)  # refuses a file that holds something else
         files.is_there(path.with_suffix(".png"))
-        return compare(args, experiment, logjam, path)
-
-
-def compare(args, experiment, logjam, path):
-    """Measures into `path`, and prints the table. Returns the exit status."""
-    made = own_directory(args.dir)
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, stop)
-    try:
-        with comparison.Comparison(made, args.products, args.clients, logjam, experiment) as sides:
-            sides.start()
-            sides.measure(args.rounds, args.seconds, path)
-    except (Failed, OSError) as why:
-        raise Refused(f"the comparison ended: {why}") from why
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-    if sides.rows:
-        report(experiment, sides.rows, path)
-    return 0 if sides.well else 1
+        made = own_directory(args.dir)
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(one, stop)
+        try:
+            with comparison.Comparison(made, args.products, args.clients, logjam,
+                                       experiment) as sides:
+                sides.start()
+                sides.measure(args.rounds, args.seconds, path)
+        except (Failed, OSError) as why:
+            raise Refused(f"the comparison ended: {why}") from why
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+        if sides.rows:
+            report(experiment, sides.rows, path)
+        return 0 if sides.well else 1
 
 
 def report(experiment, rows, path):

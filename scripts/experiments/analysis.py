@@ -113,13 +113,10 @@ class Measured:
             return self._ratio_of_rounds(of, axes, self.reference(name, axes))
         rounds = self._points.get(tuple(sorted(axes.items())), {})
         found = {number: values[name] for number, values in rounds.items()
-                 if values.get(name) is not None and not self._left_out(values)}
+                 if values.get(name) is not None and not (self._judging and values.get("unsteady"))}
         if not found:
             raise NotMeasured(f"{name} of {axes}")
         return found
-
-    def _left_out(self, values):
-        return self._judging and bool(values.get("unsteady"))
 
     def _median(self, column, axes):
         values = list(self.column(column, axes).values())
@@ -175,18 +172,15 @@ class Measured:
 
     def evaluate(self, expression, **known):
         """Returns the value of an expression with the names `known`. Unsteady rows do not count."""
-        self._judging = True
-        try:
-            return self._eval(expression, known)
-        finally:
-            self._judging = False
-
-    def _eval(self, expression, known):
         names = {**PLAIN, "rising": rising, "falling": falling, **known,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
-        # One dict for both: a comprehension in an expression sees only the globals.
-        return eval(expression, {"__builtins__": {}, **names})  # the repository's own text
+        self._judging = True
+        try:
+            # One dict for both: a comprehension in an expression sees only the globals.
+            return eval(expression, {"__builtins__": {}, **names})  # the repository's own text
+        finally:
+            self._judging = False
 
     def _evaluated(self, expression, what, **known):
         try:
@@ -195,9 +189,6 @@ class Measured:
             raise
         except Exception as error:
             raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
-
-    def cores(self):
-        return cores_of(self.origin)
 
     def verdict_of(self, check):
         """Returns the verdict by the medians of the rounds, or MISSING."""
@@ -219,7 +210,7 @@ class Measured:
 
     def checks(self, cores=None):
         """Returns (check, verdict) pairs of a machine with this many cores, in the file's order."""
-        cores = cores or self.cores()
+        cores = cores or cores_of(self.origin)
         found = []
         for check in self.experiment.checks:
             verdict = self.verdict_of(check)

@@ -202,30 +202,28 @@ def traces(experiment, measured, rows):
         panel, series = names.of(dict(key))
         facts = facts_of(measured, dict(key))
         for column in columns_of(experiment.plot) or [default_y]:
-            points = (_distribution(rounds, x) if kind == "cdf" else
-                      _series_in_time(rounds[min(rounds)], x, column))
+            points = _distribution(rounds, x) if kind == "cdf" else [
+                (a, b, None, None) for a, b in _pairs(rounds[min(rounds)], x, column)]
             if points:
                 traced.append(Trace(panel, series, column, points, facts))
     return traced
 
 
+def _pairs(rows, *columns):
+    """Returns the numbers of two columns, for the rows that have both."""
+    pairs = [tuple(number_of(row.get(column)) for column in columns) for row in rows]
+    return [pair for pair in pairs if None not in pair]
+
+
 def _distribution(rounds, column):
     """Returns at each fraction the median, smallest and largest latency of the rounds."""
-    of_rounds = ([(number_of(row.get("fraction")), number_of(row.get(column))) for row in rows]
-                 for rows in rounds.values())
-    sorted_rounds = [sorted(pair for pair in pairs if None not in pair) for pairs in of_rounds
-                     if any(None not in pair for pair in pairs)]
-    points = []
-    for fraction in FRACTIONS if sorted_rounds else []:
+    found = filter(None, (sorted(_pairs(rows, "fraction", column)) for rows in rounds.values()))
+    of_rounds, points = list(found), []
+    for fraction in FRACTIONS if of_rounds else []:
         at = [next((value for f, value in of_round if f >= fraction - 1e-9), of_round[-1][1])
-              for of_round in sorted_rounds]
+              for of_round in of_rounds]
         points.append((statistics.median(at), fraction, min(at), max(at)))
     return points
-
-
-def _series_in_time(rows, x, column):
-    found = [(number_of(row.get(x)), number_of(row.get(column))) for row in rows]
-    return [(a, b, None, None) for a, b in found if a is not None and b is not None]
 
 
 def series_of(drawn):

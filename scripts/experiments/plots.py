@@ -55,6 +55,7 @@ class Figure:
     def __init__(self, experiment, measured, extras, size, cores):
         self.experiment, self.measured = experiment, measured
         self.size, self.cores = size, cores
+        self.here = "simulated" if measured.simulated else "here"
         self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
         if self.kind in curves.TRACED:
             self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
@@ -190,9 +191,10 @@ class Figure:
 
     def _panel(self, axes, panel, column, published, last, first, left):
         plot = {**self.plot, "y_scale": self._scale(column)}
+        ends = plot.get("low_high", [])
+        columns = ends if column in ends else [column]
         drawn = self._published(panel) if published else [
-            d for d in self.drawn if d.panel == panel and
-            (column is None or d.column in self._columns_drawn(column))]
+            d for d in self.drawn if d.panel == panel and (column is None or d.column in columns)]
         if self.kind == "dependencies":
             plot_kinds.dependencies(axes, self.edges.get(panel, []))
         elif self.kind in curves.TRACED and not published:
@@ -200,7 +202,7 @@ class Figure:
                 axes, drawn, self.styles, plot)
         elif self.kind == "stacked":
             plot_kinds.stacked(axes, drawn, self.parts, plot)
-        elif self.kind == "bars" and column in plot.get("low_high", []) and not published:
+        elif self.kind == "bars" and column in ends and not published:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
@@ -218,13 +220,9 @@ class Figure:
                 plot_kinds.scale_latency(axes, plot)
         self._words(axes, panel, column, published, last, first, left)
 
-    def _columns_drawn(self, column):
-        ends = self.plot.get("low_high", [])
-        return ends if column in ends else [column]
-
     def _words(self, axes, panel, column, published, last, first, left):
         if first:
-            where = "published" if published else self._here()
+            where = "published" if published else self.here
             axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold",
                            color="#222222", pad=7 + 10.5 * self.lines_of_where)
             said = self._where(panel, published)
@@ -247,18 +245,13 @@ class Figure:
         """Returns where a panel's numbers are from, in at most two lines."""
         if self.families:
             return ""  # the foot says it once
-        where = "published" if published else self._here()
-        of = self.experiment.setting if published else self._machine()
+        where, of = "published", self.experiment.setting
+        if not published:
+            origin = self.measured.origin
+            where, of = self.here, ", ".join(filter(None, (
+                short_machine(origin.get("machine", "")), origin.get("revision", "")[:8], self.size)))
         said = (f"{where} ({of})" if of else where) if panel else of
         return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
-
-    def _here(self):
-        return "simulated" if self.measured.simulated else "here"
-
-    def _machine(self):
-        machine = short_machine(self.measured.origin.get("machine", ""))
-        return ", ".join(part for part in (machine, self.measured.origin.get("revision", "")[:8],
-                                           self.size) if part)
 
     def _published(self, panel):
         return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)

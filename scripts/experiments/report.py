@@ -268,7 +268,7 @@ def markdown(entries, total, folder):
 
 
 def _held(entry):
-    found = [verdict for _, verdict, _ in entry.judged]
+    found = entry.verdicts
     return f"{found.count(verdicts.HOLDS)} / {len(found)}" if found else EMPTY
 
 

@@ -78,29 +78,13 @@ class Run:
     measured: Measured
     extras: dict
 
-    @property
-    def machine(self):
-        return self.measured.origin.get("machine", "")
-
-    @property
-    def revision(self):
-        return self.measured.origin.get("revision", "")
-
-    @property
-    def simulated(self):
-        return self.measured.simulated
-
-    @property
-    def size(self):
-        return self.name.split("-")[0]
-
-    @property
-    def profile(self):
-        return self.name.partition("-")[2]
-
-    @property
-    def label(self):
-        return f"simulated {self.profile}" if self.simulated else "here"
+    def __post_init__(self):
+        origin = self.measured.origin
+        self.machine, self.revision = origin.get("machine", ""), origin.get("revision", "")
+        self.simulated = self.measured.simulated
+        self.size, _, self.profile = self.name.partition("-")
+        self.label = f"simulated {self.profile}" if self.simulated else "here"
+        self.figure = self.path.with_suffix(".png")
 
     @functools.cached_property
     def checks(self):
@@ -129,10 +113,6 @@ class Run:
         now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
         given = ((row.get("given"), now.get(key_of(row)[1])) for row in self.measured.rows)
         return sum(None not in pair and pair[0] != pair[1] for pair in given)
-
-    @property
-    def figure(self):
-        return self.path.with_suffix(".png")
 
     def began(self):
         moments = (_moment(row.get("began")) for row in self.measured.rows)
@@ -167,17 +147,10 @@ class Entry:
     runs: list
     tables: list = dataclasses.field(default_factory=list)
 
-    @property
-    def ids(self):
-        return [self.experiment.id, *self.experiment.also]
-
-    @property
-    def native(self):
-        return next((run for run in self.runs if not run.simulated), None)
-
-    @property
-    def simulated(self):
-        return [run for run in self.runs if run.simulated]
+    def __post_init__(self):
+        self.ids = [self.experiment.id, *self.experiment.also]
+        self.native = next((run for run in self.runs if not run.simulated), None)
+        self.simulated = [run for run in self.runs if run.simulated]
 
     @functools.cached_property
     def judged(self):
@@ -202,14 +175,16 @@ class Entry:
         return sorted(self.runs, key=lambda run: run is not self.shown)
 
     @property
+    def verdicts(self):
+        return [verdict for _, verdict, _ in self.judged]
+
+    @property
     def verdict(self):
-        if not self.runs:
-            return verdicts.MISSING
-        return verdicts.of_figure([verdict for _, verdict, _ in self.judged])
+        return verdicts.of_figure(self.verdicts) if self.runs else verdicts.MISSING
 
     @property
     def badge(self):
-        return verdicts.badge([verdict for _, verdict, _ in self.judged]) if self.runs else self.verdict
+        return verdicts.badge(self.verdicts) if self.runs else self.verdict
 
     def _judges(self):
         """Returns the simulated machines that judge checks, and whether nothing else does."""
@@ -229,16 +204,15 @@ class Entry:
         said = self.verdict
         if self.verdict == verdicts.OPEN:
             said += f": needs {verdicts.cores_needed(self.experiment)} cores"
-        if bound and len(bound) == [verdict for _, verdict, _ in self.judged].count(verdicts.HOLDS):
+        if bound and len(bound) == self.verdicts.count(verdicts.HOLDS):
             said += ", device-bound"
         return said + (f", {' and '.join(there)}" if alone else "")
 
     @property
     def note(self):
         """What the words omit: the verdicts' counts, simulated judges, and runs that disagree."""
-        found = [verdict for _, verdict, _ in self.judged] if self.runs else []
         there, alone = self._judges()
-        said = [verdicts.note(found)]
+        said = [verdicts.note(self.verdicts if self.runs else [])]
         if there and not alone:
             by = [run for _, verdict, run in self.judged
                   if verdict in verdicts.JUDGED and run.simulated]

@@ -177,17 +177,11 @@ class Rounds:
                        if point.name not in refused and not self.is_narrow(point)]:
             progress.total += len(wide)
             for point in wide:
-                if self._is_spent():
+                used = time.monotonic() - self._begun
+                if used + used / max(1, self._ran) > self._auto.seconds():  # one more would end too late
                     return refused
-                jobs = jobs_of([point], self._rounds_of(point) + 1, self._pairs)
+                rounds = min(len(values_of(rows.rows, point.axes, "round")) for _, rows in self._pairs)
+                jobs = jobs_of([point], rounds + 1, self._pairs)
                 refused |= run_jobs(name, jobs, self._pairs, progress, skip_refused=True)
                 self._ran += 1
         return refused
-
-    def _rounds_of(self, point):
-        return min(len(values_of(rows.rows, point.axes, "round")) for _, rows in self._pairs)
-
-    def _is_spent(self):
-        """Returns whether one more run of average length would end too late."""
-        used = time.monotonic() - self._begun
-        return used + used / max(1, self._ran) > self._auto.seconds()

@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import datetime
 import hashlib
+import math
 import os
 import pathlib
 import queue
@@ -134,15 +135,9 @@ class Profile:
     fields: dict
     fingerprint: str
 
-    @property
-    def name(self):
-        """As --machine and the rows' file say it."""
-        return self.path.stem
-
-    @property
-    def cores(self):
-        """The hardware contexts of all sockets."""
-        return self.fields["sockets"] * self.fields["cores"] * self.fields["contexts"]
+    def __post_init__(self):
+        self.name = self.path.stem  # as --machine and the rows' file have it
+        self.cores = math.prod(self.fields[name] for name in SHAPE)  # all hardware contexts
 
     def constants(self):
         """Returns the costs (names to values) that count here: one socket has no hops."""

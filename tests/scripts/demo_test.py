@@ -4,7 +4,6 @@ import contextlib
 import io
 import random
 import types
-import unittest
 from unittest import mock
 
 from fixtures import InADirectory, ROOT, row

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import unittest
 import urllib.error
 import urllib.request
 from unittest import mock

@@ -5,7 +5,6 @@ import pathlib
 import re
 import threading
 import time
-import unittest
 from unittest import mock
 
 from fixtures import InADirectory, experiment, row
