@@ -30,7 +30,7 @@ import sys
 from experiments import files
 from experiments.errors import end_with_usage
 
-MOST_LINES = 4000  # of a unit: two cores end at the same time, and g++ stays below 1 GB
+MOST_LINES = 4000  # of a unit, so that two cores end at the same time, and g++ needs less than 1 GB
 MOST_CHANGED = 8
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
 NO_WORDS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|^#include.*$', re.M)
@@ -41,7 +41,7 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) (\w+)|^using (\w+) =
 # The declared name stands before its parameters, its size or its value.
 OTHER = re.compile(r"^(?!(?:struct|class|enum|union|using)\b)\w[^({=;\[]*?\b(\w+)\s*[({=;\[]", re.M)
 USED = re.compile(r"^using (?!namespace)([^=;]*);", re.M)
-# Each registration gets a name of its own: nothing in its file refers to it.
+# Each registration gets another name, which is safe: nothing in its file refers to it.
 REGISTRATION = re.compile(r"^(const \w+Registration )registration\(", re.M)
 FLAG = re.compile(r"^DEFINE_\w+\(\s*(\w+)", re.M)
 DECLARED_FLAG = re.compile(r"^DECLARE_\w+\(\s*(\w+)", re.M)

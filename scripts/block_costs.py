@@ -43,7 +43,7 @@ EXPENSIVE = 20.0
 MOVE, SAVE = 0.55, 0.75
 MOST = 255
 
-# Their names by the register that is an argument.
+# The names of the registers that hold arguments.
 NAMES = {"rdi": "rdi edi dil", "rsi": "rsi esi sil", "rdx": "rdx edx dl", "rcx": "rcx ecx cl",
          "r8": "r8 r8d r8b", "r9": "r9 r9d r9b"}
 ARGUMENT = {f"%{name}": register for register, names in NAMES.items() for name in names.split()}
@@ -231,7 +231,7 @@ def costs(body):
         return sum(ahead.get(each, 0.0) for each in follow) / len(follow) if follow else 0.0
 
     ahead = dict(no_call)
-    for _ in range(8 if no_call else 0):  # blocks in a row; a loop of them is cut off
+    for _ in range(8 if no_call else 0):  # 8 blocks in a row at most, so that a loop ends
         ahead = {which: own + after(which, ahead) for which, own in no_call.items()}
     for which, site in enumerate(last_call):
         if site is not None:

@@ -42,7 +42,7 @@ def figures(options, command, *words):
 
 def measure(options):
     """Runs both experiments, each in as many rounds as its part of the time allows."""
-    for name in EXPERIMENTS:  # a picture of earlier rows would stand beside these
+    for name in EXPERIMENTS:  # or a picture of earlier rows would stay
         files.refuse_link(pathlib.Path(options.out, name))
         for path in pathlib.Path(options.out, name).glob("*.png"):
             path.unlink()

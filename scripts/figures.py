@@ -20,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
 
-from experiments import (analysis, batch, definition, doubts, files, round_loop, runner,  # noqa: E402
-                         sensitivity, sim_runner, store, submit, sweep, validation)
+from experiments import (analysis, batch, definition, doubts, files, round_loop,  # noqa: E402
+                         runner, sensitivity, sim_runner, store, submit, sweep, validation)
 from experiments.files import alone  # noqa: E402
 from experiments.errors import STOPPED, Refused, number, run_main, whole  # noqa: E402
 from experiments.text_tables import print_checks, print_lines, print_measured, say  # noqa: E402
@@ -190,7 +190,8 @@ def run_simulated(args, experiments):
             points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
             work.append((experiment, points, rows, [
                 sim_runner.Job(rows, number, point)
-                for number, point in round_loop.jobs_left(points, args.seeds or size.rounds, rows)]))
+                for number, point in round_loop.jobs_left(points, args.seeds or size.rounds,
+                                                          rows)]))
         progress = round_loop.Progress(sum(len(jobs) for *_, jobs in work))
         for experiment, points, rows, jobs in work:
             machine = profile_of(args, experiment)

@@ -91,7 +91,7 @@ class Simulation:
         if done.returncode != 0:
             raise Refused(f"{' '.join(flags)}: {done.stderr.strip()}")
         row = json.loads(done.stdout)
-        # Zero has no ratio; one call is the least that the window can show.
+        # Zero has no ratio. One call is the least number that a window can show.
         return max(row["calls"], 1) / row["seconds"] * 1e-6
 
 

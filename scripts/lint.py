@@ -144,7 +144,7 @@ class Tree:
         self.code = {path: strip(text, False) for path, text in self.cpp.items()}
         self.schemes = {name for path, text in self.cpp.items() if "SchemeRegistration" in text
                         for name in re.findall(r'\.name = "([^"]+)"', text)}
-        self.defined_in = {}  # of each flag the path on the lowest floor
+        self.defined_in = {}  # flag -> the path on the lowest floor
         for path, text in self.cpp.items():
             for flag in re.findall(r"^DEFINE_\w+\(\s*(\w+),", text, re.M):
                 self.defined_in[flag] = min(path, self.defined_in.get(flag, "tests/"), key=floor_of)
@@ -249,7 +249,7 @@ class Tree:
                         f"({flag}," not in text):  # a page's own example defines it
                     self.add(page, number, f"there is no flag --{flag}")
             for match in re.finditer(rf"(?<!--)(?<!{PATH}){PATH}+", line):
-                if not line[:match.start()].endswith("> "):  # into which a command writes
+                if not line[:match.start()].endswith("> "):  # a command writes into this path
                     self.check_path(page, number, match[0], line.count("`", 0, match.start()) % 2)
             for code in re.findall(r"`([^`]*)`", line):
                 for kind, name in re.findall(MEMBER, code):

@@ -24,7 +24,7 @@ from products.processes import UNPRIVILEGED, Failed, as_user
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BAD_INPUT = 2
-MOST_CLIENTS = 128  # servers are given 200 connections
+MOST_CLIENTS = 128  # servers allow 200 connections
 SOCKET_BYTES = 107 - len("/products-1234567-12345678/postgres/.s.PGSQL.5432")
 
 
@@ -99,7 +99,7 @@ def own_directory(folder):
 def stop(number, _):
     """Ends the process by an exception, so that everything is stopped and removed."""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_IGN)  # a second Ctrl-C would leave servers and files
+        signal.signal(one, signal.SIG_IGN)  # or a second Ctrl-C would leave servers and files
     raise SystemExit(128 + number)
 
 

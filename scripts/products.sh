@@ -14,8 +14,8 @@ wanted=$("${compare[@]}" --packages "$@")
 declare -A libraries=([wiredtiger]=wiredtiger [berkeleydb]=db-5.3 [sqlite]=sqlite3 [lmdb]=lmdb)
 declare -A headers=([wiredtiger]=wiredtiger [berkeleydb]=db [sqlite]=sqlite3 [lmdb]=lmdb)
 
-# Each product is installed alone: one that cannot be had must not keep the others away. The
-# comparison leaves it out, with a sentence.
+# Each product is installed alone. The comparison leaves out what cannot be installed, with a
+# sentence.
 mapfile -t products <<<"$wanted"
 for product in "${products[@]}"; do
   read -r -a packages <<<"$product"

@@ -39,7 +39,7 @@ import time
 from experiments.errors import end_with_usage, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# handle_segv=2: a bad access gets the sanitizer's report, whichever handler the tests install.
+# handle_segv=2: the sanitizer reports a bad access even if a test installs a handler.
 # die_after_fork=0: a test that forks may follow one that left threads of a library running, and its
 # child starts threads of its own.
 SANITIZERS = {
@@ -55,7 +55,7 @@ TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
 LOOK_SECONDS = 5
 SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
-# Text that was printed without a line break stands before these on the same line.
+# Text that was printed without a line break may precede these on the same line.
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
 
 

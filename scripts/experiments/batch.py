@@ -25,7 +25,7 @@ from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner, digest, refuse_without_effect
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
-# All files that a batch has, by their paths in its directory.
+# The paths in a batch's directory of all files that batches make.
 OWN = re.compile(r"plan\.json|logjam|merged|slurm_jobs|hosts|(array|merge)\.sbatch|"
                  r"array-[0-9]+\.jobs|rows/[0-9]{5,}\.json|(rows/)?\.[0-9]+-[0-9a-f]{16}\.partial|"
                  r"logs/([0-9]{5,}|merge|slurm-[0-9]+|parallel(-[0-9]+)?)\.log")
@@ -65,7 +65,7 @@ def _remove(folder):
             kept.append(name)
     for name in FOLDERS:
         with contextlib.suppress(OSError):
-            (folder / name).rmdir()  # it stays while something is in it
+            (folder / name).rmdir()  # a folder that is not empty stays
     if kept:
         print(f"{folder}: kept, because no batch made them: {', '.join(sorted(kept))}", flush=True)
 
@@ -117,7 +117,7 @@ class Batch:
         host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         made = {"plan": said["fingerprint"], "job": index, "host": host,
                 "cores": len(os.sched_getaffinity(0))}
-        # A directory for each node, so that no node takes another's logs for leftovers of its own.
+        # Each node has a directory, so that no node removes another node's logs as leftovers.
         wal_dir = pathlib.Path(os.path.expandvars(said["wal_dir"]), host)
         with Runner(logjam, str(wal_dir), said["tries"]) as runner:
             try:

@@ -19,7 +19,7 @@ from experiments.store import axes_of, number_of
 FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
 BY_NAME = ("bars", "stacked")  # x are names in these kinds
-TIGHT = 5  # Aether, 7.2: the older one is among the last five of its log
+TIGHT = 5  # Aether, 7.2: the older transaction is among the last five of its log
 EDGE = ("from_order", "from_stream", "to_order", "to_stream", "since")
 EDGE_KINDS = {True: ("vermillion", f"on one of the last {TIGHT} transactions of another log"),
               False: ("blue", "on an older one")}
@@ -90,7 +90,7 @@ class Names:
         self.by_axis = self.x in experiment.axis_names()
         for axis in experiment.axis_names():
             differs = len({point.get(axis) for point in points}) > 1
-            # With a column as x, each point of an axis is a place of its own on the line.
+            # If x is a column, each value of an axis is another x on the same line.
             if axis not in used and differs and (self.by_axis or kind in TRACED):
                 self.series.append(axis)
 
@@ -183,7 +183,7 @@ def _x_of(measured, names, point, numeric):
             return ""
         return statistics.median(measured.column(names.x, point).values())
     if names.x not in point:
-        return None  # a point of a grid without this axis: a level that the others compare with
+        return None  # a point of a grid without this axis, drawn as a horizontal level
     return (number_of(point[names.x]) if numeric else
             names.experiment.name_of(names.x, point[names.x]))
 

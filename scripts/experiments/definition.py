@@ -226,7 +226,8 @@ class Experiment:
                             f"has a grid of command {command} without [grid.prepare]")
         for size in sizes.values():
             for axis, narrowed in size.axes.items():
-                axes = [values for grid in grids for name, values, _ in _axes_of(grid) if name == axis]
+                axes = [values for grid in grids for name, values, _ in _axes_of(grid)
+                        if name == axis]
                 if EVERY in axes:
                     continue
                 known = {name for values in axes for name in _flags_of_axis(axis, values)}

@@ -8,7 +8,7 @@ import re
 import sys
 
 BAD_INPUT, MACHINE_FAILED, STOPPED, NOBODY_READS = 2, 3, 130, 141
-# These say that what a command line names cannot be used, which is not the machine's fault.
+# A file that the command line names cannot be used; the machine is not at fault.
 NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
                  errno.ENAMETOOLONG}
 

@@ -55,7 +55,7 @@ def opened(path, flags=os.O_RDONLY, links=False):
     is_there(path)
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        _refuse_kind(path, os.fstat(descriptor).st_mode)  # it may be another one by now
+        _refuse_kind(path, os.fstat(descriptor).st_mode)  # another file may have this name by now
     except Refused:
         os.close(descriptor)
         raise

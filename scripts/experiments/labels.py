@@ -11,8 +11,8 @@ ANGLES = 24
 RADII = (9, 13, 18, 24, 31, 39, 48, 58, 69, 81, 94)  # points from the mark to the name's edge
 ROUNDS = 5
 MARKER = 5.5  # half of a marker's width, with some room
-NEAR = 14  # a name no farther than this needs no line
-# Costs of a name or its line that covers something, in points of distance.
+NEAR = 14  # a name within this distance needs no line
+# The costs of covering something with a name or its line, in points of distance.
 OVER_NAME, OVER_MARKER, THROUGH_NAME, LINES_CROSS, THROUGH_MARKER = 400, 300, 200, 90, 40
 NEAR_ANOTHER = 60  # the name is about as near to another point as to its own
 
@@ -71,7 +71,7 @@ def _cheapest(point, size, frame, others, markers):
     """Returns the best place of a name, and its cost."""
     best, least = point, math.inf
     for at in _around(point, size, frame):
-        if math.dist(point, _nearest(point, _box(at, size))) < least:  # else it costs more
+        if math.dist(point, _nearest(point, _box(at, size))) < least:
             cost = _cost(point, at, size, others, markers, least)
             if cost < least:
                 best, least = at, cost

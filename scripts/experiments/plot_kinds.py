@@ -16,7 +16,7 @@ from experiments.style import COLOURS, duration, of_bar, short, words_of
 GRID = "#e6e6e6"
 INK = "#333333"
 DOUBTFUL = "#bdbdbd"
-LETTER = 0.058  # inches, of a bar's label
+LETTER = 0.058  # inches, the width of a letter in a bar's label
 DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
 
 
@@ -182,7 +182,7 @@ def ranges(axes, marks, styles, plot):
         of_series = [m for m in marks if m.series == series]
         own = {(m.x, m.column): m.middle for m in of_series}
         hollow = style.unsafe or all(m.facts["log"] == "none" for m in of_series)
-        # In a group of four the two in the middle often end at one height: their labels lean apart.
+        # In a group of four, both middle bars often end at one height, so their labels lean apart.
         ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
             drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
         for name in names:
@@ -224,7 +224,7 @@ def stacked(axes, marks, parts, plot):
                      edgecolor="white", linewidth=0.6)
             total[place] += value
     tallest = max(total.values(), default=0)
-    for place in places:  # a number where there is room for one
+    for place in places:  # a number in each part that has room
         bottom = 0.0
         for column in parts:
             value = values.get((*place, column)) or 0.0

@@ -22,16 +22,16 @@ from experiments import curves, doubts, files, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
-UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
+UNIT = re.compile(r" \((us|ms)\)$")  # removed where the ticks have units of their own
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
 DOTS = 150
 MOST_LINES = 8  # in one panel; more schemes get a panel for each of their families
-UNKNOWN = {"log": "", "unsafe": ""}  # of what the paper measured
+UNKNOWN = {"log": "", "unsafe": ""}  # of published points
 SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
             "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
             "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
-            "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is one
+            "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is no mathematics
 
 
 def draw(experiment, measured, path, extras, cores=None):
@@ -40,8 +40,8 @@ def draw(experiment, measured, path, extras, cores=None):
         size = pathlib.Path(path).stem
         figure = Figure(experiment, measured, extras or {}, size, cores)
         image = figure.image()
-    # A palette makes the file three times smaller. This method keeps rare colours as they are, so a
-    # scheme has the same in every figure.
+    # A palette makes the file three times smaller. This method keeps rare colours, so a scheme has
+    # the same colour in every figure.
     colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
     written = io.BytesIO()
     image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
@@ -110,7 +110,7 @@ class Figure:
     def image(self):
         cells = self.cells()
         single = len(cells) == 1
-        self.ends = []  # of the lines whose names stand beside them
+        self.ends = []  # marks at the ends of lines, for the lines' names
         self.named = []  # panels whose points have names beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
@@ -133,7 +133,7 @@ class Figure:
                 if cell is None:
                     axes.set_axis_off()
                     continue
-                # One column's panels hang together: the first has the title, the last the x axis.
+                # Of one column's panels the first has the title, and the last has the x axis.
                 self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
                             or before[j][2] != cell[2], last=row is cells[-1] or not below[j] or
                             below[j][0] != cell[0] or below[j][2] != cell[2])
@@ -244,12 +244,12 @@ class Figure:
     def _where(self, panel, published):
         """Returns where a panel's numbers are from, in at most two lines."""
         if self.families:
-            return ""  # the foot says it once
+            return ""  # the foot of the figure says this
         where, of = "published", self.experiment.setting
         if not published:
             origin = self.measured.origin
-            where, of = self.here, ", ".join(filter(None, (
-                short_machine(origin.get("machine", "")), origin.get("revision", "")[:8], self.size)))
+            machine, revision = short_machine(origin.get("machine", "")), origin.get("revision", "")
+            where, of = self.here, ", ".join(filter(None, (machine, revision[:8], self.size)))
         said = (f"{where} ({of})" if of else where) if panel else of
         return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
 
@@ -327,7 +327,7 @@ class Header:
         def down(inches):
             return 1 - inches / self.inches
 
-        # The title shares its line with the verdict: a long one is smaller.
+        # The title shares its line with the verdict, so a long title is smaller.
         letters = len(experiment.id) + len(experiment.title) + 1.1 * len(self.verdict)
         size = 13 * min(1, 74 / letters)
         number = head.text(0.012, down(0.26), experiment.id, fontsize=size, fontweight="bold",

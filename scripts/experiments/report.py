@@ -140,7 +140,7 @@ def _relative(path, folder):
                                         pathlib.Path(folder).resolve())).as_posix()
 
 
-STARVED = 10  # as `logjam micro` says it
+STARVED = 10  # as in `logjam micro`
 
 
 def _code(said):

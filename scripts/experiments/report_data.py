@@ -64,8 +64,8 @@ def stale_sentence(rows, profile):
         if commits is None:
             return f"revision {revision} is not in this repository: its code may have changed since"
         if commits:
-            return (f"{commits} {'commit' if commits == 1 else 'commits'} after revision {revision} changed "
-                    "code or presets that made these rows")
+            return (f"{commits} commit{'s' * (commits > 1)} after revision {revision} changed code "
+                    "or presets that made these rows")
     return ""
 
 

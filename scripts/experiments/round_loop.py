@@ -178,9 +178,10 @@ class Rounds:
             progress.total += len(wide)
             for point in wide:
                 used = time.monotonic() - self._begun
-                if used + used / max(1, self._ran) > self._auto.seconds():  # one more would end too late
-                    return refused
-                rounds = min(len(values_of(rows.rows, point.axes, "round")) for _, rows in self._pairs)
+                if used + used / max(1, self._ran) > self._auto.seconds():
+                    return refused  # one more run would end too late
+                rounds = min(len(values_of(rows.rows, point.axes, "round"))
+                             for _, rows in self._pairs)
                 jobs = jobs_of([point], rounds + 1, self._pairs)
                 refused |= run_jobs(name, jobs, self._pairs, progress, skip_refused=True)
                 self._ran += 1

@@ -26,7 +26,7 @@ from experiments.store import EXTRAS
 from experiments.text_tables import thrown_away
 
 DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, file systems that are no disk
-OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
+OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # added to recover's columns
 
 
 class PointRefused(Refused):
@@ -126,7 +126,7 @@ class Runner:
         self._cores = cores or idle_watch.cores()
         self.binary = digest(logjam)
         self.thrown_away = self.kept_disturbed = 0
-        self.tell = lambda words, passing=False: None  # how it says why nothing seems to go on
+        self.tell = lambda words, passing=False: None  # says why nothing seems to happen
         self._switches, self._warned, self._wal_dir = {}, False, str(wal_dir)
         self._disk = _own_directory(wal_dir)
         self._memory = _own_directory("/dev/shm" if os.access("/dev/shm", os.W_OK) else wal_dir)
@@ -184,8 +184,8 @@ class Runner:
         if point.prepare is None:
             return self._call(point.command, point.flags)
         wal_dir = point.flags.get("wal_dir", point.prepare.get("wal_dir", "{dir}"))
-        # A log takes over the files of the one before, and a recovery reads them to their end: it
-        # would take as long as the longest log of all points.
+        # A log reuses the files of the previous log, and a recovery reads these files to their end.
+        # Without this, a recovery would take as long as that of the longest log of all points.
         for path in _files(self._filled(wal_dir).split(",")):
             path.unlink()
         written = self._call("run", {**point.prepare, "wal_dir": wal_dir}).row
@@ -212,7 +212,7 @@ class Runner:
         return done.returncode, (done.stderr.strip() or done.stdout.strip()).splitlines()
 
     def _line(self, command, flags):
-        # --flagfile first: flags after it on the command line override it.
+        # Later flags override those of --flagfile, so --flagfile is the first.
         given = {name: f"{{dir}}/{name}.csv" if name in EXTRAS else value
                  for name, value in flags.items()}
         ordered = sorted(given.items(), key=lambda flag: flag[0] != "flagfile")

@@ -30,8 +30,8 @@ from experiments.verdicts import HOLDS, OPEN
 
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # misses that do not overlap at all
-MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares: there is no more than all
-# The columns that differ between two runs that did the same.
+MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares of a whole
+# The columns in which even two runs that did the same differ.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
 
 
@@ -195,7 +195,7 @@ class _Recorder(Measured):
 
     def __init__(self, experiment, points):
         experiment = copy.copy(experiment)
-        experiment.columns = {}  # these would be computed from values, and there are none
+        experiment.columns = {}  # the columns need values, and there are none
         super().__init__(experiment, [
             {"round": "1", **{f"axis_{axis}": text(value) for axis, value in point.axes.items()}}
             for point in points])

@@ -18,7 +18,7 @@ from experiments.errors import Refused
 from experiments.page import policy
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # neither a text nor escapes of one
+BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # no ASCII, or a wrong escape
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):

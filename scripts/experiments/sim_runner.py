@@ -27,10 +27,10 @@ from experiments.definition import CONFIG
 from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
 
-# Constants that a profile need not have, with what they are then (sim/machine/profile.cc).
+# The defaults of constants that a profile may omit (sim/machine/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")
-# They say how the machine is built. Nothing costs as much there.
+# Sizes of the machine, which are no costs.
 NO_COSTS = (*SHAPE, "complexes")
 
 
@@ -53,8 +53,8 @@ class SimulatedRunner(Runner):
     def run(self, point, seed=1):
         """Returns the Outcome with this seed. `host_seconds` is the time it took here."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
-        # A run that overwrites a log does other work than one that begins in an empty directory, and
-        # which log was there depends on the order of the jobs.
+        # A run that overwrites a log works more than a run in an empty directory. Which log there
+        # would be depends on the order of the jobs.
         self._empty_directories()
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)

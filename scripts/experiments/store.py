@@ -16,11 +16,11 @@ from experiments import files
 from experiments.errors import Refused
 
 ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
-EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
+EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file of extra rows
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# Columns in which a text would be no measurement.
+# Columns that must hold numbers.
 NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pct)")
 
 
@@ -112,7 +112,7 @@ class Store:
             raise Refused(f"{self.path} has two rows of the same point and round")
         self.extras = {}
         for name in EXTRAS:
-            # The rows are written last: a run that was killed between left these without theirs.
+            # Extra rows are written before the rows. A killed run may have left extra rows alone.
             lines = [line for line in _read(self.beside(name)) if key_of(line) in set(keys)]
             if lines:
                 self.extras[name] = lines

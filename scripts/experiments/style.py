@@ -10,7 +10,7 @@ apart.
 import dataclasses
 import zlib
 
-# The names of the colours, for the page, which has others on a dark background.
+# The page uses the names, because it has other colours on a dark background.
 COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
            "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "olive": "#8a8a00",
            "brown": "#7f4f24", "navy": "#332288", "wine": "#882255", "cyan": "#00b4b4",

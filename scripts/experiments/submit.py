@@ -25,7 +25,7 @@ from experiments.errors import Refused
 SLURM, PARALLEL = "slurm", "parallel"
 MAX_ARRAY = 1001  # Slurm's default
 RETRIES = 3  # on different hosts, of a task that failed
-# A host that died is noticed after half a minute, and nothing asks for a password.
+# ssh notices a dead host after half a minute, and never asks for a password.
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 
 ARRAY = """#!/bin/bash
@@ -42,7 +42,7 @@ printf -v log '%s/%05d.log' {logs} "$job"
 exec {figures} task {batch} "$job" --wal_dir={wal_dir} >>"$log" 2>&1
 """
 MERGE = """#!/bin/bash
-# Runs when all tasks have ended, well or not; it says what is missing.
+# Runs when all tasks have ended, even if they failed; its log says what is missing.
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --requeue
@@ -90,7 +90,7 @@ def check_arguments(args):
 
 
 def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
-    """Sends the jobs away that have no row in the file `csv`. Returns whether all rows are merged."""
+    """Sends the jobs away that have no row in the file `csv`. Returns whether they are merged."""
     csv = pathlib.Path(csv)
     folder = pathlib.Path(args.batch) if args.batch else csv.with_suffix(".batch")
     with alone(folder, "another --batch") as lock:
@@ -148,7 +148,7 @@ def _refuse_if_running(folder):
     if not files.is_there(ids) or not shutil.which("squeue"):
         return
     wanted = ",".join(re.findall(r"\b[0-9]+\b", files.read_text(ids)))
-    # squeue fails if it has forgotten them all.
+    # squeue fails if it knows none of these jobs any more.
     asked = subprocess.run(["squeue", "--noheader", "--array", "--format=%i", f"--jobs={wanted}",
                             "--states=pending,configuring,running,suspended,completing"],
                            capture_output=True, text=True, check=False)
@@ -206,8 +206,8 @@ def _to_hosts(made, missing, hosts, lock):
         listed = made.folder / "hosts"
         files.write(listed, "".join(f"{host}\n" for host in hosts.split(",") if host))
         hosts = str(listed)
-    # parallel replaces {}, {.}, {#} and the like. An empty pair of quotes after each {, which stands in
-    # single quotes, takes them apart.
+    # parallel replaces {}, {.}, {#} and the like, but not with an empty pair of quotes after the {,
+    # which stands in single quotes.
     words = {name: word.replace("{", "{''") for name, word in _words(made).items()}
     task = (f"{words['figures']} task {words['batch']} {{}} --wal_dir={words['wal_dir']} "
             f">>{words['logs']}/{{}}.log 2>&1")
@@ -223,7 +223,7 @@ def _to_hosts(made, missing, hosts, lock):
                 running.stdin.close()
             _wait(made, running, len(missing))
         finally:
-            running.terminate()  # it then waits for the tasks that run, and begins no others
+            running.terminate()  # parallel then waits for running tasks, and begins no others
             running.wait()
 
 

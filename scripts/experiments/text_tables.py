@@ -5,7 +5,7 @@ import math
 from experiments import check_values, doubts, verdicts
 from experiments.analysis import MARGIN
 
-EMPTY = "\u2013"  # a cell of what was not measured
+EMPTY = "\u2013"  # the cell of a value that was not measured
 
 
 def say(text="", end="\n"):

@@ -11,7 +11,7 @@ import itertools
 from experiments.analysis import NotMeasured
 from experiments.errors import Refused
 
-NEAR = 0.2  # a ratio within it is near; schemes that differ by more are told apart
+NEAR = 0.2  # a smaller difference from 1 is near; schemes that differ by more can be ranked
 RANKED = "log"  # the axis whose values are ranked
 
 

@@ -12,8 +12,8 @@ from experiments import store
 from experiments.analysis import Measured, NotMeasured
 from products import trace
 from products.processes import Failed, Missing
-from products.sides import (BerkeleyDb, Device, Lmdb, MariaDb, MariaDbBinlog, Postgres, RocksDb, Scheme,
-                            Sqlite, WiredTiger)
+from products.sides import (BerkeleyDb, Device, Lmdb, MariaDb, MariaDbBinlog, Postgres, RocksDb,
+                            Scheme, Sqlite, WiredTiger)
 
 PRODUCTS = {side.name: side for side in (Postgres, MariaDb, MariaDbBinlog, RocksDb, WiredTiger,
                                          BerkeleyDb, Sqlite, Lmdb)}
@@ -116,7 +116,7 @@ class Comparison:
         if product:
             got = {**product.run(clients, seconds, True), **self.traces[name, clients]}
             got["no_sync_tps"] = product.run(clients, seconds, False)["tps"]
-            os.sync()  # what it has not synced must not disturb the next one
+            os.sync()  # so that unsynced writes do not disturb the next side
             made.insert(0, ("product", product, got))
         origin = {column: device[column] for column in ("revision", "machine")}
         rows = [self._row(turn, name, axis, clients, side, {**got, **origin})

@@ -11,7 +11,7 @@ import statistics
 
 from products.processes import Failed, last_words
 
-# Of sysbench's histogram: the latency in ms, a bar, and how many events had it.
+# A line of sysbench's histogram: a latency in ms, a bar, and the number of events.
 BIN = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.M)
 
 

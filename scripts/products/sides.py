@@ -91,7 +91,7 @@ class Server(Side):
         """Returns the server's process, and all that come from it."""
         found = [self.process.pid]
         for pid in found:
-            with contextlib.suppress(OSError):  # one that ends now
+            with contextlib.suppress(OSError):  # the process may end now
                 for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
                     found += [int(child) for child in children.read_text().split()]
         return found
@@ -100,7 +100,7 @@ class Server(Side):
 class Postgres(Server):
     name, packages = "postgres", ("postgresql-15",)
     load = "pgbench -M prepared, TPC-B"
-    quits = signal.SIGQUIT  # an immediate shutdown: its files are removed anyway
+    quits = signal.SIGQUIT  # an immediate shutdown, because the files are removed anyway
 
     def start(self):
         initdb, postgres, ready, self.pgbench = (
@@ -195,7 +195,7 @@ class Embedded(Side):
         if not built.exists():
             raise Missing("its client is not built, because the package "
                           f"{self.packages[0]} is not installed")
-        # The user may not enter the folder in which it was built.
+        # The unprivileged user may not enter the folder of the build.
         self.program = shutil.copy2(built, self.folder / self.name)
 
     def run(self, clients, seconds, durable, tracer=()):

@@ -20,13 +20,13 @@ from products.processes import Failed, Missing, last_words, program
 SYNCS = {"fsync", "fdatasync"}
 WRITES = {"write", "pwrite64", "writev", "pwritev", "pwritev2"}
 TRACED = ",".join(sorted({"openat", "access", "msync", *SYNCS, *WRITES}))
-BEGIN, END = "measured-begins", "measured-ends"  # an embedded client asks for files of these names
+BEGIN, END = "measured-begins", "measured-ends"  # embedded clients call access() with these names
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
 RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>")
 DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
 OPENED = re.compile(r"= (\d+)<([^>]*)>$")
 RESULT = re.compile(r"= (-?\d+)")
-OFTEN = 0.1  # of all syncs; what is rarer is not of the commit, and has no word in the sentence
+OFTEN = 0.1  # of all syncs; rarer kinds are no part of a commit, and the sentence omits them
 ATTACH_SECONDS, ATTEMPTS = 10, 3
 
 
@@ -126,7 +126,7 @@ def _tracer_of(pid):
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 1  # it has ended: nobody waits for it
+        return 1  # the process has ended, so nobody needs to wait
     return int(re.search(r"TracerPid:\s*(\d+)", status)[1])
 
 

@@ -45,7 +45,8 @@ class MeasuredRows(unittest.TestCase):
     def test_a_ratio_uses_only_rounds_that_both_have(self):
         rows = [row(1, 10, log="centr"), row(2, 10, log="eleda"), row(3, 10, log="centr"),
                 row(3, 30, log="eleda")]
-        self.assertEqual(measured(rows, grid=LOGS).ratio("tps", {"log": "eleda"}, {"log": "centr"}), 3)
+        found = measured(rows, grid=LOGS)
+        self.assertEqual(found.ratio("tps", {"log": "eleda"}, {"log": "centr"}), 3)
 
     def test_the_table_can_have_the_best_point_of_an_axis_that_is_allowed(self):
         best = {"of": "tps", "over": "threads", "where": "tps <= 30"}

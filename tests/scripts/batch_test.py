@@ -120,7 +120,8 @@ class Batch(Batches):
         path = made.rows / "00004.json"
         whole = json.loads(path.read_text())
         for content, said in (
-                *((wrong, "is not whole") for wrong in (path.read_text()[:-20], "", "{}", "[]", "null")),
+                *((wrong, "is not whole") for wrong in (
+                    path.read_text()[:-20], "", "{}", "[]", "null")),
                 (json.dumps({**whole, "row": None}), "is not whole"),
                 (json.dumps({**whole, "job": 3}), "is the row of job 3"),
                 (json.dumps({**whole, "plan": "0123"}), "is a row of another plan")):
@@ -273,7 +274,8 @@ class ToSlurm(Batches):
             path.chmod(0o755)
         for name, text in (("sent", ""), ("limit", "99\n"), ("queued", "")):
             (self.directory / name).write_text(text)
-        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.directory}/bin:{os.environ['PATH']}"))
+        self.enterContext(mock.patch.dict(
+            os.environ, PATH=f"{self.directory}/bin:{os.environ['PATH']}"))
 
     def submit(self, rounds, **more):
         args = argparse.Namespace(**{

@@ -32,7 +32,8 @@ def costs(*instructions):
     return [cost for _, cost in sorted(block_costs.costs(body).items())]
 
 
-FRAME = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx", "pop %rbp", "ret"]
+FRAME = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx", "pop %rbp",
+         "ret"]
 # A rule, a function's instructions, and what its blocks cost.
 RULES = [
     ("calls of the instrumentation and their arguments are free",
@@ -73,8 +74,8 @@ class BlockCosts(unittest.TestCase):
     def test_each_rule(self):
         for rule, instructions, wanted in RULES:
             with self.subTest(rule):
-                found = costs(*instructions)
-                self.assertEqual([round(cost, 6) for cost in found], [round(cost, 6) for cost in wanted])
+                found = [round(cost, 6) for cost in costs(*instructions)]
+                self.assertEqual(found, [round(cost, 6) for cost in wanted])
 
     def test_a_loop_without_a_call_ends(self):
         self.assertLess(costs(TRACE, "dec %eax", "jne @1", "ret")[0], 20)

@@ -127,7 +127,8 @@ class Machines(unittest.TestCase):
                            ("store_buffer", ("fast  # x", '"3"  # x', "-3  # x", "3.5.1  # x"))):
             for value in wrong:
                 with self.subTest(key=key, value=value):
-                    self.assertTrue(faults(re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", self.good())))
+                    self.assertTrue(faults(re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}",
+                                                  self.good())))
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")

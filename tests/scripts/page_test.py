@@ -109,7 +109,8 @@ class Page(InADirectory):
 
     def test_a_filter_in_the_address_leaves_only_what_it_names(self):
         found = {}
-        for address, ids in (("#log=poplar", ["P5", "P8", "E9", "T1"]), ("#machine=simulated+xeon", ["P5"]),
+        for address, ids in (("#log=poplar", ["P5", "P8", "E9", "T1"]),
+                             ("#machine=simulated+xeon", ["P5"]),
                              ("#verdict=does+not+hold", ["E9"]), ("#verdict=not+measured", ["P6"]),
                              ("#workload=tpcc&find=devices", ["P5"]), ("#p8", None)):
             with self.subTest(address):
@@ -122,7 +123,8 @@ class Page(InADirectory):
         lines = lines[lines.index('id="p5"'):lines.index('id="p8"')]
         self.assertEqual(set(SERIES.findall(lines)), {"poplar"})
         self.assertIn('data-published="yes"', lines)
-        panels = re.findall(r'data-panel="([^"]*)"(><figcaption>)?', found["#workload=tpcc&find=devices"])
+        panels = re.findall(r'data-panel="([^"]*)"(><figcaption>)?',
+                            found["#workload=tpcc&find=devices"])
         self.assertEqual({panel for panel, _ in panels}, {"tpcc", "ycsb"})
         self.assertEqual({panel for panel, ours in panels if ours}, {"tpcc"})
         self.assertEqual(re.findall(r'class="run[^"]*" data-run="([^"]*)"',

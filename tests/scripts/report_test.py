@@ -104,7 +104,8 @@ class Written(InADirectory):
                     for profile, wanted in (("", native), ("xeon", simulated)):
                         said = report_data.stale_sentence(rows, profile)
                         self.assertEqual(said.split(" after ")[0], wanted)
-            self.assertIn("is not in this repository", report_data.stale_sentence([{"revision": "feed"}], ""))
+            self.assertIn("is not in this repository",
+                          report_data.stale_sentence([{"revision": "feed"}], ""))
 
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
@@ -187,7 +188,8 @@ why = "There it is otherwise."
     def test_a_run_that_was_only_simulated_is_marked_and_made_again_on_its_machine(self):
         self.put(self.lines, "quick-xeon-2", machine=SIMULATED + ", seed 3")
         entry = self.entry(self.lines)
-        self.assertEqual((entry.words, entry.runs[0].machine), ("holds, simulated xeon-2", SIMULATED))
+        self.assertEqual((entry.words, entry.runs[0].machine),
+                         ("holds, simulated xeon-2", SIMULATED))
         self.assertIn("run P5 --quick --machine=xeon-2 --fresh", self.markdown(self.lines))
         self.assertEqual(report.cell("a|b"), "a\\|b")
 

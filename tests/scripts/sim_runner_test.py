@@ -257,4 +257,4 @@ class OnTheCommandLine(WithAMachine):
                 done = self.run_figures("run", *words, f"--results={self.directory}", check=False)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-                self.assertEqual("`make sim` builds it" in done.stderr, "--logjam=/nowhere" in words)
+                self.assertEqual("`make sim` builds" in done.stderr, "--logjam=/nowhere" in words)
