@@ -15,91 +15,6 @@
 namespace logjam::sim {
 namespace {
 
-struct Key {
-  const char* name;
-  double Profile::*number;
-  double least, most;
-  bool whole = false;
-};
-
-#define LOGJAM_KEY(name, least, most) \
-  Key { #name, &Profile::name, least, most }
-#define LOGJAM_COUNT(name, most) \
-  Key { #name, &Profile::name, 1, most, true }
-constexpr double kMostCycles = 1e6, kMostNs = 1e9, kMostLookAheadNs = 1e4;
-constexpr std::array kKeys = {
-    LOGJAM_KEY(ghz, 0.1, 10),
-    LOGJAM_COUNT(sockets, 8),
-    LOGJAM_COUNT(cores, 256),
-    LOGJAM_COUNT(complexes, 32),
-    LOGJAM_COUNT(contexts, 8),
-    LOGJAM_KEY(instructions_per_cycle, 0.05, 16),
-    LOGJAM_KEY(context_share, 0, 1),
-    LOGJAM_KEY(l1_kib, 1, 1024),
-    LOGJAM_COUNT(l1_ways, 64),
-    LOGJAM_KEY(l2_kib, 0, 65536),
-    LOGJAM_COUNT(l2_ways, 64),
-    LOGJAM_KEY(l2_cycles, 0, kMostCycles),
-    LOGJAM_KEY(l3_mib, 0, 4096),
-    LOGJAM_COUNT(l3_ways, 64),
-    LOGJAM_KEY(l3_cycles, 0, kMostCycles),
-    LOGJAM_KEY(dirty_cycles, 0, kMostCycles),
-    LOGJAM_KEY(upgrade_cycles, 0, kMostCycles),
-    LOGJAM_KEY(complex_clean_cycles, 0, kMostCycles),
-    LOGJAM_KEY(complex_dirty_cycles, 0, kMostCycles),
-    LOGJAM_KEY(complex_upgrade_cycles, 0, kMostCycles),
-    LOGJAM_KEY(hop_clean_cycles, 0, kMostCycles),
-    LOGJAM_KEY(hop_dirty_cycles, 0, kMostCycles),
-    LOGJAM_KEY(hop_upgrade_cycles, 0, kMostCycles),
-    LOGJAM_KEY(two_hop_clean_cycles, 0, kMostCycles),
-    LOGJAM_KEY(two_hop_dirty_cycles, 0, kMostCycles),
-    LOGJAM_KEY(two_hop_upgrade_cycles, 0, kMostCycles),
-    LOGJAM_KEY(memory_cycles, 0, kMostCycles),
-    LOGJAM_KEY(hop_memory_cycles, 0, kMostCycles),
-    LOGJAM_KEY(two_hop_memory_cycles, 0, kMostCycles),
-    LOGJAM_KEY(memory_gb_s, 0.01, 1e5),
-    LOGJAM_KEY(rmw_cycles, 0, kMostCycles),
-    LOGJAM_KEY(fence_cycles, 0, kMostCycles),
-    LOGJAM_KEY(pause_cycles, 1, kMostCycles),
-    LOGJAM_KEY(ticks_cycles, 0, kMostCycles),
-    LOGJAM_KEY(occupancy, 0, 1),
-    LOGJAM_KEY(hold, 0, 1),
-    Key{"nearest_first", &Profile::nearest_first, 0, 1, true},
-    LOGJAM_KEY(read_occupancy_cycles, 0, kMostCycles),
-    LOGJAM_KEY(sharer_cycles, 0, kMostCycles),
-    LOGJAM_KEY(far_atomic_cycles, 0, kMostCycles),
-    LOGJAM_KEY(store_buffer, 1, 1024),
-    LOGJAM_KEY(store_cycles, 0, 1000),
-    LOGJAM_KEY(overlap, 1, 64),
-    LOGJAM_KEY(stream_cycles, 0, kMostCycles),
-    LOGJAM_KEY(stream_store_cycles, 0, kMostCycles),
-    LOGJAM_KEY(l3_stream_cycles, 0, kMostCycles),
-    LOGJAM_KEY(lines_ahead, 0, 64),
-    LOGJAM_COUNT(lines_noticed, 64),
-    LOGJAM_KEY(clock_ns, 0, kMostNs),
-    LOGJAM_KEY(allocation_ns, 0, kMostNs),
-    LOGJAM_KEY(syscall_ns, 0, kMostNs),
-    LOGJAM_KEY(context_switch_ns, 0, kMostNs),
-    LOGJAM_KEY(futex_look_ns, 0, kMostNs),
-    LOGJAM_KEY(futex_wait_ns, 0, kMostNs),
-    LOGJAM_KEY(futex_wake_ns, 0, kMostNs),
-    LOGJAM_KEY(wake_busy_ns, 0, kMostNs),
-    LOGJAM_KEY(wake_latency_ns, 0, kMostNs),
-    LOGJAM_KEY(timer_late_ns, 0, kMostNs),
-    LOGJAM_KEY(time_slice_us, 1, 1e6),
-    LOGJAM_KEY(write_back_ns, 0, kMostNs),
-    LOGJAM_KEY(write_back_line_ns, 0, kMostNs),
-    LOGJAM_KEY(look_ahead_ns, 0, kMostLookAheadNs),
-};
-#undef LOGJAM_KEY
-#undef LOGJAM_COUNT
-
-// A key that a profile may leave out, if `applies` is true of the machine. It then is `number`.
-struct Default {
-  double Profile::*key;
-  bool (*applies)(const Profile&);
-  double (*number)(const Profile&);
-};
 bool always(const Profile&) { return true; }
 bool has_one_context(const Profile& p) { return p.contexts == 1; }
 bool has_no_l2(const Profile& p) { return p.l2_kib == 0; }
@@ -115,39 +30,88 @@ double is(const Profile&) {
   return value;
 }
 double a_fifth(const Profile&) { return 0.2; }
-constexpr std::array kDefaults = {
-    // in the order of the keys
-    Default{&Profile::complexes, always, is<1>},
-    Default{&Profile::context_share, has_one_context, is<1>},
-    Default{&Profile::l2_ways, has_no_l2, is<1>},
-    Default{&Profile::l2_cycles, has_no_l2, is<0>},
-    Default{&Profile::complex_clean_cycles, has_one_complex, as<&Profile::l3_cycles>},
-    Default{&Profile::complex_dirty_cycles, has_one_complex, as<&Profile::dirty_cycles>},
-    Default{&Profile::complex_upgrade_cycles, has_one_complex, as<&Profile::upgrade_cycles>},
-    Default{&Profile::hop_clean_cycles, has_one_socket, as<&Profile::l3_cycles>},
-    Default{&Profile::hop_dirty_cycles, has_one_socket, as<&Profile::dirty_cycles>},
-    Default{&Profile::hop_upgrade_cycles, has_one_socket, as<&Profile::upgrade_cycles>},
-    Default{&Profile::two_hop_clean_cycles, has_one_hop, as<&Profile::hop_clean_cycles>},
-    Default{&Profile::two_hop_dirty_cycles, has_one_hop, as<&Profile::hop_dirty_cycles>},
-    Default{&Profile::two_hop_upgrade_cycles, has_one_hop, as<&Profile::hop_upgrade_cycles>},
-    Default{&Profile::hop_memory_cycles, has_one_socket, as<&Profile::memory_cycles>},
-    Default{&Profile::two_hop_memory_cycles, has_one_hop, as<&Profile::hop_memory_cycles>},
-    Default{&Profile::hold, always, a_fifth},
-    Default{&Profile::nearest_first, always, is<0>},
-    Default{&Profile::read_occupancy_cycles, always, is<0>},
-    Default{&Profile::sharer_cycles, always, is<0>},
-    Default{&Profile::far_atomic_cycles, always, is<0>},
-    Default{&Profile::store_cycles, always, is<4>},
-    Default{&Profile::stream_cycles, always, as<&Profile::memory_cycles>},
-    Default{&Profile::stream_store_cycles, always, as<&Profile::memory_cycles>},
-    Default{&Profile::l3_stream_cycles, always, as<&Profile::l3_cycles>},
-    Default{&Profile::lines_ahead, always, is<0>},
-    Default{&Profile::lines_noticed, always, is<2>},
-    Default{&Profile::futex_look_ns, always, as<&Profile::futex_wait_ns>},
-    Default{&Profile::wake_busy_ns, always, is<0>},
-    Default{&Profile::write_back_line_ns, always, as<&Profile::write_back_ns>},
-    Default{&Profile::look_ahead_ns, always, is<0>},
+
+constexpr bool kWhole = true, kReal = false;
+struct Key {
+  const char* name;
+  double Profile::*number;
+  double least, most;
+  bool whole = kReal;
+  // If `may_be_left_out` is true of the machine, the key's default is `otherwise`.
+  bool (*may_be_left_out)(const Profile&) = [](const Profile&) { return false; };
+  double (*otherwise)(const Profile&) = nullptr;
 };
+
+#define KEY(name, ...) \
+  Key { #name, &Profile::name, __VA_ARGS__ }
+constexpr double kMostCycles = 1e6, kMostNs = 1e9, kMostLookAheadNs = 1e4;
+constexpr std::array kKeys = {
+    KEY(ghz, 0.1, 10),
+    KEY(sockets, 1, 8, kWhole),
+    KEY(cores, 1, 256, kWhole),
+    KEY(complexes, 1, 32, kWhole, always, is<1>),
+    KEY(contexts, 1, 8, kWhole),
+    KEY(instructions_per_cycle, 0.05, 16),
+    KEY(context_share, 0, 1, kReal, has_one_context, is<1>),
+    KEY(l1_kib, 1, 1024),
+    KEY(l1_ways, 1, 64, kWhole),
+    KEY(l2_kib, 0, 65536),
+    KEY(l2_ways, 1, 64, kWhole, has_no_l2, is<1>),
+    KEY(l2_cycles, 0, kMostCycles, kReal, has_no_l2, is<0>),
+    KEY(l3_mib, 0, 4096),
+    KEY(l3_ways, 1, 64, kWhole),
+    KEY(l3_cycles, 0, kMostCycles),
+    KEY(dirty_cycles, 0, kMostCycles),
+    KEY(upgrade_cycles, 0, kMostCycles),
+    KEY(complex_clean_cycles, 0, kMostCycles, kReal, has_one_complex, as<&Profile::l3_cycles>),
+    KEY(complex_dirty_cycles, 0, kMostCycles, kReal, has_one_complex, as<&Profile::dirty_cycles>),
+    KEY(complex_upgrade_cycles, 0, kMostCycles, kReal, has_one_complex,
+        as<&Profile::upgrade_cycles>),
+    KEY(hop_clean_cycles, 0, kMostCycles, kReal, has_one_socket, as<&Profile::l3_cycles>),
+    KEY(hop_dirty_cycles, 0, kMostCycles, kReal, has_one_socket, as<&Profile::dirty_cycles>),
+    KEY(hop_upgrade_cycles, 0, kMostCycles, kReal, has_one_socket, as<&Profile::upgrade_cycles>),
+    KEY(two_hop_clean_cycles, 0, kMostCycles, kReal, has_one_hop, as<&Profile::hop_clean_cycles>),
+    KEY(two_hop_dirty_cycles, 0, kMostCycles, kReal, has_one_hop, as<&Profile::hop_dirty_cycles>),
+    KEY(two_hop_upgrade_cycles, 0, kMostCycles, kReal, has_one_hop,
+        as<&Profile::hop_upgrade_cycles>),
+    KEY(memory_cycles, 0, kMostCycles),
+    KEY(hop_memory_cycles, 0, kMostCycles, kReal, has_one_socket, as<&Profile::memory_cycles>),
+    KEY(two_hop_memory_cycles, 0, kMostCycles, kReal, has_one_hop, as<&Profile::hop_memory_cycles>),
+    KEY(memory_gb_s, 0.01, 1e5),
+    KEY(rmw_cycles, 0, kMostCycles),
+    KEY(fence_cycles, 0, kMostCycles),
+    KEY(pause_cycles, 1, kMostCycles),
+    KEY(ticks_cycles, 0, kMostCycles),
+    KEY(occupancy, 0, 1),
+    KEY(hold, 0, 1, kReal, always, a_fifth),
+    KEY(nearest_first, 0, 1, kWhole, always, is<0>),
+    KEY(read_occupancy_cycles, 0, kMostCycles, kReal, always, is<0>),
+    KEY(sharer_cycles, 0, kMostCycles, kReal, always, is<0>),
+    KEY(far_atomic_cycles, 0, kMostCycles, kReal, always, is<0>),
+    KEY(store_buffer, 1, 1024),
+    KEY(store_cycles, 0, 1000, kReal, always, is<4>),
+    KEY(overlap, 1, 64),
+    KEY(stream_cycles, 0, kMostCycles, kReal, always, as<&Profile::memory_cycles>),
+    KEY(stream_store_cycles, 0, kMostCycles, kReal, always, as<&Profile::memory_cycles>),
+    KEY(l3_stream_cycles, 0, kMostCycles, kReal, always, as<&Profile::l3_cycles>),
+    KEY(lines_ahead, 0, 64, kReal, always, is<0>),
+    KEY(lines_noticed, 1, 64, kWhole, always, is<2>),
+    KEY(clock_ns, 0, kMostNs),
+    KEY(allocation_ns, 0, kMostNs),
+    KEY(syscall_ns, 0, kMostNs),
+    KEY(context_switch_ns, 0, kMostNs),
+    KEY(futex_look_ns, 0, kMostNs, kReal, always, as<&Profile::futex_wait_ns>),
+    KEY(futex_wait_ns, 0, kMostNs),
+    KEY(futex_wake_ns, 0, kMostNs),
+    KEY(wake_busy_ns, 0, kMostNs, kReal, always, is<0>),
+    KEY(wake_latency_ns, 0, kMostNs),
+    KEY(timer_late_ns, 0, kMostNs),
+    KEY(time_slice_us, 1, 1e6),
+    KEY(write_back_ns, 0, kMostNs),
+    KEY(write_back_line_ns, 0, kMostNs, kReal, always, as<&Profile::write_back_ns>),
+    KEY(look_ahead_ns, 0, kMostLookAheadNs, kReal, always, is<0>),
+};
+#undef KEY
 
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t");
@@ -246,11 +210,8 @@ Profile read_profile(const std::string& name, const std::string& changes) {
   }
   for (const Key& key : kKeys) {
     if (seen.contains(key.name)) continue;
-    const auto found = std::ranges::find(kDefaults, key.number, &Default::key);
-    if (found == kDefaults.end() || !found->applies(profile)) {
-      platform::refuse(path.string() + " has no key " + key.name);
-    }
-    profile.*(key.number) = found->number(profile);
+    if (!key.may_be_left_out(profile)) platform::refuse(path.string() + " has no key " + key.name);
+    profile.*(key.number) = key.otherwise(profile);
   }
   return profile;
 }
