@@ -1,8 +1,6 @@
 // Instructions, clocks, sleeping and write-back (platform/cpu.h, clock.h, park.h, persist.h) on the
-// simulated machine.
-//
-// The compiler instruments no .cc file of platform/ and sim/. So the atomic operations of Parker
-// are charged here by hand: before_read_modify_write() comes before each, and modified() after it.
+// simulated machine. The compiler does not instrument this file, so Parker calls
+// before_read_modify_write() before each of its atomic operations, and modified() after it.
 #include "platform/cpu.h"
 
 #include <algorithm>
@@ -22,7 +20,6 @@ namespace {
 
 constexpr sim::Picoseconds kNanosecond = 1000;
 
-// Notes a read-modify-write of a parker, if somebody watches for data races.
 void modified(const atomic<uint32_t>& state) {
   if (sim::data_races == nullptr) return;
   sim::Explorer::now_exploring()->done(nullptr, &state, sizeof state,
@@ -51,7 +48,7 @@ void sleep_ns(uint64_t ns) { sim::kernel().sleep(ns * kNanosecond); }
 
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   sim::Kernel& kernel = sim::kernel();
-  // No other fiber runs between this read and the wait, so no wake-up is lost.
+  // No other fiber runs between before_wait() and the wait, so no wake-up is lost.
   kernel.before_wait();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;
@@ -67,7 +64,7 @@ void Parker::park(uint64_t timeout_ns) {
   if (parked) {
     wait_on(state_, kParked, timeout_ns);
   } else {
-    LJ_ASSERT(seen == kNotified);  // else two threads park
+    LJ_ASSERT(seen == kNotified);
   }
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
   state_.exchange(kEmpty, memory_order_acq_rel);
@@ -82,7 +79,6 @@ void Parker::unpark() {
 
 void write_back(const void* address, size_t bytes) {
   const auto lines = cache_lines_of(address, bytes);
-  // One fence waits for all lines.
   const sim::Machine& machine = sim::machine();
   if (!lines.empty()) {
     sim::kernel().spend(machine.write_back + (lines.size() - 1) * machine.write_back_line);

@@ -1,5 +1,5 @@
-// The machine of the simulated program, as its flags describe it, and its scheduler. The unit tests
-// of the other files are linked without this file, and make their own machines.
+// The simulated program's machine, which its flags describe, and its scheduler. Unit tests are
+// linked without this file, and make machines of their own.
 #include <gflags/gflags.h>
 
 #include "platform/test_value.h"

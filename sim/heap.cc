@@ -1,16 +1,13 @@
 // The C++ heap of the simulated program: operator new and delete on memory of the region, so that
 // the engine's allocations have the same addresses in every run.
 //
-// Each place of the program that allocates (a context and return addresses) has its own slabs, at
-// an address that follows from these. So a run's other allocations move nothing: neither those of
-// an old log that it replaces, nor a text that is as long as a path. Such a text has the same slab
-// with every length: the slab does not follow from its size. Otherwise two places whose hashes give
-// one slab would exchange it. A piece that one fiber frees goes to the
-// next call from the same place for the same size, as in a malloc with a cache for each thread. A
-// piece larger than a slab is a mapping, whose address does depend on the earlier mappings. A piece
-// costs the profile's allocation_ns, and no access: real heaps keep their lists in the core's
-// cache. The host's heap serves all calls before start_heap() and after stop_heap(), the calls of
-// libraries, and std::string's.
+// Each place of the program that allocates (a context and return addresses) has slabs of its own.
+// Their addresses follow from the place alone, so no other allocation of the run moves them. They
+// do not follow from a size, because the length of a path would then move slabs. The next call from
+// the same place for the same size gets a freed piece. A piece larger than a slab is a mapping,
+// whose address depends on the earlier mappings. A piece costs the profile's allocation_ns and no
+// access, because a real heap has its lists in the core's cache. The host's heap serves calls
+// before start_heap() and after stop_heap(), calls of libraries, and std::string.
 #include "sim/heap.h"
 
 #include <algorithm>
@@ -37,9 +34,8 @@ namespace {
 
 constexpr size_t kSlabBytes = size_t{64} << 10;
 constexpr size_t kHeapSlabs = kHeapBytes / kSlabBytes;
-constexpr size_t kFine = 16,
-                 kMostFine = 1024;  // sizes up to here in steps of 16, then powers of two
-constexpr size_t kColours = 64;     // different positions of a slab's first piece
+constexpr size_t kFine = 16, kMostFine = 1024;  // sizes: multiples of 16, above 1024 powers of two
+constexpr size_t kColours = 64;                 // different positions of a slab's first piece
 constexpr size_t kFrames = 3;
 
 struct Free {
@@ -59,7 +55,7 @@ struct Pieces {
   Free* free = nullptr;
 };
 
-// A table by hash; if an entry is taken, the next free one.
+// A hash table with linear probing.
 template <class Entry>
 struct Table {
   static constexpr size_t kEntries = size_t{1} << 16;
@@ -78,7 +74,7 @@ bool started = false;
 Table<Place> places;
 Table<Pieces> pieces;
 bool* slab_taken = nullptr;
-uint32_t* pieces_at = nullptr;  // for each kFine bytes: the number of the Pieces that begin there
+uint32_t* pieces_at = nullptr;  // for each kFine bytes: the index in `pieces` of what begins there
 
 // Returns the pieces that are larger than a slab.
 auto& large_pieces() {
@@ -97,8 +93,8 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// Returns a hash of the context and the callers. Each context has its own pieces, as jemalloc's
-// threads have, so pieces of two workers never share a line.
+// Returns a hash of the context and the callers. The pieces of two workers never share a cache
+// line, because a context has pieces of its own, as a thread has in jemalloc.
 uint64_t hash_of_callers() {
   uint64_t hash = mixed(running == nullptr ? 1 : running->number + 2, heap_seed);
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
@@ -116,7 +112,7 @@ size_t piece_bytes(size_t bytes, size_t alignment) {
   return std::bit_ceil(std::max(bytes, alignment));
 }
 
-// Returns a free slab: the first one at or after the address that the hash gives.
+// Returns the first free slab at or after the address that the hash gives.
 char* take_slab(const Place& place) {
   size_t slab = (place.hash >> 1) % kHeapSlabs;
   for (size_t tried = 0; slab_taken[slab]; ++tried) {
@@ -129,8 +125,8 @@ char* take_slab(const Place& place) {
   return begin;
 }
 
-// Returns the first address at or after `at` for a piece of `bytes`: an odd size goes anywhere, a
-// power of two may be wanted for its alignment.
+// Returns the first address at or after `at` for a piece of `bytes`. The caller may want the
+// alignment of a power of two.
 char* aligned(char* at, size_t bytes) {
   const size_t alignment = std::has_single_bit(bytes) ? std::min(bytes, kPageBytes) : kFine;
   return at + -reinterpret_cast<uintptr_t>(at) % alignment;
@@ -153,7 +149,7 @@ void* fresh_piece(uint64_t callers, Pieces& kind) {
     const bool first = place.end == nullptr;
     piece = take_slab(place);
     place.end = piece + kSlabBytes;
-    // Otherwise the first pieces of all places would be in the same set of a cache.
+    // The first pieces of places are spread over the sets of a cache.
     if (first && kind.bytes <= kMostFine) {
       piece += std::max(kLineBytes, std::bit_ceil(kind.bytes)) * (place.hash >> 32) %
                (kColours * kLineBytes);
@@ -259,17 +255,10 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
   return logjam::sim::allocate(bytes, 1, LOGJAM_SITE);
 }
+// The library's other forms call one of these four.
 void operator delete(void* piece) noexcept { logjam::sim::release(piece); }
-void operator delete[](void* piece) noexcept { logjam::sim::release(piece); }
 void operator delete(void* piece, size_t) noexcept { logjam::sim::release(piece); }
-void operator delete[](void* piece, size_t) noexcept { logjam::sim::release(piece); }
 void operator delete(void* piece, std::align_val_t) noexcept { logjam::sim::release(piece); }
-void operator delete[](void* piece, std::align_val_t) noexcept { logjam::sim::release(piece); }
 void operator delete(void* piece, size_t, std::align_val_t) noexcept {
   logjam::sim::release(piece);
 }
-void operator delete[](void* piece, size_t, std::align_val_t) noexcept {
-  logjam::sim::release(piece);
-}
-void operator delete(void* piece, const std::nothrow_t&) noexcept { logjam::sim::release(piece); }
-void operator delete[](void* piece, const std::nothrow_t&) noexcept { logjam::sim::release(piece); }

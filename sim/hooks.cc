@@ -1,8 +1,7 @@
-// The functions that the instrumented code calls at each access to memory, in place of each atomic
-// operation, and at the beginning of each basic block. (g++ -fsanitize=thread
-// -fsanitize-coverage=trace-pc, without ThreadSanitizer's own library.)
-//
-// The names and their parameters are those of GCC's sanitizer.def.
+// The functions that instrumented code calls at each access to memory, in place of each atomic
+// operation, and at the beginning of each basic block (g++ -fsanitize=thread
+// -fsanitize-coverage=trace-pc, without the library of ThreadSanitizer). GCC's sanitizer.def has
+// their names and parameters.
 #include <atomic>
 #include <cstdint>
 
@@ -17,22 +16,22 @@ using logjam::sim::Explorer;
 
 namespace {
 
-// Notes an atomic operation as it is done, if somebody watches for data races.
+// Tells the watch for data races, if there is one, of an atomic operation that is being done.
 template <class Type>
 void done(const void* site, const volatile Type* at, Explorer::Operation operation, int order) {
   if (logjam::sim::data_races == nullptr) return;
   Explorer::now_exploring()->done(site, const_cast<const Type*>(at), sizeof *at, operation, order);
 }
 
-// Notes a compare-and-exchange: one that fails is a load.
+// Tells it of a compare-and-exchange, which is a load if it fails.
 template <class Type>
 void done_compare(const void* site, const volatile Type* at, bool equal, int order, int failed) {
   equal ? done(site, at, Explorer::Operation::kModify, order)
         : done(site, at, Explorer::Operation::kLoad, failed);
 }
 
-// Makes an atomic load that waits for its turn or is not free. It is not inlined, so that a free
-// load saves no registers. Nobody watches for data races while a fiber is charged.
+// Makes an atomic load that waits for its turn or has a price. It is not inlined, so that a free
+// load saves no registers.
 template <class Type>
 [[gnu::noinline]] Type load(const void* site, const volatile Type* at, int order) {
   logjam::sim::before_atomic_load(site, const_cast<const Type*>(at));
@@ -47,8 +46,8 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-// Serves platform/racy_copy.h, as the next two do: between the first two the running thread's
-// accesses may race.
+// Serves platform/racy_copy.h, as the next two functions do. Lets accesses of the running thread
+// race until __tsan_ignore_thread_end().
 void __tsan_ignore_thread_begin() {
   if (auto* races = logjam::sim::data_races)
     races->ignore(logjam::sim::kernel().current().id, true);
@@ -70,29 +69,22 @@ void __sanitizer_cov_trace_pc() {
   }
 }
 
-#define LOGJAM_ACCESS(bytes)                                     \
-  void __tsan_read##bytes(void* at) {                            \
+#define LOGJAM_ACCESS(name, bytes)                               \
+  void __tsan_##name##read##bytes(void* at) {                    \
     logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);  \
   }                                                              \
-  void __tsan_write##bytes(void* at) {                           \
+  void __tsan_##name##write##bytes(void* at) {                   \
     logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kStore); \
   }
-LOGJAM_ACCESS(1)
-LOGJAM_ACCESS(2)
-LOGJAM_ACCESS(4)
-LOGJAM_ACCESS(8)
-LOGJAM_ACCESS(16)
-#define LOGJAM_UNALIGNED(bytes)                                  \
-  void __tsan_unaligned_read##bytes(void* at) {                  \
-    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);  \
-  }                                                              \
-  void __tsan_unaligned_write##bytes(void* at) {                 \
-    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kStore); \
-  }
-LOGJAM_UNALIGNED(2)
-LOGJAM_UNALIGNED(4)
-LOGJAM_UNALIGNED(8)
-LOGJAM_UNALIGNED(16)
+LOGJAM_ACCESS(, 1)
+LOGJAM_ACCESS(, 2)
+LOGJAM_ACCESS(, 4)
+LOGJAM_ACCESS(, 8)
+LOGJAM_ACCESS(, 16)
+LOGJAM_ACCESS(unaligned_, 2)
+LOGJAM_ACCESS(unaligned_, 4)
+LOGJAM_ACCESS(unaligned_, 8)
+LOGJAM_ACCESS(unaligned_, 16)
 
 void __tsan_read_range(void* at, uint64_t bytes) {
   if (bytes != 0) logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);
@@ -122,12 +114,9 @@ void __tsan_vptr_read(void** at) {
     logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));          \
     const bool equal = *at == *expected;                                                      \
     done_compare(LOGJAM_SITE, at, equal, order, failed);                                      \
-    if (equal) {                                                                              \
-      *at = wanted;                                                                           \
-      return 1;                                                                               \
-    }                                                                                         \
-    *expected = *at;                                                                          \
-    return 0;                                                                                 \
+    if (!equal) *expected = *at;                                                              \
+    if (equal) *at = wanted;                                                                  \
+    return static_cast<int>(equal);                                                           \
   }
 #define LOGJAM_ATOMICS(bits, Type)                                                               \
   Type __tsan_atomic##bits##_load(const volatile Type* at, int order) {                          \

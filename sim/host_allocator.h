@@ -1,5 +1,5 @@
-// An allocator for the simulation's own data while the program runs. It takes memory from the
-// host's heap, so that the program's addresses do not depend on that data.
+// An allocator for the simulation's own data: it takes memory from the host's heap, so that these
+// data move no address of the program.
 #pragma once
 
 #include <cstddef>

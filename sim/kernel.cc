@@ -15,7 +15,7 @@ constexpr size_t kStackBytes = size_t{1} << 20;
 // Stacks begin at different sets of a cache.
 constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
 
-// A stack for boost::context: memory of the region, which is kept for the next fiber.
+// An allocator of stacks for boost::context: memory of the region, which the next fiber reuses.
 struct Stack {
   Fiber* fiber;
 
@@ -25,13 +25,9 @@ struct Stack {
   }
 
   boost::context::stack_context allocate() {
-    void* base = nullptr;
-    if (free().empty()) {
-      base = take(kStackBytes, kPageBytes, 0);
-    } else {
-      base = free().back();
-      free().pop_back();
-    }
+    if (free().empty()) free().push_back(take(kStackBytes, kPageBytes, 0));
+    void* base = free().back();
+    free().pop_back();
     boost::context::stack_context made;
     made.size = kStackBytes - fiber->id % kColours * kColourBytes;
     made.sp = static_cast<char*>(base) + made.size;

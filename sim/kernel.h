@@ -1,10 +1,10 @@
 // Virtual threads (fibers) on one host thread, and what platform/ asks of the kernel under them.
 //
-// Who runs next is not decided here. The Scheduler orders fibers by the clocks of a simulated
-// machine; the Explorer (explorer.h) orders them by a seed, step by step, and charges nothing.
+// A subclass decides which fiber runs next. The Scheduler orders fibers by the clocks of a
+// simulated machine. The Explorer orders their steps by a seed, and charges nothing.
 //
-// Protocol. One host thread: no field needs any order. A function that may switch says so; during
-// the call every other fiber may run.
+// Protocol. There is one host thread, so no field needs an ordering. A function that may switch
+// fibers says so; every other fiber may run during its call.
 #pragma once
 
 #include <bit>
@@ -31,17 +31,15 @@ class Fiber {
   const void* waits_on = nullptr;
   // The stack's lowest address, and one after the highest; null for the main thread.
   const char *stack_begin = nullptr, *stack_end = nullptr;
-  // Of the Scheduler.
-  Cpu* cpu = nullptr;  // where it runs, is ready, or ran last
+  // The Scheduler's fields.
+  Cpu* cpu = nullptr;  // the context where the fiber runs, is ready, or ran last
   int pinned_socket = -1;
   bool pinned = false;
   bool favoured = false;
-  // The wait that a wake-up ends. `waits` counts the waits, so that a timer knows whether its own
-  // wait is over.
-  uint64_t waits = 0;
+  uint64_t waits = 0;  // the number of waits that have ended: a timer is of one wait only
   bool waiting = false;
 
-  // Prefetches, on the host, where its registers are saved: the one pointer in `context_`.
+  // Prefetches the fiber's saved registers on the host: `context_` is a pointer to them.
   void prefetch_registers() const {
     static_assert(sizeof context_ == sizeof(void*));
     __builtin_prefetch(std::bit_cast<void* const*>(&context_)[0]);
@@ -63,48 +61,49 @@ class Kernel {
 
   Fiber& current() { return *current_; }
 
-  // Starts a fiber, which is ready at once. The caller continues.
+  // Starts a fiber, which is ready at once. Does not switch to it.
   virtual Fiber* spawn(std::function<void()> body) = 0;
   // Returns the time of the current fiber.
   virtual Picoseconds now() const = 0;
   // Returns whether the current fiber is the program's main thread.
   virtual bool observing() const = 0;
-  // Returns whether there is a disk: the explorer's is in memory.
+  // Returns whether there is a disk, as the explorer's disk in memory is.
   virtual bool has_disk() const { return false; }
 
-  // The functions from here on may switch.
+  // The functions from here to pin_to_socket() may switch fibers.
 
-  // Takes time for the fiber's own work, or for the kernel's work for it.
+  // Moves the current fiber's clock by `time`.
   virtual void spend(Picoseconds time) = 0;
   virtual void yield() = 0;
   virtual void pause() = 0;
   virtual void sleep(Picoseconds time) = 0;
   virtual void join(Fiber* fiber) = 0;
-  // Begins the system call that may wait. No other fiber runs from its return to wait().
+  // Begins a system call that may wait. No other fiber runs between its return and wait().
   virtual void before_wait() = 0;
-  // Waits until a wake() of the address, or for `timeout` if that is not 0.
+  // Waits until a wake() of the address, or for `timeout` unless the timeout is 0.
   virtual void wait(const void* address, Picoseconds timeout) = 0;
   // Wakes at most `most` of the fibers that wait on the address.
   virtual void wake(const void* address, uint32_t most) = 0;
-  // Moves the current fiber to a context, and keeps it there; or to the contexts of a socket.
+  // Pins the current fiber to a context, or to the contexts of a socket.
   virtual void pin(uint32_t context) = 0;
   virtual void pin_to_socket(uint32_t socket) = 0;
 
-  // Returns how often a fiber gave its context up, how often the context was taken away from one,
-  // the time that all contexts were busy, and the part of it that the kernel took.
-  virtual uint64_t switches_given() const { return 0; }
-  virtual uint64_t switches_taken() const { return 0; }
-  virtual Picoseconds busy_time() const { return 0; }
-  virtual Picoseconds kernel_time() const { return 0; }
+  // How often fibers gave up their context, how often a fiber lost its context, the time that all
+  // contexts were busy, and the part of this time that the kernel took.
+  struct Usage {
+    uint64_t switches_given = 0, switches_taken = 0;
+    Picoseconds busy = 0, kernel = 0;
+  };
+  virtual Usage usage() const { return {}; }
 
  protected:
-  // Makes a fiber. At its first switch_to() it executes enter(), and at its end after_end() names
-  // the fiber that goes on.
+  // Makes a fiber, which executes enter() at its first switch_to(). after_end() then names the
+  // fiber that runs next.
   Fiber* make_fiber(std::function<void()> body);
   virtual void enter(Fiber* fiber) = 0;
   virtual Fiber* after_end() = 0;
-  // Returns the return addresses on the fiber's stack, the innermost first, at most `most`. It
-  // relies on frame pointers, and on where boost::context saves the registers.
+  // Returns the first `most` return addresses on the fiber's stack, the innermost first. Relies on
+  // frame pointers, and on the place where boost::context saves the registers.
   std::vector<uint32_t> stack_of(const Fiber& fiber, size_t most) const;
   static void execute_body(Fiber* fiber) { fiber->body_(), fiber->body_ = nullptr; }
 
@@ -125,11 +124,10 @@ class Kernel {
   Fiber* previous_ = nullptr;
 };
 
-// Returns the kernel of the program's threads: the scheduler, unless another one was put in its
-// place.
+// Returns the kernel of the program's threads: the scheduler, unless put_kernel() has replaced it.
 Kernel& kernel();
-// Puts a kernel in place of the current one; null puts the scheduler back. The kernel outlives
-// its time there.
+// Replaces the kernel by `kernel`, or by the scheduler if that is null. The caller keeps the kernel
+// alive until the next call.
 void put_kernel(Kernel* kernel);
 
 }  // namespace logjam::sim

@@ -1,7 +1,6 @@
 // Library functions that touch memory of the program. The linker sends their calls to the functions
-// here (-Wl,--wrap), which charge the ranges and then call the real function. Other fibers may run
-// while the ranges are charged, but not during the copy, so a copy is never torn. Under the
-// explorer a copy may be torn: each piece is a step.
+// here (-Wl,--wrap), which charge the ranges and then call the real function. No other fiber runs
+// during a copy. Under the explorer each piece of a copy is a step, so a copy may be torn.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,16 +20,12 @@ void charge(const void* site, const void* at, size_t bytes, Access kind) {
   logjam::sim::access(site, at, bytes, kind);
 }
 
-// Returns the bytes of a piece of a copy: 8, or more in a long copy.
-size_t piece_of(size_t bytes) {
-  constexpr size_t kWord = sizeof(uint64_t), kMostPieces = 32;
-  return std::max(kWord, bytes / kMostPieces / kWord * kWord);
-}
-
 // Calls `copy` with the offset and the length of each piece, whose load and store are steps.
 template <class Copy>
 void in_pieces(const void* site, void* to, const void* from, size_t bytes, const Copy& copy) {
-  const size_t piece = piece_of(bytes), pieces = (bytes + piece - 1) / piece;
+  constexpr size_t kWord = sizeof(uint64_t), kMostPieces = 32;
+  const size_t piece = std::max(kWord, bytes / kMostPieces / kWord * kWord);
+  const size_t pieces = (bytes + piece - 1) / piece;
   const bool backwards = from != nullptr && from < to;
   for (size_t i = 0; i < pieces; ++i) {
     const size_t at = (backwards ? pieces - 1 - i : i) * piece,

@@ -1,4 +1,4 @@
-// platform/memory.h on the simulated machine: everything comes from the region.
+// platform/memory.h on the simulated machine: all memory comes from the region.
 #include "platform/memory.h"
 
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ void unmap_huge(void* address, size_t bytes) {
 }
 void* map_pages(size_t bytes) { return sim::take(bytes, sim::kPageBytes, sim::socket_here()); }
 
-// Returns the host's number, because the host would kill a simulation that takes more.
+// Returns the host's number, because the host kills a simulation that takes more.
 uint64_t available_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string name, unit;
@@ -79,8 +79,8 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
   place(data_, size_, where);
 }
 
-// Returns less than natively: a simulated run is short, and the region holds the files of many
-// workers.
+// Returns less than the native function: a simulated run is short, and the region has room for the
+// files of many workers.
 uint64_t most_mapped_bytes() { return uint64_t{288} << 20; }
 std::byte* map_file(int fd) {
   void* whole = sim::take(most_mapped_bytes(), kHugePage, sim::socket_here());
@@ -94,8 +94,9 @@ std::byte* map_file(int fd) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 void unmap_file(std::byte* address) {
-  if (sim::end_mapping(address)) return sim::give_back(address, most_mapped_bytes());
-  map_over(address, most_mapped_bytes(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (!sim::end_mapping(address)) {
+    map_over(address, most_mapped_bytes(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  }
   sim::give_back(address, most_mapped_bytes());
 }
 

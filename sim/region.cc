@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -71,10 +73,8 @@ void alias(const void* first, const void* second, size_t bytes) {
   LJ_ASSERT(in_region(first) && in_region(second) && bytes % kPageBytes == 0);
   LJ_ASSERT(offset_of(first) % kPageBytes == 0 && offset_of(second) % kPageBytes == 0);
   const uint64_t distance = offset_of(second) - offset_of(first);
-  for (uint64_t page = offset_of(second) / kPageBytes;
-       page < (offset_of(second) + bytes) / kPageBytes; ++page) {
-    alias_of_page[page] = static_cast<int32_t>(distance / kLineBytes);
-  }
+  std::fill_n(alias_of_page + offset_of(second) / kPageBytes, bytes / kPageBytes,
+              static_cast<int32_t>(distance / kLineBytes));
 }
 
 uint32_t home_of(uint32_t line) {
@@ -82,13 +82,10 @@ uint32_t home_of(uint32_t line) {
 }
 
 void set_home(const void* address, size_t bytes, uint32_t socket) {
-  LJ_ASSERT(in_region(address) && offset_of(address) % kPageBytes == 0);
-  for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
-    home_of_page[at / kPageBytes] = static_cast<uint8_t>(socket);
-  }
+  interleave_homes(address, bytes, std::array{static_cast<int>(socket)});
 }
 
-void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets) {
+void interleave_homes(const void* address, size_t bytes, std::span<const int> sockets) {
   LJ_ASSERT(in_region(address) && offset_of(address) % kPageBytes == 0);
   LJ_ASSERT(!sockets.empty());
   for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {

@@ -1,13 +1,13 @@
-// The simulated memory: one region of the address space at a fixed place, which holds the program's
-// heap, mappings and stacks. So addresses are the same in every run, and the place of a cache
-// line's state follows from the line's address.
+// The simulated memory: one region of the address space, which holds the program's heap, mappings
+// and stacks. The region has a fixed address, so addresses repeat in every run, and a cache line's
+// number follows from its address.
 //
 // Only the one host thread calls these functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 // The end of the program's variables, from the linker. The host's heap begins there.
 extern "C" char program_end asm("_end");
@@ -22,13 +22,13 @@ inline constexpr uint64_t kPageBytes = 4096;
 // The program's own variables are below this address, at which the program is linked.
 inline constexpr uint64_t kStaticEnd = uint64_t{1} << 28;
 inline constexpr uint32_t kRegionLines = kRegionBytes / kLineBytes;
-// From this line on, lines have one name: those of the heap and of the program's variables.
+// From this cache line on (the heap, the program's variables), a cache line has one number only.
 inline constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 inline constexpr uint32_t kLines = kRegionLines + kStaticEnd / kLineBytes;
 inline constexpr uint32_t kNoLine = ~uint32_t{0};
 
-// Returns the number of the cache line of an address. kNoLine: memory that is not simulated (of
-// libraries, the host's heap, thread_local variables), where accesses are free.
+// Returns the number of an address's cache line, or kNoLine if accesses are free there: in memory
+// of libraries, in the host's heap, in thread_local variables.
 inline uint32_t line_of(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const uint64_t inside = at - kRegion;
@@ -44,39 +44,36 @@ inline const void* address_of(uint32_t line) {
   return reinterpret_cast<const void*>(at);
 }
 
-// Maps the region.
 void reserve_region();
 
-// Returns zeroed memory of the host at `address`, or anywhere if that is 0. Pages that are never
-// written cost nothing.
+// Returns zeroed memory of the host at `address`, or anywhere if the address is 0.
 void* map_at(uint64_t address, uint64_t bytes);
 bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 
-// Returns `bytes` of zeroed memory at home on socket `socket`, aligned to `alignment`. Its
-// addresses are never used again, so later calls return the same addresses whether or not memory
-// was given back before.
+// Returns `bytes` of zeroed memory whose home is `socket`, aligned to `alignment`. No two calls
+// return the same addresses, so give_back() has no effect on later calls.
 void* take(size_t bytes, size_t alignment, uint32_t socket);
 // Gives the pages back to the host. Their addresses stay taken.
 void give_back(void* address, size_t bytes);
-// Returns how many bytes are taken and not given back.
+// Returns the number of bytes that are taken and not given back.
 uint64_t taken_bytes();
 
-// Declares that two ranges have the same pages, as in a mirrored ring: a line of the second range
-// is another name of the line at that place in the first.
+// Declares that two ranges have the same pages, as in a mirrored ring. The lines of the second
+// range are then other numbers of the lines of the first range.
 void alias(const void* first, const void* second, size_t bytes);
-// How many lines a page's first name lies before it; null before reserve_region().
+// For each page: the distance in lines from the page's first range; null before reserve_region().
 extern int32_t* alias_of_page;
-// Returns the line of which `line` is another name, or `line` itself.
+// Returns the line of the first range for which `line` is another number, or `line` itself.
 inline uint32_t resolve_alias(uint32_t line) {
   if (line >= kFirstHeapLine) return line;
   return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
 }
 
-// Returns the socket whose memory a line is in.
+// Returns the socket in whose memory a line is.
 uint32_t home_of(uint32_t line);
 void set_home(const void* address, size_t bytes, uint32_t socket);
-// Puts page after page on the next of `sockets`.
-void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets);
+// Makes the sockets in turn the homes of the pages.
+void interleave_homes(const void* address, size_t bytes, std::span<const int> sockets);
 
 }  // namespace logjam::sim

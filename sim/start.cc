@@ -1,5 +1,5 @@
-// The start of the simulated program. The linker sends the call of main() to the function here
-// (-Wl,--wrap=main), which runs main() as the observer.
+// The start of the simulated program. The linker sends the call of main() to __wrap_main(), which
+// runs main() as the observer.
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -32,8 +32,7 @@ struct KeptStack {
   void deallocate(boost::context::stack_context&) {}
 };
 
-// Starts the program again without the kernel's randomization of the address space, unless that is
-// off already. Addresses repeat only without it, and the kernel decides when a program starts.
+// Starts the program again without randomized addresses, unless randomization is off already.
 void start_without_randomization(char** argv) {
   const int now = personality(0xffffffff);
   if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0) return;

@@ -25,8 +25,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// Removes the parameters, which fill a terminal: "logjam::Stream::claim(unsigned long)" becomes
-// "logjam::Stream::claim".
+// Turns "logjam::Stream::claim(unsigned long)" into "logjam::Stream::claim".
 std::string without_parameters(const std::string& function) {
   int depth = 0;
   for (size_t at = 0; at < function.size(); ++at) {
@@ -39,8 +38,6 @@ std::string without_parameters(const std::string& function) {
   return function;
 }
 
-// Returns whether the function's caller says more than the function: atomics, copies, containers,
-// the heap.
 bool is_servant(const std::string& function) {
   constexpr std::array<std::string_view, 10> kServants = {
       "std::",   "operator new", "operator delete", "__gnu_cxx::",        "logjam::sim::",
@@ -82,8 +79,7 @@ void Symbols::resolve() {
     line = line.substr(0, line.find(" (disc"));
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    // The debug information has only the short name of a member function; the file says whose it
-    // is.
+    // The debug information has no class of a member function; the file shows it.
     chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);
@@ -97,7 +93,6 @@ void Symbols::resolve() {
   }
 }
 
-// Returns the place of an address that was wanted; null: it is not known.
 const Symbols::Place* Symbols::found(uint32_t return_address) const {
   LJ_ASSERT(resolved_);
   const auto at = places_.find(return_address);

@@ -1,5 +1,5 @@
-// Finds the names of this program's functions and variables by their addresses, with its debug
-// information (binutils' addr2line and nm).
+// Finds the names of this program's functions and variables by their addresses, with binutils'
+// addr2line and nm.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,22 @@ namespace logjam::sim {
 
 class Symbols {
  public:
-  // Announces an address that a question after resolve() will name.
+  // Announces an address. Call it before resolve() for each address of a later question.
   void want(uint32_t return_address) {
     LJ_ASSERT(!resolved_);
     places_[return_address];
   }
   void resolve();
 
-  // Returns the function that makes the call before this address; or, if that only serves others
-  // (an atomic, a copy, a container), the function into which it is inlined. "??" if it is not
-  // known.
+  // Returns the function that makes the call before this address, or "??". If that function only
+  // serves others (an atomic, a copy, a container), returns the function into which it is inlined.
   std::string function(uint32_t return_address) const;
-  // Returns whether every function there only serves its caller.
+  // Returns whether all functions at the address only serve their callers.
   bool serves_others(uint32_t return_address) const;
   // Returns the function with its file and line.
   std::string place(uint32_t return_address) const;
   // Returns the file, with its folder, and the line.
   std::string line(uint32_t return_address) const;
-  // Returns the variable at this address.
   std::string variable(uintptr_t address) const;
 
  private:

@@ -43,13 +43,14 @@ void name_this_thread(const std::string& name) { sim::kernel().current().name = 
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// Runs the parts one after the other for the observer, because loading takes no virtual time; for a
-// fiber, side by side.
+// Runs the parts one after the other for the observer, because loading takes no virtual time. Runs
+// the parts of a fiber in parallel.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::kernel().observing()) {
     for (const NodeParts& group : groups) {
-      const sim::OnSocket here(group.node);
+      const int before = sim::observe_from(group.node);
       for (const uint32_t part : group.parts) run(context, part);
+      sim::observe_from(before);
     }
     return;
   }
@@ -61,7 +62,6 @@ void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), 
 }
 void sort_words(std::span<uint64_t> words, uint32_t) { std::sort(words.begin(), words.end()); }
 
-// Takes no class: on the simulated machine log threads preempt workers anyway.
 WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function<bool(uint32_t)>&)
     : set_class_(false),
       granted_("simulated"),
@@ -75,10 +75,9 @@ int core_of_most(std::span<const InterruptCount>) { return -1; }
 int interrupt_core(const std::string&) { return -1; }
 
 ProcessUse process_use() {
-  const sim::Kernel& kernel = sim::kernel();
-  return {static_cast<double>(kernel.busy_time()) * 1e-12,
-          static_cast<double>(kernel.kernel_time()) * 1e-12, kernel.switches_given(),
-          kernel.switches_taken()};
+  const sim::Kernel::Usage used = sim::kernel().usage();
+  return {static_cast<double>(used.busy) * 1e-12, static_cast<double>(used.kernel) * 1e-12,
+          used.switches_given, used.switches_taken};
 }
 
 std::string host_description() { return sim::machine().description(); }
@@ -96,10 +95,9 @@ std::string why_no_disk() {
          "on its clock";
 }
 
-// The simulated machine as the rooms above see it: the contexts that take part, and one memory node
-// for each socket.
 namespace {
 
+// Returns the contexts that take part, with one memory node for each socket.
 Topology topology_of(const sim::Machine& machine) {
   const auto sockets = static_cast<int>(machine.profile.sockets),
              cores = static_cast<int>(machine.profile.cores),

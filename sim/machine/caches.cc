@@ -14,20 +14,12 @@ namespace {
 
 constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
 
-constexpr uint8_t kMostWaiting = 127;  // more are served as if they had asked at once
+constexpr uint8_t kMostWaiting = 127;  // later requests are served as if they had asked at once
 
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
 
 bool from_a_cache(Source source) {
   return source == Source::kSharedCache || source == Source::kFarCache;
-}
-
-Line* map_lines() {
-  void* mapped =
-      mmap(reinterpret_cast<void*>(kLineStates), kLines * sizeof(Line), PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (mapped == MAP_FAILED) platform::fatal("the states of the cache lines cannot be mapped");
-  return static_cast<Line*>(mapped);
 }
 
 template <class Function>
@@ -55,7 +47,8 @@ Core::Core(uint32_t number, const Machine& machine)
       l1(cache_of(machine.profile.l1_kib, machine.profile.l1_ways)),
       l2(cache_of(machine.profile.l2_kib, machine.profile.l2_ways)) {}
 
-Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) {
+Caches::Caches(const Machine& machine)
+    : machine_(machine), lines_(static_cast<Line*>(map_at(kLineStates, kLines * sizeof(Line)))) {
   const Profile& profile = machine.profile;
   const auto sockets = static_cast<uint32_t>(profile.sockets);
   for (uint32_t core = 0; core < static_cast<uint32_t>(sockets * profile.cores); ++core) {
@@ -87,15 +80,14 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   if (core.l2.holds_nothing() || !core.l2.touch(line, write)) return false;
   ++counts_.second_level;
   *cost = machine_.l2;
-  // The tag says whether the core owns the line. The line's state, far away on the host, says no
-  // more (check()).
+  // The tag says whether the core owns the line, so the line's state is not needed.
   core.l1.insert(line, core.l2.is_most_recent(line, true));
   return true;
 }
 
-// Counts from the line's arrival if the owner still waits for the line: requests that are served in
-// the order of asking are at the owner by then. The owner uses the line for as long as a request
-// from its own complex takes, and then serves the requests one after the other.
+// Counts from the line's arrival if the owner still waits for the line, and the requests are served
+// in the order of asking. The owner first uses the line for as long as a request from its own
+// complex takes. It then serves one request after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -131,24 +123,22 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   Line& line = lines_[number];
   if (queued_for_line) --line.waiting;
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
-  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched it since
+  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched the line
   const bool owned = line.owner_plus_1 != 0 && !owns;
   Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
   const Picoseconds queued = fetched.cost - fetched.latency;
   bool passed_on = owned;
+  const Picoseconds upgrade = write ? invalidate_others(core, number, line) : 0;
   if (write && !owned) {
-    const Picoseconds upgrade = invalidate_others(core, number, line);
     passed_on |= upgrade != 0;
-    // A core cannot know that it is the last one that has a line, and asks for the right to write.
+    // A core does not know whether other cores have the line, so it asks for the right to write.
     fetched.latency =
         std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
-  } else if (write) {
-    invalidate_others(core, number, line);
   }
   const Picoseconds latency = fetched.latency + queued;
-  // During a part of its transfer from core to core a line serves no other core. The line also
-  // reaches the cores in the order in which they asked, even if an earlier core is further away.
-  // Many cores can read a clean line at once.
+  // A line serves no other core during a part of its transfer from core to core. It reaches the
+  // cores in the order of asking, even if an earlier core is further away. Many cores read a clean
+  // line at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -158,11 +148,10 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = end - latency + occupied;
     ++line.transfers;
   } else if (!write && from_a_cache(fetched.source)) {
-    // The caches that have a clean line answer one reader after the other.
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // A store to an exclusive line sends no request, so no other complex's cache may keep a copy.
+  // No request precedes a store to an exclusive line, so no other cache may have a copy.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
@@ -193,7 +182,7 @@ Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds no
   const Picoseconds asked = now + fetched.cost - fetched.latency;
   const Picoseconds begins = std::max({asked, line.busy_until, line.arrives});
   if (begins > asked) ++counts_.waits_for_line;
-  // A line from another complex is on its way for a part of the time in which it serves nobody.
+  // A line that comes from another complex serves no core during a part of the transfer.
   const double way = here ? 0 : static_cast<double>(latency) * machine_.profile.occupancy;
   line.busy_until = begins + std::max(static_cast<Picoseconds>(way), machine_.far_atomic);
   ++line.transfers;
@@ -214,7 +203,6 @@ void Caches::check(uint32_t number, const Line& line) const {
   }
 }
 
-// Fetches a line that is not in the core's caches from the nearest place that has the line.
 Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
   if (line.owner_plus_1 != 0) {
     const uint32_t far = machine_.distance(core.complex, cores_[line.owner_plus_1 - 1U].complex);
@@ -272,8 +260,7 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   const uint32_t far = distance_of_home(core, number);
   ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
-  // A context that looks ahead may have asked before this one by the host's order, and later by its
-  // clock. Only what is queued beyond that is a wait.
+  // A context that looks ahead may have queued its line too early. That is no wait for this core.
   const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
   free_at = std::max(now, free_at) + machine_.line_transfer;
   line.written = 0;
@@ -281,8 +268,8 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
 }
 
-// Makes the owner's copy read-only: it must ask before its next store. The written line is now in
-// its complex's shared cache and in memory; memory's bandwidth is not charged for that.
+// Makes the owner's copy read-only. The written line is then in the shared cache of the owner's
+// complex and in memory; the model charges no bandwidth for that.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   LJ_ASSERT(line.owner_plus_1 != 0);
   Core& owner = cores_[line.owner_plus_1 - 1U];
@@ -293,7 +280,7 @@ void Caches::take_from_owner(uint32_t number, Line& line) {
   put_in_shared_cache(owner.complex, number, line);
 }
 
-// Removes the line from all other caches. Returns how long that takes: 0 if none has it.
+// Removes the line from all other caches. Returns the time that this takes; 0 if no cache has it.
 Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   uint32_t farthest = 0, sharers = 0;
   bool any = false;
@@ -334,7 +321,7 @@ void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
   drop(core, from_l2);
 }
 
-// Takes note that the line has left the core's caches.
+// Records that the line has left the core's caches.
 void Caches::drop(Core& core, uint32_t number) {
   Line& line = lines_[number];
   LJ_ASSERT((line.sharers[core.number / 64] & bit_of(core.number)) != 0);

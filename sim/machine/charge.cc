@@ -12,16 +12,14 @@ namespace {
 
 // A request that has reached the line's owner.
 struct Request {
-  Picoseconds asked;  // when the core has sent it
+  Picoseconds asked;  // when the core sends it
   Caches::Heard heard;
 };
 
-// Lets all earlier visible steps happen, up to the moment at which the line's owner receives the
-// request: the owner uses the line until then. The request of a store or a prefetch is not
-// followed, because the core does not wait for it, and its clock would have to go back.
-//
-// Another fiber of the context may run during that time. The request is then later by that fiber's
-// time, so that the context's clock does not go back.
+// Waits until the line's owner has received the request, because the owner uses the line until
+// then. Does not wait for the request of a store or a prefetch, as the core does not: the core's
+// clock would have to go back. If another fiber of the context runs meanwhile, the request is later
+// by the time of that fiber, for the same reason.
 Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   const Picoseconds asked = cpu.now;
   if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
@@ -33,24 +31,19 @@ Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   return {cpu.now - way, heard};
 }
 
-// Retires a store that completes at `done`. The core continues, or waits if its store buffer is
-// full.
+// Retires a store that completes at `done`. The core waits only if its store buffer is full.
 void retire_store(Cpu& cpu, Picoseconds done) {
   cpu.stores_done_at = done;
   cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
 }
 
-// The price of a miss: for how long a core works less because a line is not in its own caches.
+// The price of a miss (docs/SIMULATION.md). The next steps mostly depend on a load that follows no
+// other miss, so such a load takes its whole latency. Misses of lines in a row overlap. So do all
+// stores, because a core asks for the line of a store before the turn of the store comes
+// (docs/VALIDATION.md).
 //
-// A load that follows no other miss takes the whole latency: the line is mostly found through a
-// pointer, and the next steps depend on it. Stores overlap, also a lone store, because the core
-// asks for its line before its turn comes (docs/VALIDATION.md). Misses of lines in a row overlap
-// (`overlap` of the profile). From the third line of a row on, the hardware fetches lines from
-// memory and from the shared cache ahead of the core. It fetches no line ahead that another core
-// owns, or that only another socket has: such lines overlap, and nothing more.
-//
-// A core never has a line before it arrives. So waits for a line that is still under way, and for
-// memory that is busy with other lines, count in full, or move the prefetcher back.
+// A core never has a line before the line arrives. So waits for a line under way and for busy
+// memory count in full, or move the prefetcher back.
 
 bool is_prefetched(const Machine& machine, const Core::Stream& stream,
                    const Caches::Fetched& fetched) {
@@ -58,7 +51,7 @@ bool is_prefetched(const Machine& machine, const Core::Stream& stream,
          (fetched.source == Source::kMemory || fetched.source == Source::kSharedCache);
 }
 
-// Returns the time between two lines of a stream.
+// Returns the time between the arrivals of two lines of a stream.
 Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetched& fetched) {
   const Picoseconds overlapped = machine.overlapped(fetched.latency);
   if (fetched.source == Source::kSharedCache) return std::min(machine.l3_stream, overlapped);
@@ -66,17 +59,15 @@ Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetc
   return std::min(streams[fetched.far], overlapped);
 }
 
-// Returns how much longer the core's own work takes, or its store buffer's, for a line that
-// `fetched` describes. The core asks at `asked`; a store asks when the stores before it are done.
-// `stream` is the row of lines to which the miss belongs (Caches::stream_of); the function moves it
-// on.
+// Returns by how much the miss delays the core, or a store the store buffer. `asked` is the time of
+// the request; a store asks when the stores before it are done. Moves on `stream`, to which the
+// miss belongs.
 Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
                           Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
   if (is_prefetched(machine, stream, fetched)) {
-    // The hardware fetches one line of the stream after the other, up to `lines_ahead` before the
-    // core asks. So a core that asks rarely finds its lines already fetched, and one that copies
-    // much waits for each.
+    // The hardware fetches one line after the other, up to `lines_ahead` before the core asks. So a
+    // core that asks rarely finds its lines fetched, and a core that copies much waits for each.
     const Picoseconds price = stream_price(machine, kind, fetched);
     const auto lead =
         static_cast<Picoseconds>(machine.profile.lines_ahead * static_cast<double>(price));
@@ -92,7 +83,6 @@ Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fet
   return wait;
 }
 
-// Charges the core for a line that its own caches do not have.
 void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   const bool write = kind == Access::kStore || kind == Access::kAtomic;
   const Request request = reach_owner(cpu, line, kind);
@@ -120,9 +110,8 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   note_transfer(site, line, cpu.core->number, cpu.now - request.asked, fetched.cost);
 }
 
-// Charges the core for a line that its second cache has.
 void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
-  // The core's other work hides a part of a short wait, and of stores that wait side by side.
+  // Other work of the core hides a part of a short wait, and other stores a part of a store's wait.
   const Picoseconds wait = kind == Access::kAtomic ? latency : machine().overlapped(latency);
   if (kind == Access::kPrefetch) return;
   if (kind != Access::kStore) {
@@ -132,7 +121,7 @@ void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
   retire_store(cpu, std::max(cpu.stores_done_at, cpu.now) + wait);
 }
 
-// Makes the core wait for a line, unless it can continue without it.
+// Makes the core wait for a line that is not in its L1, unless the core can continue without it.
 void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Caches& caches = scheduler().caches();
   Core& core = *cpu.core;
@@ -143,14 +132,14 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     caches.expect(core, line);
     scheduler().visible();
     caches.expect_fetch(core, line);
-    // Another fiber of the core may have fetched the line since.
+    // Another fiber of the core may have fetched the line meanwhile.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &latency);
   }
   near ? charge_second_cache(cpu, kind, latency) : charge_miss(site, cpu, line, kind);
 }
 
-// Charges the core for an atomic operation that the shared cache does. Other contexts go first
-// until the operation begins.
+// Charges the core for an atomic operation in the shared cache. Lets other contexts run until the
+// operation begins.
 void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
   if (cpu.prefetches_end > cpu.now) cpu.await_prefetch(line);
   const Picoseconds asked = cpu.now;
@@ -164,7 +153,7 @@ void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
 
 void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
 
-// Charges an access that the first cache did not answer. May switch fibers.
+// Charges an access that the L1 did not answer.
 [[gnu::noinline]] void access_line(const void* site, uint32_t line, Access kind) {
   const UnchargedHere free;
   Cpu& cpu = free.cpu();
@@ -178,7 +167,7 @@ void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
   wait_for(site, cpu, line, kind);
 }
 
-// Not inlined, as access_line(): the usual way through charge_access() saves no registers.
+// This function and access_line() are not inlined, so that the usual way saves no registers.
 [[gnu::noinline]] void await_prefetch(uint32_t line) { running->await_prefetch(line); }
 
 void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind) {
@@ -186,7 +175,6 @@ void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind
   if (cpu.prefetches_end > cpu.now) await_prefetch(line);
 }
 
-// Charges an access to the lines `first` to `last`. May switch fibers.
 [[gnu::noinline]] void access_lines(const void* site, uint32_t first, uint32_t last, Access kind) {
   for (uint32_t line = first; line <= last; ++line) {
     if (running != nullptr) access_line_of(*running, site, line, kind);
@@ -229,7 +217,7 @@ void before_atomic_store(const void* site, const void* address, size_t bytes,
   if (sequentially_consistent) return before_read_modify_write(site, address);
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
-  // x86's stores become visible in their order: this one not before the stores before it are done.
+  // On x86 a store becomes visible only after all earlier stores.
   const Cpu& cpu = *running;
   const uint32_t line = line_of(address);
   if (line == kNoLine || cpu.stores_done_at <= cpu.now) return;
@@ -247,7 +235,6 @@ void before_read_modify_write(const void* site, const void* address) {
     return;
   }
   ++accesses;
-  // The operation is ordered after the stores before it, so these drain first.
   drain_stores(*running);
   if (running->now > horizon) scheduler().visible();
   const UnchargedHere free;
@@ -266,8 +253,7 @@ void before_read_modify_write(const void* site, const void* address) {
   cpu.now += machine().rmw;
 }
 
-// Charges a fence. It only costs time: execution is sequentially consistent without it
-// (scheduler.h).
+// Charges time only, because execution is sequentially consistent without fences.
 void before_fence() {
   if (running == nullptr) {
     if (exploring != nullptr) exploring->fence();

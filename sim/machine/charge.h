@@ -1,9 +1,8 @@
-// Charges the running fiber for its accesses to memory (hooks.cc, library_calls.cc) and its
-// instructions; or makes them steps of the explorer. No fiber is charged while the explorer is in
-// place.
+// Charges the running fiber for its instructions and its accesses to memory, or makes the accesses
+// steps of the explorer. Most accesses end in the inline functions here, because the core's L1 has
+// the cache line.
 //
-// Only the one host thread calls these functions. Most accesses end in the fast paths here, because
-// the core's first cache has the line.
+// Only the one host thread calls these functions. All functions that charge may switch fibers.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,7 @@ namespace logjam::sim {
 // The number of charged accesses.
 extern uint64_t accesses;
 
-// Charges the running fiber for an access that takes_no_time() does not describe. May switch
-// fibers.
+// Charges the running fiber for an access that takes time.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
 // Puts the lines of an access of the observer into shared caches.
@@ -29,16 +27,16 @@ inline bool is_in_one_line(const void* address, size_t bytes) {
   return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
 }
 
-// Returns whether the access is to one line, which its core touched last of all lines of the set:
-// such an access changes nothing and costs nothing.
+// Returns whether the access changes nothing and costs nothing: it is to one line, the last line of
+// its set that the core has touched.
 inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
   const uint32_t line = line_of(address);
   return is_in_one_line(address, bytes) && line != kNoLine &&
          cpu.core->l1.is_most_recent(line, kind == Access::kStore) && cpu.prefetches_end <= cpu.now;
 }
 
-// Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
-// The slow path is a call, so that the callers of most accesses save no registers.
+// Charges an access. `site` is the address after the instruction that makes the access. The slow
+// path is a call, so that the fast path saves no registers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   const Cpu* cpu = running;
   if (cpu == nullptr) {
@@ -60,10 +58,10 @@ inline void instructions(uint64_t count) {
   if (Cpu* cpu = running) cpu->now += count * cpu->per_instruction;
 }
 
-// Waits for an atomic load's turn in the order of the clocks, and charges its price. May switch
-// fibers. So do the following functions before the other atomic operations.
+// Waits for the turn of an atomic load in the order of the clocks, and charges the load.
 void charge_atomic_load(const void* site, const void* address);
-// Charges an atomic load, and returns true, if its turn has come and it takes no time.
+// Charges an atomic load and returns true if its turn has come and it takes no time. Otherwise
+// returns false: call before_atomic_load().
 inline bool is_free_atomic_load(const void* address) {
   const Cpu* cpu = running;
   if (cpu == nullptr || cpu->now > horizon) return false;

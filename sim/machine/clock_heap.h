@@ -1,10 +1,7 @@
-// The contexts whose fibers are ready but do not run now, in the order of their clocks: the next
-// one to run is at the top. Equal clocks go by the context's number.
-//
-// The scheduler uses the heap at every switch, so the heap must be fast: each entry has a copy of
-// its context's clock, and one walk through the heap replaces the first context by the running
-// context. A context's clock does not move while the
-// context is in the heap. Only the one host thread uses these objects.
+// The contexts whose fibers are ready but do not run now, in the order of their clocks and, if
+// clocks are equal, of their numbers. The scheduler uses the heap at every switch. So an entry has
+// a copy of the clock, which does not move meanwhile, and one walk replaces the first context by
+// the running context (std::priority_queue needs two). Only the one host thread uses these objects.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +23,12 @@ class ClockHeap {
     Cpu* cpu;
 
     bool goes_before(const Entry& other) const {
-      // Without a branch: nothing predicts which of two clocks is the earlier one.
+      // No branch: it could not be predicted.
       return (now < other.now) | ((now == other.now) & (number < other.number));
     }
   };
 
-  // Makes room for `contexts` entries, so that the heap takes no memory in the middle of a run.
+  // Makes room for `contexts` entries, so that the heap takes no memory during a run.
   explicit ClockHeap(size_t contexts) { keys_.reserve(contexts); }
 
   bool empty() const { return keys_.empty(); }
@@ -56,7 +53,7 @@ class ClockHeap {
     return true;
   }
 
-  // Takes the first entry out and returns its context.
+  // Removes the first entry and returns its context.
   Cpu* pop() {
     LJ_ASSERT(!empty());
     Cpu* cpu = first().cpu;
@@ -66,7 +63,7 @@ class ClockHeap {
     return cpu;
   }
 
-  // Takes the first entry out, puts `entry` in, and returns the first one's context.
+  // Replaces the first entry by `entry`, and returns the context of the first entry.
   Cpu* replace_first(const Entry& entry) {
     LJ_ASSERT(!empty());
     Cpu* cpu = first().cpu;
@@ -75,8 +72,7 @@ class ClockHeap {
   }
 
  private:
-  // An entry as one number, so that one comparison orders two: the clock, the context's number, and
-  // the address of its Cpu.
+  // An entry as one number, for one comparison: the clock, the context's number, the Cpu's address.
   __extension__ using Key = unsigned __int128;
   static constexpr int kAddressBits = 48;
 

@@ -1,9 +1,6 @@
-// The simulated machine: its profile in the simulation's unit, and how many of its hardware
-// contexts take part. Time is counted in picoseconds, so that a cycle of every profile's frequency
-// is a whole number.
-//
-// The first call of machine() makes the program's machine, after the flags are read. It never
-// changes afterwards.
+// The simulated machine: its profile in picoseconds, so that a cycle of every frequency is a whole
+// number, and the hardware contexts that take part. The first call of machine(), after the flags
+// are read, makes the program's machine, which never changes.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +14,8 @@ namespace logjam::sim {
 
 using Picoseconds = uint64_t;
 
-// The version of the model, which each row names. A change of the model that changes results gets
-// the next number.
+// The version of the model, which each row names. Raise it if a change of the model changes
+// results.
 inline constexpr int kModelVersion = 9;
 
 // Distances between two complexes: the cores of a socket that share a cache (Profile::complexes).
@@ -29,12 +26,12 @@ inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex
 struct Machine {
   Profile profile;
   uint64_t seed;
-  // Whether the simulation checks itself (--test=sim_check:1): no clock goes back, the contexts run
-  // in the order of their clocks, and the lines' states agree with the caches' tags.
+  // Whether the simulation checks the clocks, the order of the contexts, and that the states of the
+  // cache lines agree with the caches' tags (--test=sim_check:1).
   bool checks_itself = false;
   bool fully_connected;  // every socket is one hop from every other
-  uint32_t contexts;     // how many take part
-  uint32_t sockets;      // how many sockets these are on
+  uint32_t contexts;     // the number of contexts that take part
+  uint32_t sockets;      // the number of sockets of these contexts
   uint32_t complexes_of_socket, cores_of_complex;
   Picoseconds look_ahead;  // how far a context may run ahead of the order of the clocks
   Picoseconds cycle;
@@ -50,15 +47,14 @@ struct Machine {
   Picoseconds cycles(double number) const {
     return static_cast<Picoseconds>(number * 1e3 / profile.ghz);
   }
-  // Returns the part of a wait that its neighbours do not hide.
+  // Returns the part of a wait that other waits do not hide.
   Picoseconds overlapped(Picoseconds wait) const {
     return static_cast<Picoseconds>(static_cast<double>(wait) / profile.overlap);
   }
-  // Returns the core of a context. Contexts are counted through the cores of socket 0, then those
-  // of socket 1, ..., and then, in the same order, the second context of each core.
+  // Returns the core of a context. The first contexts of all cores are counted first, socket by
+  // socket, then the second contexts.
   uint32_t core_of(uint32_t context) const;
   uint32_t socket_of(uint32_t context) const;
-  // Returns the complex of a core; complexes are counted through those of socket 0 first.
   uint32_t complex_of(uint32_t core) const { return core / cores_of_complex; }
   uint32_t socket_of_complex(uint32_t complex) const { return complex / complexes_of_socket; }
   // Returns the distance between two complexes.
@@ -72,15 +68,14 @@ struct Machine {
   uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
     return distance(complex, socket * complexes_of_socket);
   }
-  // Returns the time of an instruction beside siblings that take issue slots `siblings_busy` of
-  // their time, added up: 0 if the context has its core alone.
+  // Returns the time of an instruction, if siblings together take issue slots for `siblings_busy`
+  // of the time.
   Picoseconds per_instruction(double siblings_busy) const;
-  // Returns the machine in words, for platform::host_description().
   std::string description() const;
 };
 
-// Returns the machine with its first `contexts` hardware contexts; 0: all. Ends the process with
-// one sentence if it cannot be simulated.
+// Returns the machine with its first `contexts` hardware contexts; 0: with all contexts. Ends the
+// process with one sentence if the machine cannot be simulated.
 Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed);
 
 // Returns the machine that the flags describe (flags.cc).

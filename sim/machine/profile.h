@@ -1,8 +1,6 @@
 // A machine's profile: the costs of hardware and operating system, from a file of config/machines/.
-// config/machines/README.md describes the keys; this file has them in the same order.
-//
-// The main thread reads the file before virtual time begins. The profile never changes afterwards,
-// and any fiber may read it.
+// config/machines/README.md describes the keys, in this order. The main thread reads the file
+// before virtual time begins; any fiber may read the profile, which never changes.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +31,8 @@ struct Profile {
 };
 
 // Returns the profile `name`: a path, or the name of a file of config/machines/ without its ending.
-// `changes` is "key=value,...", and replaces numbers of the file. Ends the
-// process with one sentence (platform/fatal.h) if a key is unknown, if a key without a default for
-// this machine is missing, or if a number has no source after it.
+// `changes` ("key=value,...") replaces numbers of the file. Ends the process with one sentence if a
+// key is unknown or has no source, or if a key without a default for this machine is missing.
 Profile read_profile(const std::string& name, const std::string& changes);
 
 }  // namespace logjam::sim

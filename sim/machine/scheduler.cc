@@ -18,11 +18,11 @@ namespace {
 constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 // Clocks begin at a second: engines take the time 0 for "never".
 constexpr Picoseconds kBegin = 1'000'000'000'000;
-constexpr Picoseconds kIssueWindow = 1'000'000;    // over which a context's stalls are added up
-constexpr Picoseconds kSkew = 1'000'000;           // of the contexts' beginnings, with a seed but 1
+constexpr Picoseconds kIssueWindow = 1'000'000;    // the period over which stalls are added up
+constexpr Picoseconds kSkew = 1'000'000;           // contexts begin within it, unless the seed is 1
 constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
 
-// Returns the last time at which `one` goes before `other`, whose clock does not move.
+// Returns the latest clock with which `one` still goes before `other`.
 Picoseconds last_before(const Cpu& one, const ClockHeap::Entry& other) {
   return one.number < other.number ? other.now : other.now - 1;
 }
@@ -34,10 +34,11 @@ uint32_t observer_socket = 0;
 
 uint32_t socket_here() { return running == nullptr ? observer_socket : running->core->socket; }
 
-OnSocket::OnSocket(int socket) : before_(observer_socket) {
+int observe_from(int socket) {
+  const uint32_t before = observer_socket;
   if (socket >= 0) observer_socket = static_cast<uint32_t>(socket);
+  return static_cast<int>(before);
 }
-OnSocket::~OnSocket() { observer_socket = before_; }
 
 Scheduler::Scheduler(const Machine& machine)
     : machine_(machine),
@@ -49,7 +50,7 @@ Scheduler::Scheduler(const Machine& machine)
     cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
   }
   cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
-  // Contexts do not begin at the same moment. Where a program's threads meet depends on that.
+  // Two seeds differ in when the contexts begin, and so in where a program's threads meet.
   for (auto& cpu : cpus_) cpu->now = kBegin + (machine.seed == 1 ? 0 : jitter_.next() % kSkew);
   current_->name = "observer";
   current_->cpu = cpus_.back().get();
@@ -77,7 +78,8 @@ void Scheduler::enter(Fiber* fiber) {
 
 void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
 
-// Returns the fiber that goes first, and sets how far it may go. Its context leaves the heap.
+// Takes the context with the earliest clock from the heap. Returns its fiber, and sets how far the
+// fiber may go.
 Fiber* Scheduler::next() {
   for (;;) {
     fire_timers();
@@ -88,7 +90,7 @@ Fiber* Scheduler::next() {
   }
 }
 
-// Returns the same as next(), when this context's fiber stops running but stays ready.
+// Returns the same as next() after push(&cpu), with one walk through the heap.
 Fiber* Scheduler::next_after(Cpu& cpu) {
   const ClockHeap::Entry entry = entry_of(cpu);
   if (heap_.empty() || timer_goes_first() || entry.goes_before(heap_.first())) {
@@ -99,12 +101,12 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
   return fiber != nullptr ? fiber : next();
 }
 
-// Returns the fiber of the first context, which has left the heap, and sets how far the fiber may
-// go. Returns null if it is another fiber's turn on that context, which is then in the heap again.
+// Returns the fiber of a context that has left the heap, and sets how far the fiber may go. If
+// another fiber of that context is due, puts the context into the heap again and returns null.
 Fiber* Scheduler::let_run(Cpu& cpu) {
   if (machine_.checks_itself) check(cpu);
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
-    ++taken_;
+    ++usage_.switches_taken;
     rotate(cpu, cpu.preempt);
     push(&cpu);
     return nullptr;
@@ -116,15 +118,17 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     warmed = &caches_;
   }
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
-  // On the host, the next fiber's registers are then in a cache when its turn comes.
-  if (!heap_.empty()) heap_.first().cpu->prefetch_fiber();
+  // The host then has the next fiber's registers in a cache when the turn of that fiber comes.
+  if (!heap_.empty() && heap_.first().cpu->fiber != nullptr) {
+    heap_.first().cpu->fiber->prefetch_registers();
+  }
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
   if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
   return cpu.fiber;
 }
 
-// Ends the process if the clock of `cpu`, the context that runs next, shows an earlier time than at
-// the last check, or if the heap is out of order.
+// Ends the process if the clock of `cpu`, the context that runs next, has gone back since the last
+// check, or if the heap is out of order.
 void Scheduler::check(Cpu& cpu) {
   if (cpu.now < cpu.checked || current_->cpu->now < current_->cpu->checked) {
     platform::fatal("the simulation is wrong: a context's clock has gone back");
@@ -141,7 +145,6 @@ bool Scheduler::timer_goes_first() const {
   return !timers_.empty() && (heap_.empty() || timers_.top().at <= heap_.first().now);
 }
 
-// Fires the timers that are due before any context's clock.
 void Scheduler::fire_timers() {
   while (timer_goes_first()) {
     const Timer timer = timers_.top();
@@ -165,16 +168,21 @@ void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
   cpu.ready.insert(place, fiber);
 }
 
-// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue, or,
-// if it is preempted, stays the first one after the fiber that preempts it.
+// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue. A
+// preempted fiber instead stays the first one after the favoured fibers.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   LJ_ASSERT(!cpu.ready.empty());
   Fiber* before = cpu.fiber;
+  start_next(cpu, preempted ? machine_.wake_busy : 0);
+  preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
+}
+
+// Switches the context to the first fiber of its queue, which takes a context switch and `more`.
+void Scheduler::start_next(Cpu& cpu, Picoseconds more) {
   cpu.fiber = cpu.ready.front();
   cpu.ready.pop_front();
-  preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
   cpu.preempt = false;
-  take_for_kernel(cpu, machine_.context_switch + (preempted ? machine_.wake_busy : 0));
+  take_for_kernel(cpu, machine_.context_switch + more);
   cpu.slice_end = cpu.now + machine_.time_slice;
 }
 
@@ -182,17 +190,10 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
 void Scheduler::leave_cpu() {
   Cpu& cpu = *current_->cpu;
   LJ_ASSERT(cpu.fiber == current_);
-  ++given_;
-  if (cpu.ready.empty()) {
-    cpu.fiber = nullptr;
-    set_busy(cpu, false);
-    return;
-  }
-  cpu.fiber = cpu.ready.front();
-  cpu.ready.pop_front();
-  cpu.preempt = false;
-  take_for_kernel(cpu, machine_.context_switch);
-  cpu.slice_end = cpu.now + machine_.time_slice;
+  ++usage_.switches_given;
+  cpu.fiber = nullptr;
+  if (cpu.ready.empty()) return set_busy(cpu, false);
+  start_next(cpu, 0);
   push(&cpu);
 }
 
@@ -294,11 +295,11 @@ void Scheduler::share_issue_slots(uint32_t core) {
   }
 }
 
-Picoseconds Scheduler::busy_time() const {
-  Picoseconds all = 0;
+Kernel::Usage Scheduler::usage() const {
+  Usage all = usage_;
   for (const auto& cpu : cpus_) {
     if (cpu->core == nullptr) continue;
-    all += cpu->busy + (cpu->fiber == nullptr ? 0 : cpu->now - cpu->busy_since);
+    all.busy += cpu->busy + (cpu->fiber == nullptr ? 0 : cpu->now - cpu->busy_since);
   }
   return all;
 }
@@ -319,11 +320,11 @@ void Scheduler::spend(Picoseconds time) {
 
 void Scheduler::take_for_kernel(Cpu& cpu, Picoseconds time) {
   cpu.now += time;
-  if (cpu.core != nullptr) kernel_time_ += time;
+  if (cpu.core != nullptr) usage_.kernel += time;
 }
 
 void Scheduler::spend_in_kernel(Picoseconds time) {
-  if (current_->cpu->core != nullptr) kernel_time_ += time;
+  if (current_->cpu->core != nullptr) usage_.kernel += time;
   spend(time);
 }
 
@@ -333,7 +334,7 @@ void Scheduler::yield() {
   if (cpu.core == nullptr) return pause();
   take_for_kernel(cpu, machine_.syscall);
   if (!cpu.ready.empty()) {
-    ++given_;
+    ++usage_.switches_given;
     rotate(cpu, false);
   }
   switch_to(next_after(cpu));
@@ -402,37 +403,31 @@ void Scheduler::wake(const void* address, uint32_t most) {
   if (waiters.empty()) waiters_.erase(found);
 }
 
-// Makes the socket the home of the current fiber's stack.
-void Scheduler::take_stack_to(uint32_t socket) {
-  const auto bytes = static_cast<size_t>(current_->stack_end - current_->stack_begin);
-  set_home(current_->stack_begin, bytes, socket);
-}
-
 void Scheduler::pin(uint32_t context) {
   const Uncharged free;
-  Fiber* fiber = current_;
   if (observing()) return;
-  fiber->pinned = true;
+  current_->pinned = true;
   Cpu* to = cpus_[context % machine_.contexts].get();
-  take_stack_to(to->core->socket);
-  if (to == fiber->cpu) return;
-  // The fiber leaves its context, and is ready on the new one.
-  const Picoseconds at = now();
-  leave_cpu();
-  fiber->cpu = to;
-  make_ready(fiber, at, machine_.context_switch);
-  switch_to(next());
+  move_to(to->core->socket, to);
 }
 
 void Scheduler::pin_to_socket(uint32_t socket) {
   const Uncharged free;
-  Fiber* fiber = current_;
   if (observing()) return;
-  fiber->pinned_socket = static_cast<int>(socket);
-  take_stack_to(socket);
-  if (machine_.socket_of(fiber->cpu->number) == socket) return;
+  current_->pinned_socket = static_cast<int>(socket);
+  Cpu* here = current_->cpu;
+  move_to(socket, machine_.socket_of(here->number) == socket ? here : nullptr);
+}
+
+// Makes the socket the home of the current fiber's stack, and moves the fiber to the context `to`.
+// If that is null, place() chooses the context. May switch fibers.
+void Scheduler::move_to(uint32_t socket, Cpu* to) {
+  Fiber* fiber = current_;
+  set_home(fiber->stack_begin, static_cast<size_t>(fiber->stack_end - fiber->stack_begin), socket);
+  if (to == fiber->cpu) return;
   const Picoseconds at = now();
   leave_cpu();
+  if (to != nullptr) fiber->cpu = to;
   make_ready(fiber, at, machine_.context_switch);
   switch_to(next());
 }

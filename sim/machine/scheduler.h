@@ -1,29 +1,13 @@
-// Virtual threads (fibers) on virtual hardware contexts (Cpu), each with its own clock.
+// Virtual threads (fibers) on virtual hardware contexts (Cpu), each of which has a clock.
+// docs/SIMULATION.md describes the order of steps, the simulated operating system, and what is not
+// exact.
 //
-// One host thread runs everything. The fiber of the context with the earliest clock runs. A step
-// that only its own core can see happens at once, and its clock runs ahead. Before a step that
-// others can see (an atomic, a line that is not in its own cache), the fiber lets every context
-// with an earlier clock run first: visible(). So all visible steps happen in the order of the
-// clocks, and the same flags give the same run. Equal clocks go by the context's number.
+// Before a step that other cores can see, a fiber calls visible(), which lets every context with an
+// earlier clock run first. All other steps happen at once, and the fiber's clock runs ahead.
 //
-// Execution is sequentially consistent, because one host thread makes one access after the other.
-// Only plain accesses that a core's own caches answer may leave the order of the clocks: another
-// core may make a store that is a little earlier by its clock, and such a load misses it; or a load
-// that is a little earlier, and it sees such a store. Atomics order them, as they must on real
-// cores.
-//
-// The main thread of the program is the observer: it loads, waits and reports, costs nothing, and
-// has a clock of its own that only waiting moves.
-//
-// The operating system: each context has a queue of ready fibers and time slices. A pinned fiber
-// stays on its context. Any other fiber wakes on the context where it ran last if that is idle, or
-// on an idle context of the same socket, or on any idle context. A favoured fiber
-// (platform::favour_this_thread) runs as soon as it wakes. The profile has the prices of a wake-up,
-// a sleep and a switch.
-//
-// Protocol. One host thread: no field needs any order. A function that may switch says so; during
-// the call every other fiber may run. `running` is null while the simulation itself works or the
-// observer runs: the instrumented code (hooks.cc) is then free of charge.
+// Protocol. There is one host thread, so no field needs an ordering. A function that may switch
+// fibers says so; every other fiber may run during its call. `running` is null while the simulation
+// itself works or the observer (the main thread) runs: the hooks then charge nothing.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +18,6 @@
 #include <map>
 #include <memory>
 #include <queue>
-#include <string>
 #include <vector>
 
 #include "platform/random.h"
@@ -60,23 +43,19 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
-  // The share of the last window in which it took issue slots. It takes none while it waits for a
-  // line or pauses.
+  // The share of the last window in which the context took issue slots, as it does unless it waits
+  // for a cache line or pauses.
   double issues = 0;
   Picoseconds window_begin = 0, stalled = 0;
-  Picoseconds checked = 0;  // the clock when check() saw it last
+  Picoseconds checked = 0;  // the clock at the last check()
 
-  // Prefetches, on the host, the registers of its fiber. Has no effect on the simulation.
-  void prefetch_fiber() const {
-    if (fiber != nullptr) fiber->prefetch_registers();
-  }
-
-  // Records that a prefetch has put `line` into the first cache's tags, and that the line really
-  // arrives at `comes`. A core that needs it earlier waits: await_prefetch().
+  // Records that a prefetch has put `line` into the tags of the L1, although the line arrives only
+  // at `comes`.
   void prefetch(uint32_t line, Picoseconds comes) {
     prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
     prefetches_end = std::max(prefetches_end, comes);
   }
+  // Waits until the line has arrived, if a prefetch has asked for it.
   void await_prefetch(uint32_t line) {
     for (const Prefetched& one : prefetched) {
       if (one.line == line) now = std::max(now, one.comes);
@@ -95,7 +74,7 @@ class Cpu {
 extern Cpu* running;
 // The clock up to which the running fiber may make visible steps.
 extern Picoseconds horizon;
-// The caches that the observer's accesses warm, while it runs; else null.
+// The caches that the observer's accesses warm, while the observer runs; else null.
 extern Caches* warmed;
 
 class Scheduler final : public Kernel {
@@ -109,13 +88,12 @@ class Scheduler final : public Kernel {
   Picoseconds now() const override { return current_->cpu->now; }
   Fiber* spawn(std::function<void()> body) override;
 
-  // The functions from here to pin_to_socket() may switch.
+  // The functions from here to pin_to_socket() may switch fibers.
 
   // Lets every context with an earlier clock run first. Call it when the clock is past `horizon`.
   void visible();
   void spend(Picoseconds time) override;
-  // Records that the context has waited for `time` without taking issue slots, which its siblings
-  // on the core had meanwhile.
+  // Records that the context has waited for `time`, and has left its issue slots to its siblings.
   void note_stall(Cpu& cpu, Picoseconds time) {
     if (machine_.profile.contexts > 1) add_stall(cpu, time);
   }
@@ -123,25 +101,19 @@ class Scheduler final : public Kernel {
   void pause() override;
   void sleep(Picoseconds time) override;
   void join(Fiber* fiber) override;
-  // Lets the kernel read the word once more, in the order of the clocks.
   void before_wait() override;
-  // Spends the rest of the profile's futex_wait_ns before the fiber leaves the context.
   void wait(const void* address, Picoseconds timeout) override;
-  // Spends the kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system
-  // call that does nothing (a mutex's unlock() calls although the only waiter may be the unlocking
-  // thread). The latency of a wake-up begins with the call.
+  // Costs only a system call if no fiber waits: a mutex's unlock() calls wake() although the only
+  // waiter may be the thread that unlocks. The latency of a wake-up begins with the call.
   void wake(const void* address, uint32_t most) override;
   void pin(uint32_t context) override;
   void pin_to_socket(uint32_t socket) override;
 
-  uint64_t switches_given() const override { return given_; }
-  uint64_t switches_taken() const override { return taken_; }
-  // Returns how often a fiber waited for its turn in the order of the clocks, and how often another
-  // one was then first.
+  Usage usage() const override;
+  // Returns how often a fiber asked for its turn in the order of the clocks, and how often another
+  // fiber then ran first.
   uint64_t waits_for_turn() const { return waits_for_turn_; }
   uint64_t turns_given() const { return turns_given_; }
-  Picoseconds busy_time() const override;
-  Picoseconds kernel_time() const override { return kernel_time_; }
 
  private:
   struct Timer {
@@ -165,18 +137,19 @@ class Scheduler final : public Kernel {
   void fire_timers();
   void put_first(Cpu& cpu, Fiber* fiber);
   void rotate(Cpu& cpu, bool preempted);
+  void start_next(Cpu& cpu, Picoseconds more);
   void leave_cpu();
   void block();
-  // Adds to the clock of the context the time that the kernel takes on it. The second function may
-  // switch.
+  // Moves the clock of the context by the time that the kernel takes there.
   void take_for_kernel(Cpu& cpu, Picoseconds time);
+  // Does so for the current fiber. May switch fibers.
   void spend_in_kernel(Picoseconds time);
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
   void set_busy(Cpu& cpu, bool busy);
   void add_stall(Cpu& cpu, Picoseconds time);
   void share_issue_slots(uint32_t core);
-  void take_stack_to(uint32_t socket);
+  void move_to(uint32_t socket, Cpu* to);
   Picoseconds jittered(Picoseconds latency);
 
   const Machine& machine_;
@@ -187,9 +160,8 @@ class Scheduler final : public Kernel {
   ClockHeap heap_;  // contexts with a fiber that does not run now
   std::priority_queue<Timer> timers_;
   std::map<const void*, std::deque<Fiber*>> waiters_;
-  uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
-  uint64_t waits_for_turn_ = 0, turns_given_ = 0;
-  Picoseconds kernel_time_ = 0;
+  uint64_t timers_made_ = 0, waits_for_turn_ = 0, turns_given_ = 0;
+  Usage usage_;  // without the busy time
 };
 
 // Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.
@@ -197,21 +169,12 @@ Scheduler& scheduler();
 
 // Returns the socket from which memory is taken now.
 uint32_t socket_here();
-// While this object lives, the observer takes memory from the socket. A negative number changes
-// nothing.
-class OnSocket {
- public:
-  explicit OnSocket(int socket);
-  ~OnSocket();
-  OnSocket(const OnSocket&) = delete;
-  OnSocket& operator=(const OnSocket&) = delete;
+// Lets the observer take memory from the socket, unless the number is negative. Returns the socket
+// from which the observer took memory before.
+int observe_from(int socket);
 
- private:
-  const uint32_t before_;
-};
-
-// While this object lives, the simulation itself runs, free of charge. At its end the fiber may be
-// on another context.
+// While this object lives, the simulation itself runs, free of charge. The fiber may move to
+// another context meanwhile.
 class Uncharged {
  public:
   Uncharged() : charged_(running != nullptr) { running = nullptr; }
@@ -225,7 +188,7 @@ class Uncharged {
   const bool charged_;
 };
 
-// Does the same for a charged fiber that may let others run, but stays on its context.
+// The same for a charged fiber that may let other fibers run, but stays on its context.
 class UnchargedHere {
  public:
   UnchargedHere() : cpu_(running) { running = nullptr; }

@@ -1,8 +1,6 @@
-// The tags of a set-associative cache: the lines that it holds, and which of them it may write.
-//
-// A tag is a line's number and, in its lowest bit, whether the core may store to the line without a
-// request to other cores (MESI: modified or exclusive). Only the one host thread uses these
-// objects.
+// The tags of a set-associative cache with least-recently-used replacement. A tag is a cache line's
+// number and, in the lowest bit, whether the core may store to the line without a request to other
+// cores (MESI: modified or exclusive). Only the one host thread uses these objects.
 #pragma once
 
 #ifdef __AVX2__
@@ -23,8 +21,8 @@ class TagStore {
  public:
   static constexpr uint32_t kEmpty = ~uint32_t{0};
 
-  // Makes a cache of `bytes`; 0: one that holds nothing. The number of sets is rounded down to a
-  // power of two.
+  // Makes a cache of `bytes`, with the number of sets rounded down to a power of two. A cache of 0
+  // bytes holds nothing.
   TagStore(uint64_t bytes, uint32_t ways) : ways_(ways) {
     const uint64_t sets = bytes / kLineBytes / ways;
     if (sets == 0) return;
@@ -33,18 +31,18 @@ class TagStore {
   }
 
   bool holds_nothing() const { return tags_.empty(); }
-  // Returns the number of sets, 1 if the cache holds nothing.
+  // Returns the number of sets; 1 if the cache holds nothing.
   uint32_t sets() const { return mask_ + 1; }
 
-  // Returns whether the line is the most recent one of its set, and writable if `write`. A touch
-  // of such a line changes nothing.
+  // Returns whether the line is the most recent one of its set, and writable if `write`. touch()
+  // then changes nothing.
   bool is_most_recent(uint32_t line, bool write) const {
     const uint32_t tag = *first_of_set(line);
     return (write ? tag : tag | 1) == (line << 1 | 1);
   }
 
-  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
-  // of its set.
+  // Returns whether the line is there, and writable if `write`. Makes such a line the most recent
+  // one of its set.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;
@@ -59,8 +57,7 @@ class TagStore {
     return true;
   }
 
-  // Puts the line in, as the most recent one of its set. Returns the line that had to leave, or
-  // kNoLine.
+  // Inserts the line as the most recent one of its set. Returns the evicted line, or kNoLine.
   uint32_t insert(uint32_t line, bool writable) {
     uint32_t* set = set_of(line);
     const uint32_t way = way_for(set, line);
@@ -72,8 +69,8 @@ class TagStore {
 
   // Returns the first tag of the line's set.
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
-  // Returns the least recent line of that set, which leaves when this line is put in and no way is
-  // empty. If the last way is empty, returns a number that no line has.
+  // Returns the least recent line of that set. If the last way is empty, returns a number that no
+  // line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
   // Returns whether the line is there, and changes nothing.
@@ -85,7 +82,6 @@ class TagStore {
   void remove(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag = kEmpty;
   }
-  // Keeps the line, but makes the next store to it ask other cores.
   void make_read_only(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag &= ~uint32_t{1};
   }
@@ -100,8 +96,8 @@ class TagStore {
     return found == 0 ? nullptr : set + std::countr_zero(found);
   }
 
-  // Returns a bit for each way of the set that has the line. The host compares eight at once: no
-  // branch has to guess which way it is.
+  // Returns a bit for each way of the set that has the line. The host compares eight ways at once,
+  // because a branch could not be predicted.
   uint64_t ways_of(const uint32_t* set, uint32_t line) const {
     uint64_t ways = 0;
 #ifdef __AVX2__
@@ -120,7 +116,8 @@ class TagStore {
     return ways;
   }
 
-  // Returns the way for a line that is put in: its own, else an empty one, else the last one.
+  // Returns the way for a line to insert: the way that has the line, else an empty way, else the
+  // last.
   uint32_t way_for(const uint32_t* set, uint32_t line) const {
     if (const uint64_t own = ways_of(set, line)) {
       return static_cast<uint32_t>(std::countr_zero(own));
@@ -130,13 +127,13 @@ class TagStore {
     return empty == 0 ? ways_ - 1 : static_cast<uint32_t>(std::bit_width(empty)) - 1;
   }
 
-  // Moves the tags before `way` one way back, over that way's own. The first one is then free.
+  // Moves each tag before `way` to the next way, so that the first way is free.
   void make_room_at_front(uint32_t* set, uint32_t way) const {
 #ifdef __AVX2__
     if (ways_ >= kVector) {
       for (; way >= kVector; --way) {
         set[way] = set[way - 1];
-        asm("" : "+r"(way));  // not unrolled: that would save registers at every touch
+        asm("" : "+r"(way));  // an unrolled loop would save registers at every touch
       }
       auto* first = reinterpret_cast<__m256i*>(set);
       const auto* order = reinterpret_cast<const __m256i*>(kMoved[way].data());
@@ -149,7 +146,7 @@ class TagStore {
   }
 
   static constexpr uint32_t kVector = 8;  // tags that the host moves at once
-  // Where each of the first tags comes from, if the first `way` of them move.
+  // The place from which each of the first tags comes, by `way`.
   static constexpr auto kMoved = [] {
     std::array<std::array<uint32_t, kVector>, kVector> moved{};
     for (uint32_t way = 0; way < kVector; ++way) {

@@ -25,20 +25,6 @@ TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
   EXPECT_EQ(caches.store(kHere, line), 0U);
 }
 
-TEST(Caches, ALineLeavesTheFirstLevelWithTheSecond) {
-  TestCaches caches(small_profile());
-  const uint32_t line = line_of_new_page();
-  line_of_new_page();
-  caches.load(kHere, line);
-  for (uint32_t other = 1; other <= 4; ++other) {
-    ASSERT_EQ(caches.load(kHere, line), 0U) << "the first level keeps it recent";
-    caches.load(kHere, line + 16 * other);
-  }
-  EXPECT_FALSE(caches.in_l2(kHere, line));
-  EXPECT_FALSE(caches.in_l1(kHere, line));
-  EXPECT_EQ(caches->line(line).sharers[0], 0U);
-}
-
 TEST(Caches, ALineThatNobodyHasComesFromTheMemoryOfItsHome) {
   TestCaches caches(small_profile());
   for (const bool write : {false, true}) {
@@ -92,19 +78,6 @@ TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
   EXPECT_EQ(caches.store(kAcrossToo, line), 350U);
   share(kNeighbour);
   EXPECT_EQ(caches.store(kOtherNeighbour, line), 80U);
-}
-
-TEST(Caches, AStoreInvalidatesAllSharers) {
-  TestCaches caches(small_profile());
-  const uint32_t line = line_of_new_page();
-  for (uint32_t core = 0; core < 16; ++core) caches.load(core, line);
-  caches.store(kNextSocket, line);
-  for (uint32_t core = 0; core < 16; ++core) {
-    EXPECT_EQ(caches.in_l1(core, line), core == kNextSocket) << core;
-    EXPECT_EQ(caches.in_l2(core, line), core == kNextSocket) << core;
-  }
-  EXPECT_EQ(caches->line(line).owner_plus_1, kNextSocket + 1);
-  EXPECT_EQ(caches.load(kHere, line), 280U);
 }
 
 TEST(Caches, AnEvictedLineIsInTheSharedCacheOfItsSocket) {

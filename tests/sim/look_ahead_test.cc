@@ -12,8 +12,6 @@
 namespace logjam::sim {
 namespace {
 
-constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
-
 TEST(LookAhead, PassesTheEarliestClockByAsMuchAsTheProfileSays) {
   Profile profile = free_kernel();
   profile.look_ahead_ns = 100;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -51,7 +52,7 @@ TEST_F(Region, MemoryIsAtHomeOnTheSocketItWasTakenFor) {
 
 TEST_F(Region, InterleavedPagesAreAtHomeOnOneSocketAfterTheOther) {
   char* pages = take_pages(kPages, 0);
-  interleave_homes(pages, kBytes, {1, 3});
+  interleave_homes(pages, kBytes, std::array{1, 3});
   for (size_t page = 0; page + 2 < kPages; ++page) {
     const uint32_t line = line_of(pages + page * kPageBytes);
     EXPECT_EQ(home_of(line) + home_of(line + kLinesOfPage), 4U);

@@ -15,8 +15,6 @@
 namespace logjam::sim {
 namespace {
 
-constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
-
 TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
   RunningMachine machine(free_kernel(), 4);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;
@@ -96,15 +94,12 @@ Picoseconds time_until_it_runs(bool favoured) {
   return late;
 }
 
-TEST(Scheduler, AFavouredFiberPreempts) {
-  const Picoseconds late = time_until_it_runs(true);
-  EXPECT_GE(late, 1500 * kNanosecond) << "a context switch";
-  EXPECT_LE(late, 1500 * kNanosecond + kMicrosecond) << "and what the other one is doing";
-}
-
-TEST(Scheduler, AnotherFiberWaitsForTheEndOfTheTimeSlice) {
+TEST(Scheduler, OnlyAFavouredFiberPreempts) {
+  const Picoseconds favoured = time_until_it_runs(true);
+  EXPECT_GE(favoured, 1500 * kNanosecond) << "a context switch";
+  EXPECT_LE(favoured, 1500 * kNanosecond + kMicrosecond) << "and a step of the other fiber";
   const Picoseconds late = time_until_it_runs(false);
-  EXPECT_GE(late, 800 * kMicrosecond);
+  EXPECT_GE(late, 800 * kMicrosecond) << "the end of the time slice";
   EXPECT_LE(late, 1000 * kMicrosecond);
 }
 
@@ -177,7 +172,7 @@ TEST(Scheduler, TimeSlicesAlternateTheFibersOfAContext) {
     EXPECT_LE(turns[turn].end - turns[turn].begin, 1000 * kMicrosecond + kStep) << turn;
     EXPECT_EQ(turns[turn].begin - turns[turn - 1].end, 1500 * kNanosecond) << turn;
   }
-  EXPECT_EQ(machine->switches_taken(), 8U) << "the last switch is given: the fiber has ended";
+  EXPECT_EQ(machine->usage().switches_taken, 8U) << "the last switch is given: the fiber has ended";
 }
 
 TEST(Scheduler, AYieldLetsTheNextFiberOfTheContextRun) {
@@ -196,19 +191,6 @@ TEST(Scheduler, AYieldLetsTheNextFiberOfTheContextRun) {
   machine.run({body('a'), body('b')});
   EXPECT_EQ(order, "ababab");
   EXPECT_EQ(at[1] - at[0], 1650 * kNanosecond) << "a system call and a context switch";
-}
-
-TEST(Scheduler, AWakeUpWithoutASleeperIsNothing) {
-  RunningMachine machine(small_profile(), 2);
-  int word = 0;
-  Picoseconds waited = 0;
-  machine.run({[&] {
-    machine->wake(&word, 1);
-    const Picoseconds before = machine->now();
-    machine->wait(&word, 20 * kMicrosecond);
-    waited = machine->now() - before;
-  }});
-  EXPECT_EQ(waited, 25 * kMicrosecond) << "the wait ends with its time";
 }
 
 // A thread that slept for a mutex makes the wake-up call when it unlocks the mutex, although by
@@ -267,6 +249,7 @@ TEST(Scheduler, TheTimerOfAWaitThatWasWokenIsNothing) {
   int word = 0;
   Picoseconds woken_after = 0, slept = 0;
   machine.run({[&] {
+                 machine->wake(&word, 1);  // has no effect on the next wait
                  const Picoseconds before = machine->now();
                  machine->wait(&word, 100 * kMicrosecond);
                  woken_after = machine->now() - before;
@@ -278,6 +261,7 @@ TEST(Scheduler, TheTimerOfAWaitThatWasWokenIsNothing) {
                  machine->visible();
                  machine->wake(&word, 1);
                }});
+  EXPECT_GE(woken_after, 49 * kMicrosecond);
   EXPECT_LE(woken_after, 51 * kMicrosecond);
   EXPECT_EQ(slept, 500 * kMicrosecond);
 }
@@ -357,31 +341,6 @@ TEST(Scheduler, FibersSpreadOverIdleContextsOfTheirSocket) {
   machine.run({body(1), body(1), body(1), body(1)});
   std::sort(contexts.begin(), contexts.end());
   EXPECT_EQ(contexts, (std::vector<uint32_t>{4, 5, 6, 7}));
-}
-
-TEST(Scheduler, TwoBusyContextsOfACoreShareItsInstructions) {
-  Profile profile = free_kernel();
-  profile.contexts = 2;
-  RunningMachine machine(profile, 0);
-  Picoseconds alone = 0, together = 0, after = 0;
-  Fiber* first = machine->spawn([&] {
-    machine->pin(0);
-    alone = machine->current_cpu().per_instruction;
-    machine->sleep(100 * kMicrosecond);
-    together = machine->current_cpu().per_instruction;
-    machine->sleep(500 * kMicrosecond);
-    after = machine->current_cpu().per_instruction;
-  });
-  Fiber* sibling = machine->spawn([&] {
-    machine->sleep(10 * kMicrosecond);
-    machine->pin(4);  // of core 0 too
-    machine->spend(300 * kMicrosecond);
-  });
-  machine->join(first);
-  machine->join(sibling);
-  EXPECT_EQ(alone, 1000U);
-  EXPECT_EQ(together, 1500U);
-  EXPECT_EQ(after, 1000U);
 }
 
 // Runs twelve fibers on four contexts, which spend, sleep, wait, wake and yield at random.

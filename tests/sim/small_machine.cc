@@ -26,65 +26,9 @@ bool reporting_lines = false, reporting_memory = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 
 Profile small_profile() {
-  Profile profile{};
-  profile.file = profile.name = "small";
-  profile.interconnect = "square";
-  profile.ghz = 1;
-  profile.sockets = 4;
-  profile.cores = 4;
-  profile.complexes = 1;
-  profile.contexts = 1;
-  profile.instructions_per_cycle = 1;
-  profile.context_share = 0.75;
-  profile.l1_kib = 1;  // 8 sets
-  profile.l1_ways = 2;
-  profile.l2_kib = 4;  // 16 sets
-  profile.l2_ways = 4;
-  profile.l2_cycles = 12;
-  profile.l3_mib = 1;
-  profile.l3_ways = 16;
-  profile.l3_cycles = 45;
-  profile.dirty_cycles = 110;
-  profile.upgrade_cycles = 80;
-  profile.complex_clean_cycles = 130;
-  profile.complex_dirty_cycles = 160;
-  profile.complex_upgrade_cycles = 125;
-  profile.hop_clean_cycles = 200;
-  profile.hop_dirty_cycles = 280;
-  profile.hop_upgrade_cycles = 250;
-  profile.two_hop_clean_cycles = 300;
-  profile.two_hop_dirty_cycles = 400;
-  profile.two_hop_upgrade_cycles = 350;
-  profile.memory_cycles = 220;
-  profile.hop_memory_cycles = 330;
-  profile.two_hop_memory_cycles = 420;
-  profile.memory_gb_s = 6.4;  // a line in ten cycles
-  profile.rmw_cycles = 20;
-  profile.fence_cycles = 30;
-  profile.pause_cycles = 40;
-  profile.ticks_cycles = 20;
-  profile.occupancy = 0.5;
-  profile.hold = 0.2;
-  profile.store_buffer = 42;
-  profile.store_cycles = 4;
-  profile.overlap = 3;
-  profile.stream_cycles = 21;
-  profile.stream_store_cycles = 30;
-  profile.l3_stream_cycles = 9;
-  profile.lines_ahead = 2;
-  profile.lines_noticed = 2;
-  profile.clock_ns = 20;
-  profile.allocation_ns = 40;
-  profile.syscall_ns = 150;
-  profile.context_switch_ns = 1500;
-  profile.futex_wait_ns = 900;
-  profile.futex_wake_ns = 1200;
-  profile.wake_latency_ns = 4000;
-  profile.timer_late_ns = 5000;
-  profile.time_slice_us = 1000;
-  profile.write_back_ns = 60;
-  profile.write_back_line_ns = 6;
-  return profile;
+  return read_profile(kSmallProfile,
+                      "contexts=1,complex_clean_cycles=130,complex_dirty_cycles=160,"
+                      "complex_upgrade_cycles=125,futex_look_ns=0");
 }
 
 Profile free_kernel() {

@@ -1,5 +1,5 @@
-// The C++ library's header, but texts take the host's memory (sim/heap.cc): their sizes follow from
-// the lengths of paths, and no other allocation of the simulated program may move for that.
+// The C++ library's header, but std::string takes the host's memory: the length of a path must not
+// move other allocations (sim/heap.cc).
 #pragma once
 
 #pragma GCC diagnostic push

@@ -1,6 +1,6 @@
-// platform/racy_copy.h of the simulated machine. A racy load is no access for the watch of data
-// races until it is whole. These calls have names like ThreadSanitizer's own, because such calls
-// cost nothing on the simulated machine (scripts/block_costs.py).
+// platform/racy_copy.h of the simulated machine. The watch for data races sees a racy load only
+// when it is whole. The functions have names like ThreadSanitizer's, because calls of such
+// functions cost nothing (scripts/block_costs.py).
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ void __tsan_whole_range(const void* at, size_t bytes);
 
 namespace logjam::platform {
 
-// Returns `bytes`. A compiler that knows that they are few copies them itself, without a call that
-// the simulated machine can charge and watch.
+// Returns `bytes`. The compiler cannot see the number, so it calls memcpy(), which the simulated
+// machine charges and watches.
 inline size_t any_number(size_t bytes) {
   asm("" : "+r"(bytes));
   return bytes;
