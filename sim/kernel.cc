@@ -25,9 +25,13 @@ struct Stack {
   }
 
   boost::context::stack_context allocate() {
-    if (free().empty()) free().push_back(take(kStackBytes, kPageBytes, 0));
-    void* base = free().back();
-    free().pop_back();
+    void* base = nullptr;
+    if (free().empty()) {
+      base = take(kStackBytes, kPageBytes, 0);
+    } else {
+      base = free().back();
+      free().pop_back();
+    }
     boost::context::stack_context made;
     made.size = kStackBytes - fiber->id % kColours * kColourBytes;
     made.sp = static_cast<char*>(base) + made.size;
