@@ -142,7 +142,7 @@ class Scheduler final : public Kernel {
   void block();
   // Moves the clock of the context by the time that the kernel takes there.
   void take_for_kernel(Cpu& cpu, Picoseconds time);
-  // Moves the clock of the current fiber in the same way. May switch fibers.
+  // Moves the clock of the current fiber by that time. May switch fibers.
   void spend_in_kernel(Picoseconds time);
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
