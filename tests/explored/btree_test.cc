@@ -4,14 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdint>
-#include <memory>
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "engine/storage/arena.h"
 #include "engine/storage/btree_removal.h"
@@ -47,8 +42,8 @@ class KeysInATree {
     for (const Key key : present) insert(key, 0);
   }
 
-  // Says what is wrong after all threads have ended: the tree must have all keys that were there or
-  // were inserted, once each and in order, but those that were removed.
+  // Returns what is wrong after all threads have ended: the tree must have all keys that were there
+  // or were inserted, once each and in order, but those that were removed.
   std::string wrong() {
     if (wrong_ != nullptr) return wrong_;
     std::string expected, found;
@@ -100,7 +95,7 @@ class KeysInATree {
     });
   }
 
-  // Says whether the find, or the scan, that missed a key would notice that it came later.
+  // Returns whether the find, or the scan, that missed a key would notice that it came later.
   bool notices() const {
     if (seen_count_ == 0) return true;
     for (uint32_t i = 0; i < seen_count_; ++i) {
@@ -108,7 +103,7 @@ class KeysInATree {
     }
     return false;
   }
-  // Says what is wrong with the one scan beside one insert.
+  // Returns what is wrong with the one scan beside one insert.
   std::string wrong_after_scan(Key inserted) {
     for (const Key key : present_) {
       if (!scanned_[key]) return "a scan misses a key";
@@ -141,7 +136,8 @@ class InsertBesideFind : public KeysInATree {
  public:
   InsertBesideFind(const Keys& keys, Key inserted, Key present)
       : KeysInATree(keys), inserted_(inserted), present_(present) {}
-  // A reader stores nothing, so an insert whose stores are late is to it one that stopped earlier.
+  // A reader stores nothing. So to the reader, an insert whose stores are late looks like an insert
+  // that has stopped earlier.
   static constexpr bool kStoresLandAtOnce = true;
   std::vector<Body> threads() {
     const Body finds = [this] {
@@ -191,7 +187,7 @@ TEST(BtreeSteps, InsertsBesideASplitLoseNoKey) {
   search_all<TwoInsertsAtOnce>(2, kFullRoot, Key{3}, Key{25});
 }
 
-// The other thread moves the entries of the leaf meanwhile. Checked: the first finds its own key.
+// The other thread moves the entries of the leaf. Checked: the first thread finds its own key.
 TEST(BtreeSteps, AnInsertOfAKeyThatIsThereFindsIt) {
   search_all<TwoInsertsAtOnce>(2, Keys{20, 30}, Key{20}, Key{10});
   search_all<TwoInsertsAtOnce>(2, kFullLeaf, Key{20}, Key{15});

@@ -1,13 +1,6 @@
 // Transactions under OCC in all schedules with few preemptions.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "engine/protocol.h"
 #include "logging/scheme_registry.h"
 #include "tests/explored/searched_program.h"

@@ -2,18 +2,10 @@
 // preemptions, and without the fences, where a search must find what goes wrong. And dlog's tails.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "logging/schemes/aether/gsn_clock.h"
-#include "logging/schemes/nvm/open_holes.h"
 #include "logging/schemes/nvm/worker_log.h"
 #include "logging/schemes/silo/epoch_tids.h"
 #include "logging/stream/flush_lead.h"
-#include "platform/atomic.h"
 #include "platform/event_count.h"
 #include "tests/explored/searched_program.h"
 
@@ -285,63 +277,6 @@ TEST(WorkerLogTest, OthersMayWaitIfTheBoundWasStale) {
   EXPECT_FALSE(log.open(5, [] { return 5; }).others_may_wait);
   log.note_fill(64);
   EXPECT_TRUE(log.open(6, [] { return 9; }).others_may_wait);
-}
-
-// --- the holes of a log in place ---
-
-// Each worker reserves a hole and fills it by one store, some twice; another thread looks twice.
-// Checked: no look passes a hole, and a look at the end sees all.
-class HolesAndALook {
- public:
-  explicit HolesAndALook(uint32_t workers)
-      : workers_(workers), shared_(std::make_unique<Shared>(workers)) {}
-  std::vector<Body> threads() {
-    std::vector<Body> bodies;
-    for (uint32_t worker = 0; worker < workers_; ++worker) {
-      bodies.emplace_back([this, worker] {
-        write(worker);
-        if (workers_ == 1) write(worker);
-      });
-    }
-    bodies.emplace_back([this] {
-      look();
-      look();
-    });
-    return bodies;
-  }
-  std::string wrong() {
-    if (shared_->holes.look() != 2 * kBytes) wrong_ = "a look at the end does not see all";
-    return wrong_;
-  }
-
- private:
-  static constexpr uint64_t kBytes = 64;
-  struct Shared {
-    explicit Shared(uint32_t workers) : holes(workers) {}
-    OpenHoles holes;
-    std::array<Word, 2> filled{};
-  };
-
-  void write(uint32_t worker) {
-    const uint64_t begin = shared_->holes.reserve(worker, kBytes).number;
-    shared_->filled[begin / kBytes].store(1, memory_order_relaxed);
-    shared_->holes.filled(worker);
-  }
-  void look() {
-    const uint64_t end = shared_->holes.look();
-    for (uint64_t hole = 0; hole < end / kBytes; ++hole) {
-      if (shared_->filled[hole].load(memory_order_relaxed) == 0) wrong_ = "a look passes a hole";
-    }
-  }
-
-  const uint32_t workers_;
-  std::unique_ptr<Shared> shared_;
-  const char* wrong_ = "";
-};
-
-TEST(OpenHolesSteps, NoLookPassesAHole) {
-  search_all<HolesAndALook>(3, 1u);
-  search_all<HolesAndALook>(3, 2u);
 }
 
 // --- the tails of a distributed log ---

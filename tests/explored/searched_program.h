@@ -5,11 +5,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "platform/atomic.h"
+#include "platform/cpu.h"
+#include "platform/spin.h"
 #include "sim/explore/search.h"
 #include "sim/host_allocator.h"
 #include "tests/sim/explored_program.h"
@@ -36,7 +42,7 @@ struct WithoutFences : Program {
 };
 
 // Runs the threads of a Program in all schedules with at most `preemptions` preemptions, or up to
-// the first wrong one. Returns what is wrong in that one, and its turns, or "" if none is wrong.
+// the first wrong schedule. Returns what is wrong in that schedule, and its turns, or "".
 // For each schedule a Program is made from `arguments`; threads() returns what its threads do, and
 // wrong() says what is wrong when they have ended, or returns "".
 //
