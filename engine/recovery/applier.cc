@@ -6,7 +6,6 @@
 #include "logging/format/range_image.h"
 #include "logging/format/record.h"
 #include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/racy_copy.h"
 #include "platform/spin.h"
 

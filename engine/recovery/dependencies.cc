@@ -5,7 +5,6 @@
 #include <map>
 #include <span>
 #include <unordered_map>
-#include <utility>
 
 #include "engine/recovery/transaction_assembler.h"
 #include "platform/random.h"

@@ -28,7 +28,7 @@ struct LogChain {
   std::vector<RecoveryStart> starts;     // the best one first
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
-  // Of the last run that counts, or of the newest checkpoint if there is no such run.
+  // The ordinal and the flags of the last run that counts, or else of the newest checkpoint.
   uint32_t ordinal = 0;
   // The flags that the log names: the workload, and the flags that shape its tables.
   std::map<std::string, std::string> flags;

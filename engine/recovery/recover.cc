@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "engine/recovery/applier.h"
-#include "engine/recovery/recovery_progress.h"
 #include "engine/recovery/stream_replay.h"
 #include "platform/assert.h"
 #include "platform/clock.h"

@@ -187,12 +187,6 @@ std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recov
          "was taken, and that log is damaged: " + recovered.damage;
 }
 
-// The keys of one part of a table that leave the index, and the memory of their tuples.
-struct Leaving {
-  std::vector<Key> keys;
-  std::vector<Retired> retired;
-};
-
 }  // namespace
 
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options) {
@@ -224,6 +218,11 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
 }
 
 void reset_versions(Database& database, uint32_t threads) {
+  // The keys of one part of a table that leave the index, and the memory of their tuples.
+  struct Leaving {
+    std::vector<Key> keys;
+    std::vector<Retired> retired;
+  };
   constexpr uint32_t kPartsPerThread = 4;
   const uint32_t parts = threads * kPartsPerThread;
   for (const auto& table : database.tables()) {

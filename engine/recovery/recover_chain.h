@@ -24,10 +24,10 @@ struct ChainOptions {
   uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
-  // A run will continue the log, or a checkpoint will hold it: a reset also follows the last run.
+  // A run or a checkpoint will follow, so the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed, since its recovery rule may depend on flags in its header.
+  // Called before a run is replayed: its recovery rule may depend on flags in its header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 

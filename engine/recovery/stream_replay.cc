@@ -1,8 +1,5 @@
 #include "engine/recovery/stream_replay.h"
 
-#include <utility>
-
-#include "platform/assert.h"
 #include "platform/clock.h"
 
 namespace logjam {

@@ -33,7 +33,7 @@ class TransactionAssembler {
   struct Counts {
     uint64_t records = 0;       // records that survived the cut
     uint64_t bytes = 0;         // of these records
-    uint64_t transactions = 0;  // committed ones
+    uint64_t transactions = 0;  // committed transactions
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/recovery/recovery_progress.h"
 #include "engine/recovery/stream_replay.h"
 #include "tests/fuzz/target.h"
 
