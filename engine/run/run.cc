@@ -3,20 +3,17 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/memory_guard.h"
-#include "engine/run/progress.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
-#include "platform/assert.h"
 #include "platform/clock.h"
-#include "platform/host.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/placement.h"
@@ -43,9 +40,58 @@ constexpr uint64_t kShareToLeave = 4;
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
+using Workers = std::vector<std::unique_ptr<Worker>>;
+
 double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
+
+// The line on stderr that a person watches during a run. It is no part of the result.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Workers& workers)
+      : workers_(workers), begun_ns_(platform::now_ns()), shown_ns_(begun_ns_) {}
+
+  // Prints a line if a second has passed since the last line.
+  void print_if_due(uint64_t now_ns) {
+    if (now_ns - shown_ns_ < 1'000'000'000) return;
+    const double elapsed = seconds_between(shown_ns_, now_ns);
+    Totals now = totals();
+    const auto rate = [&](uint64_t later, uint64_t earlier) {
+      return static_cast<double>(later - earlier) / elapsed;
+    };
+    std::fprintf(stderr,
+                 "\r%5.0f s  %9.0f txn/s  %8.0f aborts/s  %7.1f MB/s log  commit p99 %.3f ms\033[K",
+                 seconds_between(begun_ns_, now_ns), rate(now.transactions, last_.transactions),
+                 rate(now.aborts, last_.aborts), rate(now.bytes, last_.bytes) * 1e-6,
+                 platform::ticks_to_ns(now.commit.since(last_.commit).percentile(0.99)) * 1e-6);
+    shown_ns_ = now_ns;
+    last_ = std::move(now);
+  }
+  static void clear() { std::fprintf(stderr, "\r\033[K"); }
+
+ private:
+  struct Totals {
+    uint64_t transactions = 0, aborts = 0, bytes = 0;
+    HistogramSum commit;
+  };
+  Totals totals() const {
+    Totals sum;
+    for (const auto& worker : workers_) {
+      for (const WorkerStats* stats : {&worker->warm_up_stats(), &worker->stats()}) {
+        sum.transactions += stats->transactions();
+        sum.bytes += stats->log_bytes.value();
+        for (const platform::Counter& counter : stats->aborts) sum.aborts += counter.value();
+        sum.commit.add(stats->commit);
+      }
+    }
+    return sum;
+  }
+
+  const Workers& workers_;
+  uint64_t begun_ns_, shown_ns_;
+  Totals last_;
+};
 
 // Adds up the workers' measurements.
 void add_up(const Workers& workers, RunResult* result) {
@@ -73,14 +119,21 @@ void add_up(const Workers& workers, RunResult* result) {
 // Specification::expected_bytes includes memory of indexes that is in no arena.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
-  LoadingBar bar(expected_bytes);
+  constexpr uint64_t kCells = 40;
+  uint64_t drawn = ~uint64_t{0};
   while (!loaded.load(platform::memory_order_relaxed)) {
     uint64_t bytes = 0;
     for (const auto& arena : arenas) bytes += arena->allocated_bytes();
-    bar.show(bytes);
+    const uint64_t cells = std::min(kCells, bytes * kCells / std::max<uint64_t>(expected_bytes, 1));
+    if (cells != drawn) {
+      drawn = cells;
+      std::fprintf(stderr, "\rloading [%s%s] %lu of about %lu MiB\033[K",
+                   std::string(cells, '#').c_str(), std::string(kCells - cells, ' ').c_str(),
+                   bytes >> 20, expected_bytes >> 20);
+    }
     platform::sleep_ns(20'000'000);
   }
-  bar.end();
+  if (drawn != ~uint64_t{0}) ProgressLine::clear();
 }
 
 // The steps of a run, which the main thread calls in the order of their declaration.
@@ -296,7 +349,7 @@ void Run::drain() {
   for (auto& thread : threads_) thread.join();
   if (checkpointer_) checkpointer_->stop();
   if (timeline_) timeline_->end();
-  if (progress_) progress_->end();
+  if (progress_) ProgressLine::clear();
   result_.memory_end_bytes = platform::resident_bytes();
   result_.drain_seconds = seconds_between(end, platform::now_ns());
   VLOG(1) << "drained in " << result_.drain_seconds << " s";

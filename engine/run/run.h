@@ -8,13 +8,80 @@
 
 #include "engine/checkpoint/checkpointer.h"
 #include "engine/protocol.h"
-#include "engine/run/worker_stats.h"
 #include "engine/run_options.h"
+#include "engine/stats/histogram.h"
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
+#include "platform/assert.h"
+#include "platform/counter.h"
 #include "platform/host.h"
 
 namespace logjam {
+
+// How the transactions of one type, or of all types, ended. `Number`: see Measurements.
+template <class Number>
+struct EndedTransactions {
+  Number transactions{};  // acknowledged in the measured phase: goodput
+  Number misses{};        // part of `transactions`: they met a miss that the workload expects
+  Number rollbacks{};     // undone because the workload asked; not part of `transactions`
+
+  template <class Other, class Visit>
+  void visit(Other& other, const Visit& visit) {
+    visit(transactions, other.transactions);
+    visit(misses, other.misses);
+    visit(rollbacks, other.rollbacks);
+  }
+};
+using TypeCounts = EndedTransactions<uint64_t>;
+
+// The measurements that workers make and a run adds up. A new measurement is a member of
+// Measurements and a line in visit(): so each WorkerStats and the RunResult have it.
+//
+// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, others may
+// read. In the sum over the workers they are uint64_t and HistogramSum.
+template <class Number, class Latencies>
+struct Measurements {
+  std::vector<EndedTransactions<Number>> by_type;
+  std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
+  // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog`
+  // counts all arrivals up to its end that were neither acknowledged nor rolled back by then.
+  Number arrivals{}, backlog{};
+  Number committed{};  // executed and pre-committed, acknowledged or not
+  Number log_bytes{}, log_records{};
+  Number pipeline_wait_ticks{};  // waits because a pipeline was full
+  // Of the `committed`: in ticks, from the first start to the pre-commit.
+  Latencies execution;
+  // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
+  // the transactions of `by_type` count. In an open loop every arrival of the measured phase
+  // counts, unless it rolled back: with its whole latency if it is acknowledged after the phase,
+  // and with its wait until the end if it is never acknowledged.
+  Latencies commit;
+
+  // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.
+  template <class Other, class Visit>
+  void visit(Other& other, const Visit& visit) {
+    LJ_ASSERT(by_type.size() == other.by_type.size());
+    for (size_t i = 0; i < by_type.size(); ++i) by_type[i].visit(other.by_type[i], visit);
+    for (size_t i = 0; i < aborts.size(); ++i) visit(aborts[i], other.aborts[i]);
+    visit(arrivals, other.arrivals);
+    visit(backlog, other.backlog);
+    visit(committed, other.committed);
+    visit(log_bytes, other.log_bytes);
+    visit(log_records, other.log_records);
+    visit(pipeline_wait_ticks, other.pipeline_wait_ticks);
+    visit(execution, other.execution);
+    visit(commit, other.commit);
+  }
+};
+
+struct WorkerStats : Measurements<platform::Counter, Histogram> {
+  // Returns the acknowledged transactions of all types.
+  uint64_t transactions() const {
+    uint64_t all = 0;
+    for (const auto& type : by_type) all += type.transactions.value();
+    return all;
+  }
+};
 
 struct RunResult : Measurements<uint64_t, HistogramSum> {
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up

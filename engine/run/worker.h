@@ -17,8 +17,6 @@
 #include "engine/run/arrivals.h"
 #include "engine/run/commit_pipeline.h"
 #include "engine/run/timeline.h"
-#include "engine/run/worker_stats.h"
-#include "engine/stats/measured_window.h"
 #include "engine/storage/arena.h"
 #include "engine/workload.h"
 #include "platform/atomic.h"
