@@ -71,7 +71,7 @@ struct CheckpointOptions {
 // The checkpoints of a run's measured phase.
 struct CheckpointStats {
   uint64_t completed = 0;
-  uint64_t bytes = 0;          // of the completed ones
+  uint64_t bytes = 0;          // of the completed checkpoints
   double seconds = 0;          // in which the checkpointer was taking a checkpoint
   uint64_t transactions = 0;   // acknowledged in these seconds
   double longest_seconds = 0;  // the longest time from step 1 to step 6

@@ -15,32 +15,16 @@ namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{4} << 20;
 
-// A file that is closed at the end of its scope.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : file_(platform::files().open(path, O_RDONLY)) {
-    // In tests the file is no descriptor, and advice about it does nothing.
-    posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
-  }
+// An open file, or -errno. The destructor closes the file.
+struct OpenFile {
+  explicit OpenFile(const std::string& path) : number(platform::files().open(path, O_RDONLY)) {}
   ~OpenFile() {
-    if (file_ >= 0) platform::files().close(file_);
+    if (number >= 0) platform::files().close(number);
   }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // Returns 0, or the errno with which the file could not be opened.
-  int error() const { return std::max(0, -file_); }
-
-  // Reads up to `count` bytes at `from`, and asks the kernel to read ahead. Returns the number of
-  // bytes, or -errno.
-  int64_t read(std::byte* to, uint64_t from, uint64_t count) const {
-    posix_fadvise(file_, static_cast<off_t>(from + count), static_cast<off_t>(2 * kReadBytes),
-                  POSIX_FADV_WILLNEED);
-    return platform::read_all(file_, from, {to, count});
-  }
-
- private:
-  const int file_;  // or -errno
+  const int number;
 };
 
 }  // namespace
@@ -62,14 +46,18 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
   const auto unreadable = [&](int error) {
     return std::string(kCannotRead) + file.path + ": " + platform::error_text(error);
   };
-  if (in.error() != 0) return unreadable(in.error());
+  if (in.number < 0) return unreadable(-in.number);
+  // In tests the file is no descriptor, and advice about it does nothing.
+  posix_fadvise(in.number, 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<uint64_t> words(std::min(kReadBytes, file.bytes) / sizeof(uint64_t) + 1);
   auto* const memory = reinterpret_cast<std::byte*>(words.data());
   uint64_t offset = 0;  // of the next block
   uint64_t have = 0;    // bytes in memory, from `offset` on
   while (offset < file.bytes) {
     const uint64_t want = std::min(kReadBytes, file.bytes - offset);
-    const int64_t got = in.read(memory + have, offset + have, want - have);
+    posix_fadvise(in.number, static_cast<off_t>(offset + want), static_cast<off_t>(2 * kReadBytes),
+                  POSIX_FADV_WILLNEED);
+    const int64_t got = platform::read_all(in.number, offset + have, {memory + have, want - have});
     if (got < 0) return unreadable(static_cast<int>(-got));
     if (pace != nullptr) pace->transfer(static_cast<uint64_t>(got));
     have += static_cast<uint64_t>(got);

@@ -15,7 +15,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/storage/database.h"
 #include "logging/format/device_pace.h"

@@ -83,13 +83,9 @@ std::string RowWriter::write(Database& database, const TableParts& parts) {
   }
   file_.bytes = begin_ + filled_;
   flush(true);
-  if (good()) sync();
+  if (!good()) return error_;
+  if (const int error = files().sync(out_); error != 0) fail("sync", error);
   return error_;
-}
-
-void RowWriter::sync() {
-  const int error = files().sync(out_);
-  if (error != 0) fail("sync", error);
 }
 
 void RowWriter::add(const Table& table, const Tuple& tuple) {

@@ -2,7 +2,6 @@
 // transactions run.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -64,7 +63,6 @@ class RowWriter {
   void begin_block(const Table& table);
   void end_block();
   void flush(bool all);
-  void sync();
   void fail(const char* what, int error);
   bool good() const { return error_.empty(); }
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "platform/clock.h"
-#include "platform/memory.h"
 
 namespace logjam {
 

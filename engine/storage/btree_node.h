@@ -142,7 +142,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, for readers that are there.
+  // Removes an entry. The cell after the last entry keeps its pointer, for readers at it.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);

@@ -1,6 +1,5 @@
 #include "engine/storage/columns.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace logjam {

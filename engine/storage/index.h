@@ -109,7 +109,7 @@ struct NodeChange {
 };
 
 struct InsertResult {
-  Keyed* entry = nullptr;  // the entry now under the key: the new one, or the one present before
+  Keyed* entry = nullptr;  // the index now has it: the new entry, or an earlier entry
   bool inserted = false;
   bool refused = false;  // the gate returned false; nothing was changed
 };
