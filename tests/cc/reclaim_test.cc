@@ -73,9 +73,7 @@ TEST_P(Reclaim, AnErasedKeyLeavesTheIndexOnceDurable) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   for (Key key = 0; key < 500; ++key) {
-    worker.actor.begin();
-    ASSERT_EQ(worker.actor.insert(queue, key, 1), Status::kOk);
-    ASSERT_TRUE(worker.commit());
+    worker.once([&] { return worker.actor.insert(queue, key, 1); });
   }
   worker.actor.begin();
   for (Key key = 0; key < 500; ++key) {
@@ -107,28 +105,20 @@ TEST_P(Reclaim, AnAbortedInsertIsReclaimed) {
   EXPECT_EQ(worker.actor.insert(queue, 6, 1), Status::kOk);
   worker.actor.abort();
   EXPECT_EQ(entries(), 2u);
-  worker.actor.begin();
-  EXPECT_EQ(worker.actor.insert(queue, 6, 2), Status::kOk);
-  ASSERT_TRUE(worker.commit());
+  worker.once([&] { return worker.actor.insert(queue, 6, 2); });
   worker.work();
   EXPECT_EQ(entries(), 1u);
   EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{6, 2}}));
 }
 
-TEST_P(Reclaim, ARowInsertedAgainAfterItsEraseIsNotReclaimed) {
+TEST_P(Reclaim, ARowInsertedAgainStaysUntilItsLaterEraseIsDurable) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   worker.once([&] { return worker.actor.insert(queue, 5, 1); });
   worker.once([&] { return worker.actor.erase(queue, 5); });
   worker.once([&] { return worker.actor.insert(queue, 5, 3); });
-  worker.work();
+  worker.work(1);
   EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{5, 3}}));
-}
-
-TEST_P(Reclaim, ADurableEraseDoesNotReclaimALaterEraseOfTheKey) {
-  Epochs epochs(1);
-  Worker worker(*this, epochs, 0);
-  worker.once([&] { return worker.actor.insert(queue, 5, 1); });
   worker.once([&] { return worker.actor.erase(queue, 5); });
   worker.once([&] { return worker.actor.insert(queue, 5, 3); });
   worker.actor.begin();
@@ -147,16 +137,12 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
   const auto insert = [&](Key key) {
-    worker.actor.begin();
-    worker.actor.insert(queue, key, 1);
-    EXPECT_TRUE(worker.commit());
+    worker.once([&] { return worker.actor.insert(queue, key, 1); });
     return queue.primary().find(key, nullptr);
   };
   epochs.note_quiescent(1);
   const Keyed* old = insert(5);
-  worker.actor.begin();
-  worker.actor.erase(queue, 5);
-  ASSERT_TRUE(worker.commit());
+  worker.once([&] { return worker.actor.erase(queue, 5); });
   worker.work();
   ASSERT_EQ(entries(), 0u);
   EXPECT_NE(insert(6), old) << "the other worker's transaction is older";
@@ -170,14 +156,8 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
 TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
-  for (const Key key : {5, 6}) {
-    worker.actor.begin();
-    worker.actor.insert(queue, key, 1);
-    ASSERT_TRUE(worker.commit());
-  }
-  worker.actor.begin();
-  worker.actor.erase(queue, 5);
-  ASSERT_TRUE(worker.commit());
+  for (const Key key : {5, 6}) worker.once([&] { return worker.actor.insert(queue, key, 1); });
+  worker.once([&] { return worker.actor.erase(queue, 5); });
 
   Actor reader(world);
   EXPECT_FALSE(reader.read(queue, 5).has_value());

@@ -191,18 +191,6 @@ TEST_P(TransactionTest, SecondaryIndexesFollowChangedKeys) {
   EXPECT_EQ(postings[60], 3) << "one for each group it has ever had: 0, 7, 8";
 }
 
-TEST_P(TransactionTest, SecondaryScansAreInOrder) {
-  Actor t(world);
-  EXPECT_EQ(t.insert(ordered(), 5, Row{1, 1, 1}), Status::kOk);
-  std::vector<Key> up = t.scan_group(ordered(), 0, 1);
-  EXPECT_EQ(up.size(), 21u);
-  EXPECT_EQ(std::count(up.begin(), up.begin() + 10, Key{5}), 0) << "group 0 comes first";
-  std::vector<Key> down = t.scan_group(ordered(), 0, 1, true);
-  std::reverse(down.begin(), down.end());
-  EXPECT_EQ(up, down);
-  EXPECT_TRUE(t.commit());
-}
-
 TEST_P(TransactionTest, UniqueSecondaryKeysAreEnforced) {
   Actor t1(world);
   EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 0, 1010}), Status::kExists) << "row 10 has it";
@@ -245,19 +233,6 @@ TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   for (const auto& [key, value] : world.content(*world.hash)) {
     EXPECT_EQ(value, static_cast<int64_t>(key) + 1);
   }
-}
-
-TEST_P(TransactionTest, ATransactionObjectIsReusableAfterAbortAndCommit) {
-  Actor t(world);
-  for (int round = 0; round < 5; ++round) {
-    EXPECT_EQ(t.add(ordered(), 10, 100), Status::kOk);
-    t.abort();
-    t.begin(true);
-    EXPECT_EQ(t.add(ordered(), 10, 1), Status::kOk);
-    EXPECT_TRUE(t.commit());
-    t.begin();
-  }
-  EXPECT_EQ(t.read(ordered(), 10), 6);
 }
 
 // A row at any offset in a line, of any length, of which any bytes change. The neighbouring bytes

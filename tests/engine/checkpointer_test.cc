@@ -100,9 +100,18 @@ class CheckpointerTest : public testing::Test {
         [this](const Dependencies& deps) { return log_.commit_read_only(0, deps); });
   }
 
-  void end(Checkpointer& checkpointer) {
+  // Takes checkpoints, and works, until the condition holds. Returns the counts.
+  template <class Condition>
+  CheckpointStats run_until(const Condition& condition) {
+    Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+    checkpointer.start();
+    await([&] {
+      work();
+      return condition();
+    });
     epochs_.leave(0);
     checkpointer.stop();
+    return checkpointer.stats();
   }
 
   const TemporaryDirectory directory_;
@@ -117,26 +126,32 @@ class CheckpointerTest : public testing::Test {
 };
 
 TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurableUpToTheRsn) {
-  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
-  checkpointer.start();
-  await([&] {
-    work();
-    return log_.asked_safe.load() >= 3 || log_.asked_positions.load() >= 20;
+  // The checkpointer waits for this. Each step lets it go on to the next wait.
+  enum { kSafe, kRsn, kNumber, kComplete } waits = kSafe;
+  uint64_t asked = 0;
+  run_until([&] {
+    const uint64_t positions = log_.asked_positions.load();
+    if (waits == kComplete) return counts(1);
+    const bool goes_on = waits == kSafe ? log_.asked_safe.load() >= 3 || positions >= 20
+                                        : positions >= asked + 5 || counts(1);
+    if (!goes_on) return false;
+    EXPECT_GE(log_.asked_safe.load(), 3u)
+        << "nobody asked whether the rows that were read are safe";
+    EXPECT_FALSE(counts(1)) << "it counts before wait " << waits << " has ended";
+    asked = positions;
+    if (waits == kSafe) {
+      waits = kRsn;
+      log_.safe.store(true);
+    } else if (waits == kRsn) {
+      waits = kNumber;
+      log_.sequence.store(77);
+      log_.durable.store(1000);
+    } else {
+      waits = kComplete;
+      log_.durable.store(5000);
+    }
+    return false;
   });
-  EXPECT_GE(log_.asked_safe.load(), 3u) << "the log was not asked whether what was read is safe";
-  EXPECT_FALSE(counts(1)) << "a transaction whose row was read is not safe";
-  log_.safe.store(true);
-  const uint64_t asked = log_.asked_positions.load();
-  await([&] { return log_.asked_positions.load() >= asked + 3 || counts(1); });
-  EXPECT_FALSE(counts(1)) << "the log is not durable up to the RSN";
-  log_.sequence.store(77);
-  log_.durable.store(1000);
-  const uint64_t before = log_.asked_positions.load();
-  await([&] { return log_.asked_positions.load() >= before + 5 || counts(1); });
-  EXPECT_FALSE(counts(1)) << "what the number of step 5 stands for is not durable";
-  log_.durable.store(5000);
-  await([&] { return counts(1); });
-  end(checkpointer);
   const Checkpoint taken = found(1).value();
   EXPECT_EQ(taken.sequence, 900u);
   ASSERT_EQ(taken.rsn.size(), 2u);
@@ -153,13 +168,7 @@ TEST_F(CheckpointerTest, NoRecordUpToTheNumberLiesAfterTheEnd) {
   log_.safe.store(true);
   log_.durable.store(100'000);
   log_.published_meanwhile = 7000;
-  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
-  checkpointer.start();
-  await([&] {
-    work();
-    return counts(1);
-  });
-  end(checkpointer);
+  run_until([&] { return counts(1); });
   EXPECT_EQ(found(1).value().rsn[0].durable, 7000u)
       << "the positions were taken before the numbers";
 }
@@ -171,19 +180,10 @@ TEST_F(CheckpointerTest, ReleasesTheLogUpToTheCheckpointBeforeTheLatest) {
     if (std::string(step) == "the log released") released_.fetch_add(1);
     if (std::string(step) == "complete") log_.published.store(2000);
   };
-  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
-  checkpointer.start();
-  await([&] {
-    work();
-    return counts(1);
-  });
-  EXPECT_EQ(released_.load(), 0);
-  await([&] {
-    work();
+  const CheckpointStats stats = run_until([&] {
+    EXPECT_TRUE(released_.load() == 0 || counts(2)) << "one checkpoint releases nothing";
     return released_.load() >= 1;
   });
-  end(checkpointer);
-  const CheckpointStats stats = checkpointer.stats();
   EXPECT_GE(stats.completed, 2u);
   EXPECT_GE(stats.seconds, stats.longest_seconds);
   EXPECT_GT(stats.longest_seconds, 0);
@@ -196,27 +196,15 @@ TEST_F(CheckpointerTest, NothingLeavesAnIndexWhileTuplesAreRead) {
   log_.safe.store(true);
   log_.durable.store(100'000);
   options_.release_log = nullptr;
-  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
-  checkpointer.start();
-  await([&] {
-    work();
-    return counts(2);
-  });
-  end(checkpointer);
+  run_until([&] { return counts(2); });
 }
 
 TEST_F(CheckpointerTest, OneThatIsNotCompleteIsAbandonedAtTheEnd) {
-  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
-  checkpointer.start();
-  await([&] {
-    work();
-    return log_.asked_safe.load() >= 1;
-  });
-  end(checkpointer);
+  const CheckpointStats stats = run_until([&] { return log_.asked_safe.load() >= 1; });
   EXPECT_TRUE(manifest_.current().checkpoints.empty());
   EXPECT_TRUE(manifest_.current().removable.empty());
   EXPECT_FALSE(std::filesystem::exists(checkpoint_directory(manifest_.directories()[0], 1)));
-  EXPECT_EQ(checkpointer.stats().completed, 0u);
+  EXPECT_EQ(stats.completed, 0u);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/storage/database.h"

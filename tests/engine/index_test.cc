@@ -35,12 +35,6 @@ class IndexTest : public testing::TestWithParam<IndexMaker> {
     });
     return seen;
   }
-  static bool unchanged(const NodeVersions& seen) {
-    return std::all_of(seen.begin(), seen.end(), [](const auto& version) {
-      return version.first->structure.load() == version.second;
-    });
-  }
-
   std::unique_ptr<Index> index_ = GetParam().make();
   Arena arena_;
   std::deque<Posting> postings_;
@@ -174,18 +168,6 @@ TEST_P(UniqueTest, AFingerFindsWhatADescentFinds) {
   EXPECT_EQ(entries, model.size());
 }
 
-TEST_P(UniqueTest, PrefetchingChangesNothing) {
-  for (Key key = 0; key < 1000; ++key) insert(key * 10);
-  std::vector<Key> keys;
-  for (Key key = 0; key < 10000; key += 7) keys.push_back(key);
-  NodeVersion miss;
-  ASSERT_EQ(index_->find(7, &miss), nullptr);
-  index_->prefetch(keys, 1 << 20);
-  index_->prefetch({}, 8);
-  EXPECT_EQ(miss.node->structure.load(), miss.structure);
-  for (const Key key : keys) ASSERT_EQ(index_->find(key, nullptr) != nullptr, key % 10 == 0);
-}
-
 TEST_P(OrderedTest, ScansReturnTheRangeInBothDirections) {
   std::mt19937_64 random(3);
   std::set<Key> model;
@@ -217,16 +199,6 @@ TEST_P(OrderedTest, ScansReturnTheRangeInBothDirections) {
     ADD_FAILURE() << "no range, no node";
     return true;
   });
-}
-
-TEST_P(OrderedTest, AScanEndsWhenItsVisitorReturnsFalse) {
-  for (Key key = 0; key < 1000; ++key) insert(key);
-  for (bool descending : {false, true}) {
-    int nodes = 0;
-    index_->scan(0, kTop, descending,
-                 [&](NodeVersion, std::span<Keyed* const>) { return ++nodes < 3; });
-    EXPECT_EQ(nodes, 3);
-  }
 }
 
 TEST_P(OrderedTest, AScanContinuesWhenItsVisitorSplitsLeaves) {
@@ -265,27 +237,6 @@ TEST_P(OrderedTest, ReportsNameExactlyTheChangedNodes) {
     }
     before = versions(0, kTop);
     ASSERT_EQ(before, expected);
-  }
-}
-
-TEST_P(OrderedTest, AnInsertIntoARangeChangesAVersionOfItsScan) {
-  std::mt19937_64 random(5);
-  for (int i = 0; i < 1000; ++i) insert(random() % 100000 * 2);
-  for (int i = 0; i < 1000; ++i) {
-    const Key low = random() % 200000;
-    const Key high = low + random() % 2000;
-    const Key fresh = random() % 100000 * 2 + 1;
-    const NodeVersions seen = versions(low, high);
-    const bool inside = low <= fresh && fresh <= high;
-    const InsertResult result = insert(fresh);
-    if (!result.inserted) {
-      ASSERT_TRUE(unchanged(seen));
-    } else if (inside) {
-      ASSERT_FALSE(unchanged(seen));
-    } else {
-      // The new key is outside the range, but may be in a leaf that the scan visited.
-      ASSERT_EQ(unchanged(seen), seen.count(changes_[0].node) == 0);
-    }
   }
 }
 
@@ -334,32 +285,6 @@ TEST_P(PostingTest, SeveralEntriesShareAKey) {
     const std::set<std::pair<Key, Key>> expected(model.lower_bound({probe, 0}),
                                                  model.upper_bound({probe, kTop}));
     ASSERT_EQ(got, expected);
-  }
-}
-
-TEST_P(PostingTest, OrderedPostingsAreScannedByKeyThenPrimaryKey) {
-  if (!index_->ordered()) {
-    EXPECT_DEATH(index_->scan(0, 1, false, [](auto&&...) { return true; }), "ordered");
-    return;
-  }
-  std::mt19937_64 random(7);
-  std::set<std::pair<Key, Key>> model;
-  for (int i = 0; i < 2000; ++i) {
-    const Key key = random() % 50;
-    const Key primary = random() % 100;
-    insert(key, primary);
-    model.emplace(key, primary);
-  }
-  for (bool descending : {false, true}) {
-    std::vector<std::pair<Key, Key>> got;
-    index_->scan(10, 30, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
-      for (Keyed* e : entries) got.emplace_back(e->key, static_cast<Posting*>(e)->primary);
-      return true;
-    });
-    std::vector<std::pair<Key, Key>> expected(model.lower_bound({10, 0}),
-                                              model.upper_bound({30, kTop}));
-    if (descending) std::reverse(expected.begin(), expected.end());
-    EXPECT_EQ(got, expected);
   }
 }
 

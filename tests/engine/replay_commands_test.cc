@@ -11,10 +11,8 @@
 #include "engine/recovery/recover_chain.h"
 #include "engine/run/run.h"
 #include "platform/spin.h"
-#include "proof/ledger/checker.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
-#include "tests/temporary_directory.h"
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
 #include "workloads/random.h"
@@ -115,16 +113,8 @@ TEST_F(ReplayCommands, AWorkloadWithoutCommandsIsRefused) {
   EXPECT_EQ(check_commands(info, commands()), "");
 }
 
-// Commands may be replayed under another protocol than the run's, with the same result.
-TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
-  set(small_scale("tpcb"));
-  const LogDirectory directory;
-  const Left left = run_and_log(*make_workload("tpcb"), *find_protocol("occ"), directory, 2, 200);
+TEST_F(ReplayCommands, OnlyOptimisticProtocolsUseSeveralThreads) {
   for (const ProtocolInfo& protocol : all_protocols()) {
-    const auto workload = make_workload("tpcb");
-    const auto database = load(*workload, 1);
-    EXPECT_EQ(replay(*workload, *database, left.files, protocol, 2).error, "");
-    EXPECT_EQ(state_of(*database), left.state);
     EXPECT_EQ(replaying_threads(protocol, 5), protocol.name == "occ" ? 5u : 1u) << protocol.name;
   }
 }
@@ -281,32 +271,6 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
   const RecoveryResult result = replay(*workload, *database, files_, *find_protocol("occ"));
   EXPECT_EQ(result.error,
             "cannot open the log file " + files_.paths[0][0] + ": No such file or directory");
-}
-
-// Two commands have changed places: all rows are whole and present, but the database contradicts
-// the history.
-TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
-  const TemporaryDirectory directory;
-  const std::string history = directory.path_of("history");
-  set({{"ledger", "keys:16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
-  run_one("ledger", 60);
-  set({{"history", ""}, {"test", "ledger_die_after:3"}});  // which recovery must survive
-  const auto proof_of = [&] {
-    const auto workload = make_workload("ledger");
-    const auto database = load(*workload, 1);
-    EXPECT_EQ(replay_again(*database, *workload).error, "");
-    return check_history(*database, history).violation;
-  };
-  EXPECT_EQ(proof_of(), "");
-  size_t noticed = 0, swapped = 0;
-  const auto good = commands_;
-  for (size_t i = 0; i + 1 < good.size() && swapped < 20; ++i, ++swapped) {
-    commands_ = good;
-    std::swap(commands_[i], commands_[i + 1]);
-    std::swap(commands_[i].sequence, commands_[i + 1].sequence);
-    noticed += !proof_of().empty();
-  }
-  EXPECT_GT(noticed, 0u) << "of " << swapped;
 }
 
 // --- threads, in an interleaving that the test prescribes ---

@@ -53,7 +53,7 @@ class WorkersLog {
   Log log;
 };
 
-// The number of rows of one transaction that another one overwrites, by the numbers of both.
+// By the numbers of two transactions: how many rows of the first one the second one overwrites.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
