@@ -19,7 +19,8 @@ namespace logjam {
 
 class CommitPointRequest {
  public:
-  // Asks for a commit point of all numbers up to `sequence`. Only the asker calls the first three.
+  // Asks for a commit point of all numbers up to `sequence`. Only the asker calls ask(),
+  // answered() and point().
   void ask(uint64_t sequence) {
     LJ_ASSERT(state_.load(platform::memory_order_relaxed) == kNone || answered());
     sequence_ = sequence;

@@ -185,7 +185,7 @@ class StreamReplay {
   // Drops the oldest batch, whose records are all taken.
   void drop_oldest();
 
-  // Returns the reader, or the assembler. Call it after all other threads are done with this.
+  // Returns the reader, or the assembler. Call it after all other threads are done.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 

@@ -36,7 +36,7 @@ class Arrivals {
   }
 
   // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
-  // Assumes equal distances, and visits some together: a late worker has very many arrivals.
+  // Assumes equal distances, and visits some arrivals together: a late worker has very many.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {
     LJ_ASSERT(open());

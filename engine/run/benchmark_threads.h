@@ -28,7 +28,8 @@ class StartGate {
       wait.once();
     }
   }
-  // Reports that the caller's worker is made, and waits for start(). Call it once in each worker.
+  // Reports that the caller's worker is made, and waits for start(). Call it once on each worker's
+  // thread.
   void made_and_await_start() {
     made_.fetch_add(1, platform::memory_order_release);
     for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
