@@ -97,21 +97,16 @@ TEST_P(CommitLogTest, OneRecordPerTransactionOrPerOperation) {
   t.add(ordered(), 10, 4);
   t.add(ordered(), 20, 4);
   ASSERT_TRUE(t.commit());
-  std::vector<RecordKind> kinds;
-  std::vector<RecordRole> roles;
+  std::vector<std::pair<RecordKind, RecordRole>> records;
   for (const FakeLog::Entry& entry : entries()) {
-    kinds.push_back(entry.header().kind);
-    roles.push_back(entry.role);
+    records.emplace_back(entry.header().kind, entry.role);
   }
-  if (per_operation()) {
-    EXPECT_EQ(kinds, (std::vector{RecordKind::kBegin, RecordKind::kOperation,
-                                  RecordKind::kOperation, RecordKind::kCommit}));
-    EXPECT_EQ(roles, (std::vector{RecordRole::kPart, RecordRole::kPart, RecordRole::kPart,
-                                  RecordRole::kCommit}));
-  } else {
-    EXPECT_EQ(kinds, (std::vector{RecordKind::kTransaction}));
-    EXPECT_EQ(roles, (std::vector{RecordRole::kCommit}));
-  }
+  const std::pair operation(RecordKind::kOperation, RecordRole::kPart);
+  const std::vector expected =
+      per_operation() ? std::vector{std::pair(RecordKind::kBegin, RecordRole::kPart), operation,
+                                    operation, std::pair(RecordKind::kCommit, RecordRole::kCommit)}
+                      : std::vector{std::pair(RecordKind::kTransaction, RecordRole::kCommit)};
+  EXPECT_EQ(records, expected);
 }
 
 TEST_P(CommitLogTest, DependenciesNameTheReadAndOverwrittenSequences) {

@@ -95,24 +95,6 @@ TEST_P(UniqueConcurrency, DisjointInsertsAreAllFoundAndReported) {
   expect_unbroken(reports);
 }
 
-TEST_P(UniqueConcurrency, OneOfSeveralEqualKeysIsInserted) {
-  constexpr Key kKeys = 5000;
-  auto index = GetParam().make();
-  std::vector<std::vector<Keyed*>> winners(kThreads);
-  platform::atomic<Key> inserted{0};
-  in_threads(kThreads, [&](Key t) {
-    Arena arena;
-    for (Key key = 0; key < kKeys; ++key) {
-      const InsertResult result =
-          index->insert(new_posting(arena, key, t), arena, nullptr, nullptr);
-      winners[t].push_back(result.entry);
-      if (result.inserted) inserted.fetch_add(1);
-    }
-  });
-  EXPECT_EQ(inserted.load(), kKeys);
-  for (const auto& seen : winners) EXPECT_EQ(seen, winners[0]);
-}
-
 TEST_P(UniqueConcurrency, AnInsertChangesTheVersionOfAMiss) {
   constexpr Key kKeys = 20000;
   auto index = GetParam().make();
