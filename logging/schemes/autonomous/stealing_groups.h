@@ -27,26 +27,9 @@ namespace logjam {
 // late finds the larger value of another.
 class LogPieces {
  public:
-  static constexpr uint64_t kNoRoom = ~uint64_t{0};
-
   // At most `slots` pieces are open at once. `run` seeds the checksums.
   LogPieces(Stream& stream, uint64_t run, uint32_t slots)
       : stream_(stream), run_(run), holes_(slots) {}
-
-  // Opens a piece of `bytes`. Returns its position, or kNoRoom. The thread that uses `slot` calls
-  // it.
-  uint64_t open(uint32_t slot, uint64_t bytes) {
-    const platform::lock_guard<platform::SpinLock> hold(drawing_);
-    const bool fits = stream_.ring().fits(holes_.reserved() + bytes);
-    return fits ? holes_.reserve(slot, bytes).number : kNoRoom;
-  }
-  // Copies records to `position` in an open piece, and seals them there.
-  void move(uint64_t position, const std::byte* records, uint64_t bytes) {
-    std::byte* const to = stream_.at(position, bytes);
-    platform::copy(to, records, bytes);
-    place_records(to, bytes, run_, position, stream_.durable());
-  }
-  void close(uint32_t slot) { holes_.filled(slot); }
 
   // Returns where the next piece begins. Any thread may call it.
   uint64_t reserved() const { return holes_.reserved(); }
@@ -57,6 +40,8 @@ class LogPieces {
   }
 
  private:
+  friend class Piece;
+
   Stream& stream_;
   const uint64_t run_;
   alignas(platform::kCacheLine) platform::SpinLock drawing_;
@@ -64,30 +49,41 @@ class LogPieces {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-// A piece as StealingGroup::take() uses it.
+// A piece as StealingGroup uses it. Only the thread that uses `slot` makes it.
 class Piece {
  public:
-  Piece(LogPieces& pieces, uint32_t slot) : pieces_(pieces), slot_(slot) {}
+  Piece(LogPieces& log, uint32_t slot) : log_(log), slot_(slot) {}
+
+  // Returns false if the ring has no room for `bytes`.
   bool open(uint64_t bytes) {
     LJ_ASSERT(end_ == limit_);
-    const uint64_t begin = pieces_.open(slot_, bytes);
-    if (begin == LogPieces::kNoRoom) return false;
-    end_ = begin;
-    limit_ = begin + bytes;
+    const platform::lock_guard<platform::SpinLock> hold(log_.drawing_);
+    if (!log_.stream_.ring().fits(log_.holes_.reserved() + bytes)) return false;
+    end_ = log_.holes_.reserve(slot_, bytes).number;
+    limit_ = end_ + bytes;
     return true;
   }
+  // Copies records to the end of the piece, and seals them there.
   void move(const std::byte* records, uint64_t bytes) {
     LJ_ASSERT(end_ + bytes <= limit_);
-    pieces_.move(end_, records, bytes);
+    std::byte* const to = log_.stream_.at(end_, bytes);
+    platform::copy(to, records, bytes);
+    place_records(to, bytes, log_.run_, end_, log_.stream_.durable());
     end_ += bytes;
+  }
+  // Calls write(begin), which fills the piece.
+  template <class Write>
+  void fill(const Write& write) {
+    write(end_);
+    end_ = limit_;
   }
   void close() {
     LJ_ASSERT(end_ == limit_);
-    pieces_.close(slot_);
+    log_.holes_.filled(slot_);
   }
 
  private:
-  LogPieces& pieces_;
+  LogPieces& log_;
   const uint32_t slot_;
   uint64_t end_ = 0, limit_ = 0;  // of what is moved, and of the piece
 };
@@ -161,10 +157,10 @@ class StealingGroups {
   // room.
   template <class Write>
   void append(uint64_t bytes, const Write& write) {
-    const uint64_t begin = pieces_.open(workers_, bytes);
-    if (begin == LogPieces::kNoRoom) return;
-    write(begin);
-    pieces_.close(workers_);
+    Piece piece(pieces_, workers_);
+    if (!piece.open(bytes)) return;
+    piece.fill(write);
+    piece.close();
   }
 
   Counters counters() const {
