@@ -160,31 +160,6 @@ void hand_over(StealingGroup& group, uint32_t member, uint64_t number, uint32_t 
   group.publish(member, bytes);
 }
 
-TEST(StealingGroup, AThiefTakesItsOwnRecordsFirst) {
-  StealingGroup group(64);
-  for (uint32_t member = 0; member < 8; ++member) hand_over(group, member, member);
-  Piece piece;
-  group.steal(6, 8, piece);
-  EXPECT_EQ(piece.records, (std::vector<uint64_t>{6, 7, 0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(group.unwritten(), 0u);
-  EXPECT_EQ(group.stolen_pieces(), 7u);
-  group.steal(6, 8, piece);
-  EXPECT_EQ(piece.closed, 1) << "there is nothing more";
-}
-
-TEST(StealingGroup, AnOpenRecordIsNotTakenAndBoundsTheNumbers) {
-  StealingGroup group(64);
-  hand_over(group, 1, 5);
-  ASSERT_TRUE(group.fits(1, 8));
-  group.open(1, 7, [] { return 9; });
-  Piece first, second;
-  EXPECT_EQ(group.take(1, false, first), 9u);
-  EXPECT_EQ(first.records, std::vector<uint64_t>{5});
-  group.publish(1, 8);
-  EXPECT_EQ(group.take(1, false, second), WorkerLog::kNone);
-  EXPECT_EQ(second.records.size(), 1u);
-}
-
 TEST(StealingGroup, AThiefTakesAsManyMembersAsThereIsRoomFor) {
   StealingGroup group(64);
   hand_over(group, 0, 1);

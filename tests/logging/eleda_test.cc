@@ -191,21 +191,81 @@ TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
   EXPECT_EQ(log.counter("sbl_crawls"), 1);
 }
 
-TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
-  Hopper log(1, 4096);  // 128 nodes
-  uint64_t begin = 0;
-  for (; log.tracker.room(0); begin += 8) log.tracker.publish(0, log.reserve(0, 8), begin + 8);
-  EXPECT_EQ(begin, 128u * 8);
-  EXPECT_EQ(log.advance(), begin);
-  EXPECT_TRUE(log.tracker.room(0));
-}
-
 TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
   Hopper log(1);
   for (int i = 0; i < 16; ++i) log.write(0, 128);
   log.reserve(1, 8);
   EXPECT_EQ(log.advance(), 2048u);
   EXPECT_EQ(log.counter("sbl_crawls"), 0);
+}
+
+constexpr uint64_t kUnit = 4096;
+
+// The sequencer's position. Right after a load of the position it calls `meanwhile`, which plays
+// another worker that runs between this load and the next load of the same thread.
+struct Sequencer {
+  uint64_t load(auto) const {
+    const uint64_t seen = position;
+    if (meanwhile) meanwhile();
+    return seen;
+  }
+  uint64_t position = 0;
+  std::function<void()> meanwhile;
+};
+
+// One worker holds the hole of the first 64 bytes. While the watermark is advanced, another worker
+// reserves as many bytes after the hole and fills them. If the position were loaded first, the
+// filled bytes would be taken for the hole.
+TEST(UnitCounts, ARecordThatIsFilledMeanwhileDoesNotStandForAHoleBeforeIt) {
+  const Ring ring(uint64_t{1} << 16, 512);
+  UnitCounts counts(2, ring, kUnit);
+  Sequencer allocated{.position = 64, .meanwhile = {}};
+  bool filled = false;
+  allocated.meanwhile = [&] {
+    if (filled) return;
+    filled = true;
+    allocated.position = 128;
+    counts.publish(1, 64, 128);
+  };
+  EXPECT_EQ(counts.advance(0, allocated), 0u);
+  EXPECT_TRUE(filled);
+  EXPECT_EQ(counts.advance(0, allocated), 0u);
+  counts.publish(0, 0, 64);
+  EXPECT_EQ(counts.advance(0, allocated), 128u);
+}
+
+struct Record {
+  uint64_t begin, end;
+};
+
+// Returns the tail after all links from it on were followed.
+uint64_t look(LinkBuf& links) { return links.advance(0, 0); }
+
+// Records of any length, also of one window, several, or more, fill the log for many laps. Those
+// that begin in the same window are published in random order.
+TEST(LinkBuf, EntriesAreUsedAgain) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    LinkBuf links(kWindowBytes);
+    for (uint64_t end = 0; end < 200 * kWindowBytes;) {
+      std::vector<Record> open;
+      for (const uint64_t limit = end + kWindowBytes; end < limit;) {
+        const uint64_t bytes =
+            random() % 8 == 0 ? kWindowBytes * (1 + random() % 3) : 8 * (1 + random() % 64);
+        open.push_back({end, end + bytes});
+        end += bytes;
+      }
+      std::shuffle(open.begin(), open.end(), random);
+      while (!open.empty()) {
+        links.publish(0, open.back().begin, open.back().end);
+        open.pop_back();
+        uint64_t first_hole = end;
+        for (const Record& one : open) first_hole = std::min(first_hole, one.begin);
+        ASSERT_EQ(look(links), first_hole);
+      }
+    }
+  }
 }
 
 // Whole logs, more threads than cores.

@@ -101,15 +101,6 @@ TEST_F(TaurusTest, ATransactionThatDependsOnNothingWaitsForItsOwnLogAlone) {
   EXPECT_EQ(counter("remote_waits"), 0);
 }
 
-TEST_F(TaurusTest, AReadFromTheOwnLogWaitsForThatAlone) {
-  run(0, {}, {1});
-  const Published reader = run(2, {1}, {2});
-  publish(1);
-  flush(0);
-  EXPECT_TRUE(durable(reader));
-  EXPECT_TRUE(vector_in(reader).empty());
-}
-
 // Log 2 and the later record of log 1 do not matter: only Taurus knows that.
 TEST_F(TaurusTest, AReaderWaitsForTheRecordThatItReadFromAndForNothingElse) {
   open(3);

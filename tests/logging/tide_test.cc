@@ -38,18 +38,6 @@ TEST_F(TideTest, ATransactionWaitsForTheNextWriteOfEachStream) {
   EXPECT_TRUE(durable(one)) << "an idle stream must follow";
 }
 
-TEST_F(TideTest, ARecordAfterAWatermarkHasALargerNumber) {
-  publish(0);
-  const Published last = publish(2);
-  flush_all();
-  for (uint32_t worker : {0, 2}) {
-    const LogReservation later = scheme().reserve(worker, {}, 64);
-    EXPECT_GT(later.sequence, scheme().durable_sequences()[0]);
-    EXPECT_GT(later.position, last.position);
-    fill(worker, later);
-  }
-}
-
 TEST_F(TideTest, RecoveryKeepsWhatEveryStreamHasAWatermarkOf) {
   const Published one = publish(0), other = publish(1);
   flush(0);
