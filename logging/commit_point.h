@@ -53,7 +53,6 @@ struct LogReservation {
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };
 
-// The role of a published record in its transaction.
 enum class RecordRole : uint8_t {
   kPart,    // a later record commits the transaction (--log_records=op)
   kCommit,  // the record commits the transaction

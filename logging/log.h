@@ -89,8 +89,7 @@ class Log {
     if (directories_ != nullptr) directories_->fail_if_moved();
   }
 
-  // Starts the flusher threads; on `discard` there are none.
-  void start();
+  void start();  // on `discard` there are no flusher threads
   // Waits until all that was published is durable. No worker may publish any more.
   void drain();
   // Ends the flusher threads, which write the end of the log, and closes the scheme.

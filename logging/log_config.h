@@ -30,13 +30,12 @@ struct LogTraits {
   bool commands = false;
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;
-  // If true and the device is memory, records are filled in that memory, and a flush only writes
-  // their cache lines back. Otherwise a flush copies them from a ring of DRAM.
+  // If true and the device is memory, records are filled there, and a flush only writes their cache
+  // lines back. Otherwise a flush copies them from a ring of DRAM.
   bool fills_device_memory = false;
   // How many low bits of a sequence number are the number of the record's stream; 0: none.
   uint32_t stream_bits = 0;
-  // If true, workers persist records in place. The device must then be memory (`nvm`), and the log
-  // cannot be striped.
+  // If true, workers persist records in place: the device is memory (`nvm`), and has no stripes.
   bool in_place = false;
 };
 
@@ -55,28 +54,24 @@ struct LogConfig {
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
   uint64_t gap_latency_us = 0;  // auto:N; 0: none
-  // The sum of the workers' run delays (platform/run_delay.h), if the run chooses the gap. Any
-  // thread may call it.
+  // The sum of the run delays of workers, if the run chooses the gap. Any thread may call it.
   std::function<uint64_t()> run_delay_ns = {};
   bool flush_help = true;  // --flush_help: workers may take steps of a late flusher
-  // Whether log threads preempt workers at once (--worker_class). If so the daemon writes, and busy
-  // workers do not.
+  // Whether log threads preempt workers at once (--worker_class): then busy workers do not write.
   bool preemptible_workers = false;
   bool pinned_workers = true;  // false: --placement=none
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
-  // How long a flusher naps while workers flush in its place (logging/stream/stream.h). Any thread
-  // that needs the flusher sooner must wake it; in tests it is an hour, so that a missing wake-up
-  // hangs.
+  // How long a flusher naps while workers flush in its place. A thread that needs the flusher
+  // sooner must wake it; in tests it is an hour, so that a missing wake-up hangs.
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log owns them; they outlive the scheme.
   std::vector<Device*> devices = {};
   // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
   // owns it, and it outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h), by a scheme of one
-  // stream.
+  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h); for one stream.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb

@@ -200,7 +200,6 @@ std::vector<std::string> LogDirectories::paths_of_files() const {
   return paths;
 }
 
-// Removes what this run has added. The refusal has left the earlier log as it was.
 void LogDirectories::undo() {
   if (manifest_ != nullptr) manifest_->undo();
   for (const std::string& path : lengths_ ? paths_of_files() : std::vector<std::string>()) {

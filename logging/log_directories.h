@@ -56,8 +56,8 @@ class LogDirectories {
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
 
-  // Ends the process with one sentence if a directory of the log, or of the run, was moved: a later
-  // command would not find there what this run acknowledges. Any thread may call it.
+  // Ends the process if a directory of the log, or of the run, was moved: a later command would not
+  // find there what this run acknowledges. Any thread may call it.
   void fail_if_moved() const;
 
   // Says which files the caller is about to open: paths in the directories of the run, with

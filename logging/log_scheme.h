@@ -43,9 +43,8 @@ class RowVectors;
 // (NumberDrawn::kBeforeWithoutHole).
 class EarlyNumbers {
  public:
-  // Draws the number of all the transaction's reservations, at the serialization point. The
-  // reservations follow, up to the publish() as kCommit, or else abandon(), if the validation
-  // fails.
+  // Draws the number of all the transaction's reservations, at the serialization point. They
+  // follow, up to the publish() as kCommit, or else abandon(), if the validation fails.
   virtual void draw_number(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
   virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
@@ -106,8 +105,8 @@ class CommitSide {
 
 class WaitSide : public Durability {
  public:
-  // Performs the worker's share of the scheme's work. Call it between transactions, and while the
-  // worker waits for a lock.
+  // Performs the worker's share of the log's work, between transactions and while it waits for a
+  // lock.
   virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
   // Waits until `point` is durable.
   virtual void wait_durable(uint32_t worker, const CommitPoint& point)
@@ -154,8 +153,7 @@ class FlushSide {
   virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
   // Returns whether all that was published is durable. Ask after the workers have stopped.
   virtual bool idle() const = 0;
-  // Writes the end of the log, in a scheme without flushers. Call it when all workers and flushers
-  // have ended.
+  // Writes the end of the log, in a scheme without flushers, after all threads have ended.
   virtual void close() {}
 
  protected:
@@ -170,8 +168,8 @@ class CheckpointSide {
   virtual std::vector<uint64_t> published_positions() { return {}; }
   // Returns the position up to which the stream is durable. Does none of the log's work.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
-  // Returns a sequence number S: every record of the stream with a number <= S, present or future,
-  // is durable.
+  // Returns a number S: all records of the stream with numbers <= S, present or future, are
+  // durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
  protected:

@@ -12,7 +12,6 @@ bool up_to_sequence(const RecordHeader& header, const Cut& cut) {
   return header.sequence <= cut.sequence;
 }
 
-// Returns how much of each stream is used, in words.
 std::string used_parts(const Cut& cut, const StreamTails& tails) {
   std::string words;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -110,8 +109,7 @@ void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>
   batches.resize(kept);
 }
 
-// Returns a number up to which stream `s` lacks no record, if the last stream has watermarks for
-// all.
+// Returns a number up to which stream `s` lacks no record. The last stream has watermarks for all.
 uint64_t complete_up_to(const StreamTails& tails, size_t s) {
   const uint64_t* met = last_watermark(
       tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });

@@ -24,7 +24,6 @@ struct Cut {
 // Any thread may call the functions. The first two are monotone: a record that survives the cut of
 // some tails survives the cut of longer ones, so replay need not wait for the streams' ends.
 struct RecoveryRule {
-  // Returns the cut for the tails of all streams.
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
   // its header in memory.

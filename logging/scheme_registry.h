@@ -19,15 +19,12 @@ struct SchemeInfo {
                    cut = {}, source = {};
   LogTraits traits = {};
   RecoveryRule recovery = {};
-  // Returns how many streams the scheme wants for `directories` log directories and
-  // `config.workers` workers.
+  // Returns how many streams there are for the log directories and `config.workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count = {};
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct = {};
-  // Returns why the values of the scheme's flags cannot be used, in one sentence, or "" if they
-  // can.
+  // Returns why the scheme's flags cannot be used, in one sentence, or "" if they can.
   std::function<std::string()> check_flags = [] { return std::string(); };
-  // Returns why acknowledged transactions may be lost (R8), for every output row, or "" if they
-  // cannot.
+  // Returns why acknowledged transactions may be lost (R8), for every output row, or "".
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};

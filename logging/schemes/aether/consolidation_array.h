@@ -53,8 +53,9 @@ class ConsolidationArray {
     }
   }
 
-  // Joins a group, at a slot chosen by `random`. Returns the caller's place in the group. Any
-  // thread may call it.
+  // Joins a group, at a slot chosen by `random`. Returns the caller's place in it. Any thread may
+  // call it; the leader calls close() and notify(), the other members wait(), and the last one
+  // free().
   Position join(uint64_t bytes, uint64_t random) {
     platform::SpinWait spin;
     for (;; ++random, spin.once()) {
@@ -72,8 +73,8 @@ class ConsolidationArray {
     }
   }
 
-  // Ends the group. Returns how many bytes the group wants. Only the leader calls it, under the
-  // log's lock, which also guards the pool.
+  // Ends the group, under the log's lock, which also guards the pool. Returns how many bytes it
+  // wants.
   uint64_t close(Slot& slot) {
     Slot* fresh;
     do {
@@ -86,8 +87,7 @@ class ConsolidationArray {
     LJ_ASSERT(open > kReady);
     return static_cast<uint64_t>(open - kReady);
   }
-  // Tells the members that the group has `region`, which is as long as close() said. Only the
-  // leader calls it.
+  // Tells the members that the group has `region`, which is as long as close() said.
   void notify(Slot& slot, const Region& region) {
     LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kPending);
     slot.region = region;
@@ -95,7 +95,7 @@ class ConsolidationArray {
                      platform::memory_order_release);
     slot.members.notify();
   }
-  // Waits for notify(). Returns the group's region. The other members call it.
+  // Waits for notify(). Returns the group's region.
   Region wait(Slot& slot) {
     slot.members.await([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
     return slot.region;
@@ -109,7 +109,6 @@ class ConsolidationArray {
     LJ_ASSERT(left <= kDone);
     return left == kDone;
   }
-  // Returns the slot to the pool. Only the last member calls it.
   void free(Slot& slot) {
     LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kDone);
     slot.state.store(kFree, platform::memory_order_release);

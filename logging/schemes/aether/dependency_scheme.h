@@ -57,7 +57,6 @@ class DependencyQueue {
     }
   }
 
-  // Returns the bound of the last entry that is met.
   uint64_t bound() const { return bound_.load(platform::memory_order_acquire); }
 
  private:
@@ -119,7 +118,6 @@ class DependencyScheme : public MultiStreamScheme {
     }
   }
 
-  // Returns the worker's queue, to which only the worker pushes.
   DependencyQueue& queue(uint32_t worker) { return *queues_[worker]; }
 
  private:

@@ -19,7 +19,7 @@ namespace logjam {
 
 class alignas(platform::kCacheLine) GsnClock {
  public:
-  // Returns a new number, larger than `depends_on` and than the clock, and sets the clock to it.
+  // Sets the clock to a new number, larger than `depends_on` and than the clock, and returns it.
   uint64_t next(uint64_t depends_on) {
     const uint64_t gsn = advance();
     if (gsn > depends_on) return gsn;
@@ -28,9 +28,7 @@ class alignas(platform::kCacheLine) GsnClock {
     LJ_ASSERT(larger > depends_on);
     return larger;
   }
-  // Raises the clock to a number drawn from another log.
   void raise(uint64_t gsn) { platform::atomic_max(clock_, gsn); }
-  // Returns the largest number that the clock was set or raised to.
   uint64_t now() const { return clock_.load(platform::memory_order_acquire); }
 
  private:

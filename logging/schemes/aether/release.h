@@ -16,7 +16,6 @@
 
 namespace logjam {
 
-// A contiguous part of the buffer, acquired by a thread for its own record or for its group.
 struct Region {
   uint64_t begin = 0, end = 0;
   uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue

@@ -107,7 +107,6 @@ class Autonomous final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::SpinLock advancing;
   };
 
-  // Returns which of its stream's workers the worker is, from 0.
   uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
   // Counts all that the workers have handed over as filled: a write moves it.

@@ -42,7 +42,6 @@ class StealingGroup {
 
   // The thread of the member's worker calls the next four.
 
-  // Returns whether a record of `bytes` fits into the buffer.
   bool fits(uint32_t member, uint32_t bytes) {
     Member& me = *members_[member];
     const uint64_t end = me.log.filled();
@@ -54,17 +53,14 @@ class StealingGroup {
     if (me.memory.size() < words) me.memory.resize(words);
     return true;
   }
-  // Opens a record, after fits(). Returns its number, which draw() draws, and which is at least
-  // `bound`.
+  // Opens a record, after fits(). Returns its number, which draw() draws: at least `bound`.
   template <class Draw>
   uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
     return members_[member]->log.open(bound, draw).number;
   }
-  // Returns the memory of the open record.
   std::byte* memory(uint32_t member) {
     return at(*members_[member], members_[member]->log.filled());
   }
-  // Hands over the open record, which has `bytes`.
   void publish(uint32_t member, uint32_t bytes) {
     WorkerLog& log = members_[member]->log;
     log.note_fill(log.filled() + bytes);

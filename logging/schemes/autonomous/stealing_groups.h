@@ -31,9 +31,8 @@ class LogPieces {
   LogPieces(Stream& stream, uint64_t run, uint32_t slots)
       : stream_(stream), run_(run), holes_(slots) {}
 
-  // Returns where the next piece begins. Any thread may call it.
   uint64_t reserved() const { return holes_.reserved(); }
-  // Returns the position up to which no piece is open. Any thread may call it.
+  // Returns the position up to which no piece is open. Any thread may call it, and reserved().
   uint64_t filled() {
     platform::atomic_max(filled_, holes_.look());
     return filled_.load(platform::memory_order_acquire);
@@ -71,7 +70,6 @@ class Piece {
     place_records(to, bytes, log_.run_, end_, log_.stream_.durable());
     end_ += bytes;
   }
-  // Calls write(begin), which fills the piece.
   template <class Write>
   void fill(const Write& write) {
     write(end_);
@@ -132,13 +130,11 @@ class StealingGroups {
     group.steal(worker % kMembers, steals ? kMembers : 1, Piece(pieces_, worker));
   }
 
-  // Returns how many bytes are handed over and not moved. Any thread may call it.
   uint64_t unwritten() const {
     uint64_t total = 0;
     for (const auto& group : groups_) total += group->unwritten();
     return total;
   }
-  // Returns the position up to which the ring is filled. Any thread may call it.
   uint64_t filled() { return pieces_.filled(); }
 
   // Moves all that is handed over. Returns a number below which all records, present and future,
@@ -153,8 +149,7 @@ class StealingGroups {
     }
     return below;
   }
-  // Calls write(begin) for a hole of `bytes`, which follows all that was moved, if the ring has
-  // room.
+  // Calls write(begin) for a hole of `bytes` after all that was moved, if the ring has room.
   template <class Write>
   void append(uint64_t bytes, const Write& write) {
     Piece piece(pieces_, workers_);

@@ -40,8 +40,8 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and this one
   };
-  // Announces and returns the number that draw() returns, which is at least `bound`. Only the
-  // worker calls it.
+  // Announces and returns the number of draw(), which is at least `bound`. Only the worker calls
+  // it.
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);

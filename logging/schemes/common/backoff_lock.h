@@ -25,7 +25,6 @@ namespace logjam {
 
 class LJ_CAPABILITY("latch") BackoffLock {
  public:
-  // Makes a lock whose waiters spin before they sleep, or sleep at once.
   explicit BackoffLock(bool spins = true) : rounds_before_sleep_(spins ? 1024 : 0) {}
 
   bool try_lock() LJ_TRY_ACQUIRE(true) {

@@ -54,7 +54,6 @@ struct alignas(platform::kCacheLine) BufferChunk {
   platform::atomic<bool> dealt{false}, done{false};
 };
 
-// The chunk of one worker, and the state of its use.
 class ChunkOwner {
  public:
   BufferChunk* chunk = nullptr;
@@ -63,8 +62,7 @@ class ChunkOwner {
   ChunkLength::Filled filled;
   platform::Counter padding_bytes;  // in all chunks that were the owner's
 
-  // Begins to use the chunk. Waits while another thread hands the chunk over. Only the worker calls
-  // it and end().
+  // Begins to use the chunk, on its worker. Waits while another thread hands the chunk over.
   void begin() {
     platform::SpinWait wait;
     uint32_t state = state_.load(platform::memory_order_acquire);
@@ -80,13 +78,11 @@ class ChunkOwner {
     state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
   }
 
-  // Takes the chunk, on a flushing thread. Returns false if the worker is using its chunk or has
-  // none.
+  // Takes the chunk, on a flushing thread. Returns false if it is in use or there is none.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
   }
-  // Gives the ownership back, after take() has returned true.
   void give_back() {
     LJ_ASSERT(chunk == nullptr && state_.load(platform::memory_order_relaxed) == kTaken);
     state_.store(kNone, platform::memory_order_release);
@@ -109,7 +105,7 @@ class alignas(platform::kCacheLine) BufferChunks {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // `owners` workers take chunks. `run` seeds the checksums of padding and watermarks.
+  // Makes chunks for `owners` workers. `run` seeds the checksums of padding and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
                ChunkLength::Rule rule = ChunkLength::Rule::kFixed)
       : stream_(stream),
@@ -163,7 +159,6 @@ class alignas(platform::kCacheLine) BufferChunks {
     chunk.done.store(true, platform::memory_order_release);
     return true;
   }
-  // Sets a boundary after all chunks.
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
   // is in the way of a flush. Waits for chunks that are in the way and in use, in all for at most
@@ -213,15 +208,11 @@ class alignas(platform::kCacheLine) BufferChunks {
                         next.done.load(platform::memory_order_acquire);
     return filled || open_chunk_in_the_way();
   }
-  // Returns the stream position up to which all chunks were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
-  // Returns the end of the last chunk.
   uint64_t dealt() const { return begin_of(next_.load(platform::memory_order_relaxed)); }
-  // Returns whether a chunk was dealt after the newest boundary.
   bool dealt_after_boundary() const {
     return dealt() != boundary_.load(platform::memory_order_relaxed);
   }
-  // Returns whether an open chunk is before the newest boundary.
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
  private:
@@ -249,14 +240,12 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
-  // Returns whether the rest of the chunk, after a record of `bytes`, is empty or has room for
-  // padding.
+  // Returns whether the chunk has room for the record, and then for padding or for nothing.
   bool fits(const ChunkOwner& owner, uint64_t bytes) const {
     const uint64_t end = owner.used + bytes;
     return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
   }
-  // Fills the slot of the chunk whose number and position are in `next`, which was drawn from
-  // `next_`.
+  // Fills the slot of the chunk that `next` names, which was drawn from `next_`.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
     BufferChunk& chunk = slot(number_of(next));
     platform::SpinWait wait;
@@ -270,7 +259,6 @@ class alignas(platform::kCacheLine) BufferChunks {
     chunk.dealt.store(true, platform::memory_order_release);
     return chunk;
   }
-  // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
   uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
     const uint64_t length = length_.next(owner.filled);
     const uint64_t size = bytes + kLeastRecordBytes <= length ? length : bytes;

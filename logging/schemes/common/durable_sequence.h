@@ -52,13 +52,12 @@ class DurableSequence {
     return durable_sequence();
   }
 
-  // Returns the end of the pair that at() found, or of a later pair that has been reached. Any
-  // thread may call it after at().
+  // Returns the end of the pair that at() found, or of a later one that was reached. Ask after
+  // at().
   uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:
-  // Enough pairs for a stream of Poplar whose device is slow: one for each segment of 64 KiB in a
-  // buffer of 64 MiB.
+  // One for each segment of 64 KiB in a buffer of 64 MiB: a Poplar stream may be slow.
   static constexpr uint32_t kMost = 1024;
   static constexpr uint64_t kNone = ~uint64_t{0};
   struct Pair {

@@ -130,7 +130,6 @@ class FetchAddScheme : public SingleStreamScheme {
     return sbl_.load(platform::memory_order_acquire);
   }
 
-  // Returns whether SBL moved.
   bool advance() const {
     if (sbl_.load(platform::memory_order_relaxed) == next_.load(platform::memory_order_relaxed)) {
       return false;
@@ -157,8 +156,7 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Takes one step of the tracker's thread. If SBL has moved, tells the stream, as a publisher
-  // does.
+  // Takes one step of the tracker's thread. If SBL has moved, tells the stream, as publishers do.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);

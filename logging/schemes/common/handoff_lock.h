@@ -27,7 +27,6 @@ namespace logjam {
 
 class LJ_CAPABILITY("latch") HandoffLock {
  public:
-  // Makes a lock that up to `threads` threads take.
   explicit HandoffLock(uint32_t threads)
       : in_line_(threads >= kLeastInLine && !waiters_sleep_at_once() &&
                  threads <= static_cast<uint32_t>(platform::core_count())),

@@ -67,8 +67,7 @@ class LJ_CAPABILITY("latch") BasicQueueLock {
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
-  // Waits for the waiter in `link`. Not inlined, like wait(): inserts that meet no waiters do not
-  // need it.
+  // Waits for the waiter in `link`. Not inlined: most inserts meet no waiters.
   [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
     Waiter* next;
     for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {

@@ -50,8 +50,8 @@ class RangeCounts {
     }
   }
 
-  // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or
-  // before it, also for full(). Any thread may call the two.
+  // Returns how many bytes of `range` are filled, if the reader's watermark is in `range` or before
+  // it (the same in full()). Any thread may call the two.
   uint64_t filled_bytes(uint64_t range) const {
     const uint64_t counted = entries_[index_of(range)]->load(platform::memory_order_acquire);
     const uint64_t filled = counted - begin_of(range >> lap_shift_);

@@ -34,7 +34,6 @@ class SegmentIndex {
 
   // Returns the number of the open segment, for filled(). Call it under the buffer's latch.
   uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
-  // Counts `bytes` of `segment` as filled, for their publisher.
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
@@ -64,9 +63,8 @@ class SegmentIndex {
            closed_.load(platform::memory_order_acquire);
   }
   // Returns whether the first segment that is not passed is closed and filled. Ask before you take
-  // the flushers' latch: if 64 workers take that latch in turn, only to find a hole, its cache line
-  // costs more than any other of the engine. A segment that the caller has closed or filled is seen
-  // here, or by the thread that is in advance(). Any thread may call it.
+  // the flushers' latch, for which many threads contend. A segment that the caller has closed or
+  // filled is seen here, or by the thread that is in advance(). Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();

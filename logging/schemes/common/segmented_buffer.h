@@ -49,7 +49,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     LJ_ASSERT(std::has_single_bit(segment_bytes));
   }
 
-  // Returns the SSN of the last record that got its place.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
   // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
@@ -91,7 +90,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
   bool pending() const { return segments_.pending(); }
   uint64_t closed() const { return segments_.closed(); }
-  // Closes the open segment, if it has a record.
   void close() {
     const platform::lock_guard<HandoffLock> hold(latch_);
     if (open_bytes() != 0) close_if_possible();
@@ -111,7 +109,6 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     });
     return passed;
   }
-  // Returns the position up to which all segments were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:

@@ -51,8 +51,7 @@ class SegmentedScheme : public MultiStreamScheme {
     open_segments_[worker] = segment;
     return reservation(index, begin, bytes, sequence, waited);
   }
-  // Hands over the hole, which is filled. `everywhere` says whether the commit waits for all
-  // streams.
+  // Hands over the filled hole. `everywhere` says whether the commit waits for all streams.
   CommitPoint hand_over(uint32_t worker, const LogReservation& reservation, RecordRole role,
                         bool everywhere) {
     const uint32_t index = reservation.stream;
@@ -61,8 +60,7 @@ class SegmentedScheme : public MultiStreamScheme {
     return everywhere ? CommitPoint::in_every_stream(reservation.sequence, kEveryStreamQueue)
                       : CommitPoint::in_stream(index, reservation.sequence, kOwnStreamQueue);
   }
-  // Returns the commit point of a transaction of `worker` that wrote nothing and has read
-  // `sequence`.
+  // Returns the commit point of a transaction that wrote nothing and has read `sequence`.
   CommitPoint read_only_point(uint32_t worker, uint64_t sequence) {
     const CommitPoint point = CommitPoint::in_every_stream(sequence, kEveryStreamQueue);
     if (!is_durable(point) && wanted_.raise(home(worker), sequence)) notify_lagging();

@@ -21,7 +21,6 @@ struct TrackerBase {
   // Whether the scheme gives the tracker a thread. If not, a thread that asks for SBL advances SBL.
   static constexpr bool kOwnThread = false;
 
-  // Returns whether the worker may publish one more record.
   bool room(uint32_t) const { return true; }
   // Returns how many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return 0; }
