@@ -14,10 +14,10 @@
 namespace logjam {
 namespace {
 
-void refuse_if(int error, const std::string& why) {
+void refuse_on(int error, const std::string& why) {
   if (error != 0) platform::refuse(why + ": " + platform::error_text(error));
 }
-void fail_if(int error, const std::string& why) {
+void fail_on(int error, const std::string& why) {
   if (error != 0) platform::fail(why + ": " + platform::error_text(error));
 }
 
@@ -32,17 +32,17 @@ int resize(const std::string& path, uint64_t bytes) {
 
 uint64_t length_of(const std::string& path) {
   platform::FileStatus status;
-  fail_if(platform::files().status(path, &status), "cannot look at " + path);
+  fail_on(platform::files().status(path, &status), "cannot look at " + path);
   return status.bytes;
 }
 
 // Refuses what a run must not write into, or cannot remove.
 void refuse_odd_file(const std::string& path) {
   platform::FileStatus status;
-  refuse_if(platform::files().status(path, &status), "cannot look at " + path);
+  refuse_on(platform::files().status(path, &status), "cannot look at " + path);
   if (status.kind == platform::FileKind::kNone) return;
   const int odd = status.kind != platform::FileKind::kFile ? EBADFD : status.names > 1 ? EMLINK : 0;
-  refuse_if(odd, "cannot use " + path);
+  refuse_on(odd, "cannot use " + path);
 }
 
 bool exists(const std::string& path) {
@@ -52,7 +52,7 @@ bool exists(const std::string& path) {
 
 std::vector<SegmentFile> segments_of(const std::string& log_file) {
   std::vector<SegmentFile> segments;
-  fail_if(segment_files_of(log_file, &segments), "cannot list the segments of " + log_file);
+  fail_on(segment_files_of(log_file, &segments), "cannot list the segments of " + log_file);
   return segments;
 }
 
@@ -72,7 +72,7 @@ LogDirectories::LogDirectories(const std::vector<std::string>& directories,
 
 void LogDirectories::hold(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
-    refuse_if(held_.emplace_back(directory).error(), "cannot open the log directory " + directory);
+    refuse_on(held_.emplace_back(directory).error(), "cannot open the log directory " + directory);
   }
 }
 
@@ -87,7 +87,7 @@ void LogDirectories::fail_if_moved() const {
 
 void LogDirectories::begin_log(bool overwrite) {
   for (const std::string& directory : directories_) {
-    refuse_if(platform::make_directories(directory, &created_),
+    refuse_on(platform::make_directories(directory, &created_),
               "cannot create the log directory " + directory);
   }
   locks_ = std::make_unique<DirectoryLocks>(directories_, DirectoryUse::kWrite);
@@ -143,7 +143,7 @@ void LogDirectories::refuse_log(const FoundManifest& found) const {
     std::vector<SegmentFile> segments;
     int error = log_files_in(directory, &files);
     if (error == 0) error = segment_files_in(directory, &segments);
-    refuse_if(error, "cannot list the log directory " + directory);
+    refuse_on(error, "cannot list the log directory " + directory);
     for (const auto& [stream, path] : files) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
@@ -172,7 +172,7 @@ void LogDirectories::continue_log(const ContinuedLog& continued) {
   if (ordinal_ > kMostOrdinal) platform::refuse("the log has no number for another run");
   for (const std::string& directory : directories_of_run_) {
     created_.push_back(directory);
-    refuse_if(make_directory_of(directory, log()), "cannot create " + directory);
+    refuse_on(make_directory_of(directory, log()), "cannot create " + directory);
   }
 }
 
@@ -230,7 +230,7 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
     manifest.runs.push_back(std::move(run));
     manifest.lives.push_back({header.ordinal, header.run, history});
   });
-  refuse_if(error, "cannot write the manifest of the log in " + directories_[0]);
+  refuse_on(error, "cannot write the manifest of the log in " + directories_[0]);
   after_step();
   undo_.forget();
   manifest_->commit();
@@ -259,7 +259,7 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   const auto shorten = [this](const std::string& path, uint64_t bytes) {
     if (bytes <= segment_bytes_) return;
-    fail_if(resize(path, segment_bytes_), "cannot shorten the earlier log's file " + path);
+    fail_on(resize(path, segment_bytes_), "cannot shorten the earlier log's file " + path);
   };
   for (const std::string& file : files_) {
     uint64_t kept = 1;
@@ -271,7 +271,7 @@ void LogDirectories::fit_segments(const std::function<void()>& after_step) const
         shorten(path, segment.bytes);
         ++kept;
       } else {
-        fail_if(platform::files().remove(path), "cannot remove the earlier log's file " + path);
+        fail_on(platform::files().remove(path), "cannot remove the earlier log's file " + path);
       }
       after_step();
     }
