@@ -22,7 +22,6 @@ class WantedWatermark {
   bool raise(uint32_t slot, uint64_t sequence) {
     return platform::atomic_max(*slots_[slot], sequence, platform::memory_order_seq_cst);
   }
-  // Returns the largest number that any slot wants, 0 if none does.
   uint64_t wanted() const {
     uint64_t most = 0;
     for (const auto& slot : slots_) most = std::max(most, slot->load());

@@ -9,11 +9,10 @@
 //                 scan takes eight bits a step; with :1 workers set each bit by an atomic or.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
-// time, so a log that grows by more than a unit in the time of a write falls behind, whatever the
-// device's bandwidth. Then the pipelines fill up, and their depth sets the commit latency. As
-// published is `--flagfile=config/papers/eleda.flags`: units of 64 KiB, a thread that only advances
-// SBL (the ELEDA worker), and one that only flushes up to SBL, advances SDL, and stores SDL on the
-// device (the ELEDA flusher).
+// time, so a log that grows by more than a unit in the time of a write falls behind, and the depth
+// of the full pipelines sets the commit latency. As published is
+// `--flagfile=config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the
+// ELEDA worker), and one that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
 //
 // A worker waits in reserve() if SBL has not passed its last 262144 records.
 #include <gflags/gflags.h>

@@ -63,8 +63,7 @@ class Grasshopper : public TrackerBase {
     return list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_;
   }
 
-  // Appends the filled record [begin, end) to the worker's lists (the end of ELEDA's section
-  // 4.1.2).
+  // Appends the filled record [begin, end) to the worker's lists (the end of section 4.1.2).
   void publish(uint32_t worker, uint64_t begin, uint64_t end) {
     List& list = lists_[worker];
     const uint64_t tail = list.tail.load(platform::memory_order_relaxed);

@@ -31,11 +31,9 @@ class EpochSlots : public WorkerWords {
  public:
   EpochSlots(uint32_t workers, const Ring&) : WorkerWords(workers) {}
 
-  // Enters the current epoch.
   void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
     store(worker, epoch_.load(platform::memory_order_acquire));
   }
-  // Leaves the epoch.
   void publish(uint32_t worker, uint64_t, uint64_t) { store(worker, kNoEpoch); }
 
   // Returns the new watermark, starting from `filled`. Ends the advance that is under way, if it

@@ -70,8 +70,7 @@ class LinkBuf : public TrackerBase {
     follow(end);
   }
 
-  // Returns the tail, after following the links that no other thread is following. Any thread may
-  // call it.
+  // Returns the tail, after following the links. Any thread may call it.
   template <class Position>
   uint64_t advance(uint64_t, const Position&) {
     follow(kToTheEnd);
@@ -87,8 +86,8 @@ class LinkBuf : public TrackerBase {
     return links_[(position & (window_bytes_ - 1)) / kEntryBytes];
   }
 
-  // Moves the tail along the links, until it is `stop` or later, or no link is there. Leaves that
-  // to another thread which does it at this moment.
+  // Moves the tail along the links, until it is `stop` or later, or no link is there, unless
+  // another thread does so now.
   void follow(uint64_t stop) {
     for (uint64_t from = tail(); from < stop; from = tail()) {
       uint64_t to = link(from).load(platform::memory_order_acquire);

@@ -55,9 +55,8 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // Pauses, yields, and then sleeps of 20 ms in all. 128 workers need 0.2 ms at most to leave the
-  // latch (simulated), and one of them may be descheduled. A writer that gives up sooner gives up
-  // each time, and nothing becomes durable.
+  // Pauses, yields, and then sleeps of 20 ms in all, because a sharer may be descheduled: a writer
+  // that gives up sooner gives up each time, and nothing becomes durable.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;

@@ -20,8 +20,8 @@ class OpenHoles {
   explicit OpenHoles(uint32_t workers, bool force_stale = false)
       : force_stale_(force_stale), holes_(workers) {}
 
-  // Reserves a hole of `bytes`; its `number` is the position at which it begins. If others may
-  // wait, the caller must look() again, after a fence. Worker `worker` calls it, and filled().
+  // Reserves a hole of `bytes`; `number` is where it begins. If others may wait, the caller must
+  // look() again, after a fence. Worker `worker` calls it, and filled().
   AnnouncedNumber::Announced reserve(uint32_t worker, uint64_t bytes) {
     AnnouncedNumber& hole = *holes_[worker];
     // The device failed, and the worker could not fill its last hole: that hole stays.

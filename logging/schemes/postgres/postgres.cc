@@ -7,10 +7,8 @@
 //
 // The daemon is PostgreSQL's WAL writer, --flush=us:T its commit_delay. --flush_help=false leaves
 // all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of eight,
-// a constant of PostgreSQL's source. 128 were proposed together with a reservation without the spin
-// lock. With the spin lock they harm: 64 simulated cores made 4.1 M TPC-C transactions/s with 8
-// locks, and next to none with 128. A worker that waits for the spin lock holds back, with its old
-// bound, the durability of all later records.
+// a constant of PostgreSQL's source. 128 harm on 64 simulated cores: a worker that waits for the
+// spin lock holds back, with its old bound, the durability of all later records.
 //
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. That holder
 // comes to Stream::on_publish soon, or announces its exact position and then steps or wakes the

@@ -59,8 +59,8 @@ class EpochTids {
     }
     return me.tid;
   }
-  // Ends the use of the TID if the published record is the last one with it: the transaction's last
-  // (`last`), or one with a TID of its own.
+  // Notes that a record was published. Ends the use of the TID after the transaction's last record
+  // (`last`), or after a record with a TID of its own.
   void note_publish(uint32_t worker, bool last) {
     if (last || !workers_[worker].drawn) abandon(worker);
   }

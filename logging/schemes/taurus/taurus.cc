@@ -170,7 +170,6 @@ class Taurus final : public DependencyScheme {
       me.entries.add();
     }
   }
-  // Returns the commit point of the worker's transaction, which waits for its vector.
   CommitPoint point_of(uint32_t worker) {
     WorkerState& me = workers_[worker];
     const uint32_t own = home(worker);

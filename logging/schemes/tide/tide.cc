@@ -96,8 +96,7 @@ class Tide final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
   };
 
-  // Counts the last chunk, even if it is open: the thread that is about to write closes it, and
-  // from then on it does not count.
+  // Counts the last chunk, even if it is open: the thread that is about to write closes it.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);

@@ -38,8 +38,7 @@ class LogSlots {
     uint64_t begin;
     uint32_t slot;
   };
-  // Joins the active slot with `bytes`. release() follows when they are filled. A worker calls the
-  // two.
+  // Joins the active slot with `bytes`. release() follows when the worker has filled them.
   Joined join(uint32_t bytes) {
     LJ_ASSERT_IN_TESTS(bytes != 0 && bytes < kClosed / 2);
     uint64_t word = active_.load(platform::memory_order_acquire);
