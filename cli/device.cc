@@ -1,6 +1,6 @@
-// `logjam device`: which durable writes the device under --wal_dir can do. A log writes groups of
-// commits, so a scheme has at most as many durable groups a second as the device has durable
-// writes.
+// `logjam device` measures the durable writes of the device under --wal_dir. A log writes groups of
+// commits, so no scheme has more durable groups a second than the device has durable writes.
+// `logjam machine` measures this machine.
 #include <gflags/gflags.h>
 
 #include <array>
@@ -55,7 +55,7 @@ struct Measured {
   double mb_s(const Point& of) const { return writes_s() * static_cast<double>(of.bytes) * 1e-6; }
 };
 
-// A device with a file of zeros. Writes go through the file, and begin again at its start.
+// A device with a file of zeros. Writes go through the file in order, again and again.
 class Probe {
  public:
   Probe(const std::string& device, const std::string& path)

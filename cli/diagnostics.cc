@@ -20,9 +20,8 @@
 namespace logjam {
 namespace {
 
-// Ends the program because of an exception that nothing catches: with a sentence where the machine
-// has failed, else as a fault of the program. (A thread of oneTBB may throw, and no caller could
-// catch that.)
+// Ends the program because of an exception that nothing catches: with a sentence if the machine has
+// failed, and otherwise with abort(). (No caller could catch an exception of a oneTBB thread.)
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +
@@ -48,8 +47,8 @@ void explain_exception() {
   std::abort();
 }
 
-// Keeps the number of a closed stdin, stdout or stderr from the next file that is opened, a log
-// perhaps. What is held so can be neither read nor printed to.
+// Opens /dev/null for each standard file that is closed, so that no log gets the number of stdout.
+// The mode allows neither reading from stdin nor printing.
 void hold_standard_files() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) >= 0) continue;
@@ -61,12 +60,12 @@ void hold_standard_files() {
 
 void start_diagnostics(const char* program) {
   hold_standard_files();
-  // A write to a pipe that nobody reads is then an error of the write.
+  // A write to a pipe without a reader then returns an error.
   std::signal(SIGPIPE, SIG_IGN);
   // glog converts to local time for each line. Without TZ, glibc reads the time zone's file again
   // each time, under a lock that ThreadSanitizer cannot see.
   setenv("TZ", ":/etc/localtime", 0);
-  // As the default: a value would be one of the flags that were set, which a CSV row lists.
+  // Changes the default, because a CSV row would list a flag that was set.
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);
   google::InitGoogleLogging(program);
   google::InstallFailureSignalHandler();

@@ -6,8 +6,8 @@
 namespace logjam {
 
 // Starts glog: LOG and VLOG write to stderr unless flags say otherwise, and a deadly signal or a
-// failed CHECK prints a stack trace. main() calls it before it parses flags and before any thread
-// starts. `program` is argv[0], and must stay valid.
+// failed CHECK prints a stack trace. Call it before flags are parsed and before any thread starts.
+// `program` is argv[0], and must stay valid.
 void start_diagnostics(const char* program);
 
 // Returns the git revision, with "-dirty" at its end if the tree had uncommitted changes.

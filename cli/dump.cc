@@ -77,7 +77,7 @@ void print_ranges(RangeImage image) {
   }
 }
 
-// Prints the position up to which a stream was certainly durable, if it is known.
+// Prints the position up to which a stream was certainly durable, if the position is known.
 void print_durable(uint64_t position) {
   if (position != 0) std::printf(", durable %lu", position);
 }
@@ -137,8 +137,8 @@ DumpRange dump_range() {
   return {number("run", 0), number("from", 0), number("count", kMostRecords)};
 }
 
-// Returns the files of run `wanted`, or of the last run if `wanted` is 0. Refuses a run that a
-// recovery would not read.
+// Returns the files of run `wanted`, or of the last run if it is 0. Refuses a run that a recovery
+// would not read.
 LogFiles run_to_dump(uint64_t wanted) {
   const LogChain chain = find_log_chain(wal_directories());
   refuse_if(chain.error);
@@ -153,7 +153,7 @@ LogFiles run_to_dump(uint64_t wanted) {
   platform::refuse(why);
 }
 
-// Aether, Fig. 15: the older record is one of the five most recently inserted ones of its log.
+// Aether, Fig. 15: the older record is one of the five most recent records of its log.
 constexpr uint64_t kTight = 5;
 
 constexpr char kEdgesHeader[] =

@@ -18,9 +18,9 @@
 namespace logjam {
 namespace {
 
-constexpr int kMostFlagFiles = 16;  // inside each other, for a file that names itself
+constexpr int kMostFlagFiles = 16;  // inside each other; a file may name itself
 
-// Checks the arguments of one command line, and the lines of its flag files.
+// The check of one command line and its flag files.
 class FlagCheck {
  public:
   explicit FlagCheck(Commands command) : command_(command) {}
@@ -31,20 +31,20 @@ class FlagCheck {
   [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
-  // Checks `text`, "name=value" or "name" without the leading hyphens. If the flag still needs a
-  // value, returns the flag: its value is then the next argument. Otherwise returns nothing.
+  // Checks `text`, "name=value" or "name" without the leading hyphens. Returns the flag if the next
+  // argument is its value.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);
   void line(const std::string& text);
 
-  // Returns the flags of the command, those of the libraries that its help shows included.
+  // Returns the flags of the command, with the useful flags of the libraries.
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;
 
   const Commands command_;
-  std::string place_;  // of the line that is being checked, "FILE:LINE: "; empty: no file's line
-  int depth_ = 0;      // of the flag files around it
+  std::string place_;  // "FILE:LINE: " while a line of a flag file is checked
+  int depth_ = 0;      // the number of open flag files
 };
 
 std::vector<std::string> FlagCheck::names() const {
@@ -61,7 +61,7 @@ bool FlagCheck::has(std::string_view name) const {
   return std::ranges::find(all, name) != all.end();
 }
 
-// Returns the flag `meant`, of meant_by(), with `value`; in a list it takes the place of N.
+// Returns a flag of meant_by() with its value, which takes the place of N in a list.
 std::string with_value(std::string_view meant, const std::string& value) {
   std::string text = "--" + std::string(meant);
   if (value.empty()) return text;
@@ -97,8 +97,7 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-// Returns, if a number begins `value` and its unit follows, the end of a sentence that says what
-// the flag counts.
+// Returns the end of a sentence about what the flag counts, if `value` is a number with a unit.
 std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   const size_t end = value.find_first_not_of("0123456789.");
   if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {
@@ -148,9 +147,8 @@ std::string without_hyphens(const std::string& text) {
   return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
 }
 
-// Checks a line of a flag file. gflags takes a line that is not a flag for a list of names of
-// programs, and ignores all lines below it unless this program is among them. It ends a file at a
-// byte 0.
+// Checks a line of a flag file. gflags takes a line that is not a flag for a list of programs, and
+// ignores all further lines unless this program is in the list. For gflags a file ends at a byte 0.
 void FlagCheck::line(const std::string& text) {
   if (text.ends_with('\r')) {
     refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");
@@ -215,7 +213,7 @@ void FlagCheck::arguments(const std::vector<std::string>& given) {
 }
 
 // The words of DBx1000, CCBench, BenchBase, YCSB, sysbench, HammerDB, pgbench and fio. A word may
-// stand for several flags: those of other commands do not count.
+// stand for several flags, of which those of other commands do not count.
 constexpr FieldWords kWords[] = {
     {"log",
      " scheme log_scheme logging logger log_type log_algorithm log_alg wal wal_scheme algorithm "

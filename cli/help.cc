@@ -13,15 +13,14 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// The flags that help_of() shows, most used first. For each command but run, help_of() also shows
-// the flags that no other command has.
+// The flags that help_of() shows, most used first. It also shows the flags that only its command
+// has, except for `run`.
 constexpr std::string_view kMostUsed[] = {
     "workload", "log",      "cc",           "commit",    "threads",  "seconds",
     "warmup",   "wal_dir",  "device",       "overwrite", "continue", "checkpoint",
     "locks",    "rate",     "transactions", "placement", "csv",      "json",
     "cdf",      "timeline", "verify",       "history",   "seed"};
 
-// Flags of gflags and glog that are useful here.
 constexpr std::string_view kOfLibraries[] = {"flagfile", "v", "vmodule", "logtostderr", "log_dir"};
 
 gflags::CommandLineFlagInfo info_of(std::string_view name) {
@@ -37,7 +36,7 @@ std::string with_default(const gflags::CommandLineFlagInfo& flag) {
   return "  --" + flag.name + "=" + flag.default_value;
 }
 
-// Returns the one line of help_of() about a flag: its text up to the first semicolon.
+// Returns a line with the flag's text up to the first semicolon.
 std::string line_of(const gflags::CommandLineFlagInfo& flag) {
   constexpr size_t kIndent = 26;
   return padded(with_default(flag), kIndent) +

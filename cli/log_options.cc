@@ -29,7 +29,7 @@ namespace {
 
 using platform::refuse;
 
-// Makes rings and segments smaller than the flags allow, so that a short run fills them.
+// Rings and segments smaller than the flags allow, so that a short run fills them.
 const platform::TestValue small_buffer_kb("log_buffer_kb");
 const platform::TestValue small_segment_kb("log_segment_kb");
 
@@ -52,7 +52,7 @@ void set_flush(LogConfig* config) {
   }
 }
 
-// Returns `text` as a number, or nothing if it is not a number of 32 bits and only that.
+// Returns the number, or nothing if the whole text is no number of 32 bits.
 std::optional<uint32_t> number_in(std::string_view text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -157,9 +157,9 @@ Wanted wanted_placement() {
 
 }  // namespace
 
-// Asks for preemption where it helps: where busy workers can delay a log that commits wait for.
-// Under --commit=sync workers sleep until the log is durable, under --commit=async no commit waits,
-// and a device in memory, or one that keeps nothing, has no writes to delay.
+// Says that preemption helps if busy workers can delay a write for which commits wait. Under
+// --commit=sync workers sleep until the log is durable, under --commit=async no commit waits, and a
+// device that is memory or keeps nothing has no writes to delay.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
   LJ_ASSERT(log.scheme != nullptr);
   using Wanted = platform::WorkerClass::Wanted;
@@ -232,8 +232,8 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
 // Keeps busy workers off the core that the device interrupts, because the kernel finishes writes
-// there. Puts workers that wait for each write on that core: when a write ends, no core has to
-// interrupt another core to wake its worker.
+// there. Puts workers that wait for each write on that core, because the end of a write then wakes
+// its worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

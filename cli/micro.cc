@@ -29,7 +29,7 @@ namespace {
 using platform::refuse;
 
 using log_insert::Floor;
-constexpr uint64_t kStarved = 10;  // times fewer inserts than another thread
+constexpr uint64_t kStarved = 10;  // the least ratio between two threads' inserts that is noted
 
 struct MicroOptions {
   Floor floor = Floor::kNone;
@@ -114,9 +114,8 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
-// Returns how often the threads of a consolidating scheme tried to take the log's lock, for each
-// insert: once for a group, and once for an insert that found the lock free. Returns an empty value
-// for other schemes.
+// Returns the attempts of a consolidating scheme's threads to take the log's lock, for each insert:
+// one for each group, and one for each insert that found the lock free. Empty for other schemes.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");

@@ -1,6 +1,4 @@
-// The parts of a run that flags name: workload, protocol, scheme, commit policy, log directories.
-// The main thread calls
-// these functions.
+// The settings that flags give. Only the main thread may call these functions.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -23,11 +21,9 @@
 
 namespace logjam {
 
-// Returns the workload of that name. These three functions refuse unknown names.
+// Returns the entry of the registry with this name. Refuses unknown names.
 const WorkloadInfo& workload_named(const std::string& name);
-// Returns the protocol of that name.
 const ProtocolInfo& protocol_named(const std::string& name);
-// Returns the scheme of that name.
 const SchemeInfo& scheme_named(const std::string& name);
 
 // Returns the policy of --commit. Refuses unknown names.
@@ -38,16 +34,16 @@ std::vector<std::string> given_directories();
 // Returns the directories of --wal_dir, for a command that reads a log. Refuses an empty list.
 std::vector<std::string> wal_directories();
 
-// Refuses with the sentence `why`. Does nothing if it is empty.
+// Refuses with the sentence `why`, unless `why` is empty.
 void refuse_if(const std::string& why);
 
 // Returns the options of a log of `scheme`, and chooses the placement of the threads. Refuses
 // values and combinations that cannot be used.
 LogOptions log_options(const SchemeInfo& scheme);
-// Returns how workers are to be scheduled, for a log with these options. Refuses unknown names.
+// Returns the scheduling class that workers of this log ask for. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
-// The buffers of a log, one for each stream. They are allocated before the log starts.
+// The buffers of a log, one for each stream.
 struct LogBuffers {
   uint64_t count = 0;
   uint64_t bytes_each = 0;
@@ -57,7 +53,7 @@ LogBuffers log_buffers(const LogOptions& log);
 // Refuses tables and log buffers that do not fit in memory together.
 void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers);
 
-// The settings of `logjam run`. The whole command line is checked before anything is loaded.
+// The settings of `logjam run`.
 struct Settings {
   const WorkloadInfo* workload = nullptr;
   const ProtocolInfo* protocol = nullptr;
@@ -79,23 +75,22 @@ struct Settings {
   std::vector<std::string> cautions;  // known when the run has ended
 };
 
-// Returns the settings of `logjam run`. Refuses if
-// values or combinations cannot be used. The main thread calls it.
+// Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
 Settings run_settings();
 
 // Returns whether workers are pinned: false for --placement=none.
 bool workers_are_pinned();
-// Chooses the placement of this process, for --threads workers. `directories` are the log's, and
-// `workers_wait` says whether each commit waits for its write. Refuses unknown policies, and a
-// first core that this process may not use.
+// Chooses the placement of --threads workers, for a log in `directories`. `workers_wait`: each
+// commit waits for its write. Refuses unknown policies, and a first core that this process may not
+// use.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait);
 
 // Returns the text about the placement for the row.
 std::string placement_text(bool pinned);
 
-// Returns the options of a run's checkpoints, of a log in `directories`, from the value of
-// --checkpoint. Refuses values that cannot be used. The caller sets `about`, `sockets` and
-// `release_log`.
+// Returns the options of the checkpoints of a run whose log is in `directories`. `given` is the
+// value of --checkpoint. Refuses values that cannot be used. Set `about`, `sockets` and
+// `release_log` of the result.
 CheckpointOptions checkpoint_options(const std::string& given,
                                      const std::vector<std::string>& directories);
 // Returns the options of the checkpoint that a recovery takes, as checkpoint_options() does.
@@ -105,13 +100,12 @@ CheckpointOptions checkpoint_at_end_options(const std::string& given,
 // Refuses a run whose log, device or machine has no checkpoints.
 void refuse_checkpoints_of(const Settings& settings);
 
-// Returns the schemes that read a flag that is defined in logging/, and the workloads that read one
-// that is defined in workloads/ or proof/; none if the flag is for all.
+// Returns the schemes that read a flag of logging/, or the workloads that read a flag of workloads/
+// or proof/; none if all schemes or workloads read the flag.
 std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag);
 
-// Returns the given flags that have no effect in a run with these settings, each with what it
-// belongs to, as "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)"; empty
-// if all have one.
+// Returns the given flags that have no effect in a run with these settings, with their owners, as
+// "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)".
 std::string without_effect(const Settings& settings);
 
 }  // namespace logjam

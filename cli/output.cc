@@ -50,13 +50,13 @@ std::vector<std::string>& created() {
   return files;
 }
 
-// Returns the name of an open file, after all links.
+// Returns the path of an open file, without links.
 std::filesystem::path path_of(int file) {
   std::error_code none;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
 }
 
-// Refuses a file with a name that logs give to their files.
+// Refuses a name that logs give to their files.
 void refuse_log_file(const std::string& output, const std::filesystem::path& path) {
   static const std::regex names(
       "manifest(\\.copy)?(\\.new)?|member-[0-9a-f]+(\\.new)?|stream-[0-9]+\\.log\\.db(\\.[0-9]+)?|"
@@ -68,7 +68,7 @@ void refuse_log_file(const std::string& output, const std::filesystem::path& pat
 // Refuses a disk, and a file that another output has.
 void refuse_file(const std::string& output, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) refuse(output + " is a disk; name a file");
-  if (S_ISCHR(status.st_mode)) return;  // a terminal and /dev/null keep nothing of either
+  if (S_ISCHR(status.st_mode)) return;  // several outputs may share a terminal or /dev/null
   for (const Claim& other : claims()) {
     if (other.device != status.st_dev || other.inode != status.st_ino) continue;
     refuse(output + " and " + other.output + " are one file; two outputs need two files");
@@ -85,7 +85,7 @@ void refuse_other_kind(const std::string& output, const ClaimedFile& file, std::
   refuse(output + " is not " + std::string(kind) + ", and is not replaced; name another file");
 }
 
-// Refuses to replace what is at `path`, unless it is a history that begins as one of `beginnings`.
+// Refuses a file that exists, unless it begins with one of `beginnings`.
 void claim_life(const std::string& path, const std::vector<std::string_view>& beginnings) {
   const std::string output = "--history=" + path;
   refuse_log_file(output, path);
@@ -118,7 +118,7 @@ std::string joined(const Row& row, bool names) {
   return line;
 }
 
-// Returns the cells of the last line, 0 if it ends within a quoted cell.
+// Returns the number of cells of the last line; 0 if the line ends within a quoted cell.
 size_t last_cells(const ClaimedFile& file) {
   constexpr size_t kStep = size_t{1} << 16;
   size_t cells = 1;
@@ -159,10 +159,10 @@ void refuse_rows(const std::string& flag, const std::string& path, const std::st
   if (!why.empty()) platform::refuse(flag + "=" + path + " " + why);
 }
 
-// Writes the text to the end of a regular file, with a newline before it if the file lacks one, and
-// `header` if it is empty. Returns 0 or errno; then the file is as before.
+// Appends the text to a regular file: after `header` if the file is empty, and after a newline if
+// the file lacks one at its end. Returns 0, or errno and leaves the file as it was.
 int append_to_regular(int file, const std::string& header, const std::string& text) {
-  flock(file, LOCK_EX);  // where there are no locks, two commands may not end at once
+  flock(file, LOCK_EX);  // on a file system without locks, two commands must not end at once
   struct stat status {};
   if (fstat(file, &status) != 0) return errno;
   const off_t bytes = status.st_size;
@@ -176,7 +176,7 @@ int append_to_regular(int file, const std::string& header, const std::string& te
 
 void append_text(const std::string& path, const std::string& header, const std::string& text) {
   LJ_ASSERT(!path.empty() && text.ends_with('\n'));
-  static std::set<std::string> begun;  // what keeps no text gets the header once
+  static std::set<std::string> begun;  // a file that keeps no text gets the header once
   const auto fail = [&](int error) {
     platform::fatal("cannot write " + (path == "-" ? "stdout" : path) + ": " + strerror(error));
   };
@@ -234,7 +234,7 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
   refuse_other_kind(flag + "=" + path, claim_file(flag, path), kind, beginnings);
 }
 
-// Claims the file of each life. A process that was killed while it made one has left zeros in it.
+// Accepts zeros, too, because a process that is killed while it makes the file leaves zeros in it.
 void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {

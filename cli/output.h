@@ -1,10 +1,10 @@
 // The files that commands write. A command claims each file that a flag names before its long work
-// begins: a mistyped name then costs no run, and no file that belongs to others. The main thread
-// calls these functions.
+// begins, so that a mistyped name costs neither a run nor the file of another program. Only the main
+// thread may call these functions.
 //
-// A command may also write to a file that keeps no text: a terminal, a pipe, /dev/null. No command
-// reads such a file. The file stays open after its claim, because the reader of a FIFO would else
-// see an end before the text.
+// A file may keep no text: a terminal, a pipe, /dev/null. No command reads such a file. The file
+// stays open after its claim, because otherwise the reader of a FIFO would see an end before the
+// text.
 #pragma once
 
 #include <cstdint>
@@ -42,22 +42,22 @@ class ClaimedFile {
 // cannot be written, that another output has, or that has the name of a log's file.
 ClaimedFile claim_file(const std::string& flag, const std::string& path);
 
-// Claims a file that the command replaces. Also refuses a file with text, unless the text begins as
-// one of `beginnings`. `kind` is what a refusal says that the file is not, such as "a time line".
+// Claims a file that the command replaces. Also refuses a file with text that begins with none of
+// `beginnings`. `kind` names the wanted content in the refusal, such as "a time line".
 void claim_replaced(const std::string& flag, const std::string& path, std::string_view kind,
                     const std::vector<std::string_view>& beginnings);
 
 // Removes the files that claims have created, if they are empty. main() calls it after a refusal.
 void remove_claims();
 
-// Claims the files of --history, without creating them: those of each life, and their names until
-// their run has begun.
+// Claims the files of --history, without creating them: for each life its file, and the file that
+// has another name until the life's run has begun.
 void claim_history(const std::string& path);
 
-// The files of --csv, --json and --cdf. An empty name: no such file, and nothing is done for it.
+// The files of --csv, --json and --cdf. An empty name: the file is not wanted.
 //
-// A row is appended to a file by one write, under a lock on the file (flock). So two commands that
-// end at the same time leave two whole rows, and one header. A row that does not fit is taken back.
+// One write, under a lock on the file (flock), appends a row. So two commands that end at the same
+// time leave two whole rows and one header. A row that does not fit is taken back.
 struct OutputFiles {
   std::string csv, json, cdf;
 
@@ -65,8 +65,7 @@ struct OutputFiles {
   // from now on goes to stderr. Call it before anything is printed.
   void reserve_stdout() const;
 
-  // Refuses unless the files of --csv and --json can take a row with the columns of `row`. A
-  // command calls it before its long work begins.
+  // Refuses unless the files of --csv and --json can take a row with the columns of `row`.
   void claim(const Row& row) const;
   // Appends the row to the files of --csv and --json. Ends the process if a write fails.
   void append(const Row& row) const;
@@ -78,9 +77,8 @@ struct OutputFiles {
 
   // Refuses unless the file of --cdf can be replaced.
   void claim_cdf() const;
-  // Writes the distribution of commit latency: a CSV file with a row for every second percent of
-  // the commits, and for 95, 99, 99.5, 99.9 and 100 %. A row holds that share of all commits, and
-  // the latency that this share does not exceed. Ends the process if a write fails.
+  // Writes the distribution of commit latency as CSV. A row has a share of the commits, and the
+  // latency that this share does not exceed. Ends the process if a write fails.
   void write_cdf(const HistogramSum& ticks) const;
 };
 // Returns the files that the flags name.
@@ -91,7 +89,7 @@ std::string why_no_rows(const ClaimedFile& file, const std::string& header);
 // Returns why JSON objects cannot be appended to the file, or an empty string.
 std::string why_no_objects(const ClaimedFile& file);
 
-// Appends the row to the CSV file. Begins a new file with the names of the columns.
+// Appends the row to the CSV file. A new file begins with the names of the columns.
 void append_csv(const std::string& path, const Row& row);
 
 // Returns the row as a JSON object.

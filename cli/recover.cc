@@ -42,8 +42,7 @@ std::string how_replayed(const RecoveryOptions& recovery, bool commands) {
   return how;
 }
 
-// Returns the row. A column with the same meaning has the same name as in `logjam run`. `verified`
-// is the result of all checks; the first check is that the log can be recovered.
+// Returns the row, in which `verified` is the result of all checks.
 Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
              const LogFiles& files, const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
@@ -83,7 +82,7 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
   return row;
 }
 
-// Returns whether all checks that were asked for have passed.
+// Returns whether all wanted checks pass.
 bool check(Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
@@ -105,7 +104,6 @@ void print_log(const LogFileHeader& log) {
   if (!log.given.empty()) std::printf("log_flags              %s\n", log.given.c_str());
 }
 
-// Writes a checkpoint of the recovered database.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty() && recovered.checkpoint) {
     std::printf("checkpoint             %lu holds all of the log already\n",
@@ -128,8 +126,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// Returns the files of the newest run that the recovery reads. If it reads none, the checkpoint
-// holds everything: returns what the checkpoint knows of its run.
+// Returns the files of the newest run that the recovery reads. If it reads no run, because the
+// checkpoint holds everything, returns a header with the checkpoint's run.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();

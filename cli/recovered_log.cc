@@ -49,8 +49,8 @@ void take_flag(const std::string& name, const std::string& value) {
                    ", which is no value of it");
 }
 
-// Refuses a log that sets other flags than a run stores: a log from elsewhere is data, and must not
-// say what the command writes or checks.
+// Refuses a log that sets flags that no run stores: a log from elsewhere must not decide which
+// files the command writes, or what it checks.
 void refuse_other_flags(const LogFileHeader& header) {
   const auto workload = header.flags.find("workload");
   for (const auto& [name, value] : header.flags) {
@@ -218,7 +218,7 @@ void recover_continued(const Settings& settings, Continued* continued) {
   ChainOptions options = chain_options(continued->recovery, continued->chain);
   options.goes_on = true;
   if (options.protocol != nullptr) options.protocol = settings.protocol;
-  // An earlier run is recovered under the flags of that run, and then this run's own come back.
+  // Each earlier run is recovered under its own flags. FlagSaver then restores this run's flags.
   options.before_run = take_recovery_flags;
   {
     const gflags::FlagSaver own;

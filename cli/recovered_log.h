@@ -26,36 +26,35 @@ struct RecoveryOptions {
 // Returns the options of the flags. Refuses values that cannot be used.
 RecoveryOptions recovery_options();
 
-// Finds the log in the directories, and waits until no write of a killed process can reach it. Sets
-// the flags that shape the workload's tables, and so the initial load, as the log says. Refuses if
-// there is no log, or if the command line contradicts the log. Lock the directories before.
+// Finds the log in the directories, and waits until no write of a killed process can reach the log.
+// Sets the flags that shape the workload's tables as the log says. Refuses if there is no log, or
+// if the command line contradicts the log. Lock the directories before.
 LogChain open_log(const RecoveryOptions& recovery);
 
-// Returns the options of a recovery of that log. Refuses options that it does not take.
+// Returns the options of a recovery of that log. Refuses options that do not fit the log.
 ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chain);
 
-// Refuses a command line that contradicts the flags in the run's header, on which its recovery
-// depends.
+// Refuses a command line that contradicts the flags in the run's header. The run's recovery depends
+// on these flags.
 void refuse_contradictions(const LogFileHeader& header);
-// Sets the flags in the run's header to their values there.
+// Sets the flags in the run's header as the header says.
 void take_recovery_flags(const LogFileHeader& header);
 
 // Prints a report of the recovery. Returns whether the database may be used.
 bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
                      const std::string& replay);
 
-// The counts of all runs together.
+// The sums over all runs.
 struct RecoveredSums {
   uint64_t transactions = 0, records = 0, bytes = 0, beyond_cut = 0, incomplete = 0;
   double seconds = 0;
   uint64_t most_memory = 0;  // of any run
   double gb_per_second() const { return per(1e-9 * static_cast<double>(bytes), seconds); }
 };
-// Adds up the counts of the runs.
 RecoveredSums sums_of(const RecoveredChain& recovered);
 
-// The log that a run continues. The object locks the log's directories, and sets the flags that
-// shape the workload's tables as the log says. Make it before you call run_settings().
+// The log that a run continues. The object locks the log's directories, and sets flags as
+// open_log() does. Make it before you call run_settings().
 struct Continued {
   explicit Continued(const RecoveryOptions& options)
       : recovery(options),
@@ -63,8 +62,8 @@ struct Continued {
         chain(open_log(options)),
         manifest(chain.directories, chain.manifest) {}
 
-  // Returns the ordinal of the last run that left something, or 0 if there is none: a process was
-  // killed while it began a new log.
+  // Returns the ordinal of the last run that left something. Returns 0 if there is none, because a
+  // process was killed while it began a new log.
   uint32_t after() const {
     const ManifestRun* last = chain.manifest.run(chain.ordinal);
     return last != nullptr && !last->begun ? 0 : chain.ordinal;
@@ -75,7 +74,7 @@ struct Continued {
   const LogChain chain;
   LogManifest manifest;
   RecoveredChain recovered = {};
-  // The log that the run continues, as the run's own log is told of it.
+  // The part of this object that the run's own log needs.
   ContinuedLog log = {
       .manifest = &manifest,
       .found = [this](Manifest& found) { settle(recovered, &found); },

@@ -31,7 +31,6 @@ std::string unsteady_of(const RunResult& result) {
                        .commit_p99_seconds = p99_ns * 1e-9});
 }
 
-// Returns the rate by which the workload is known, in transactions per headline.seconds.
 double headline_rate(const Headline& headline, const RunResult& result) {
   TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
   if (headline.type) {
@@ -96,16 +95,14 @@ void add_cost(const RunResult& result, double transactions, Row* row) {
   }
 }
 
-// Returns the share of the workers' time in which they waited because their pipelines were full.
 double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
   const double waits_ns = platform::ticks_to_ns(result.pipeline_wait_ticks);
   return per(100 * waits_ns, result.seconds * 1e9 * options.threads);
 }
 
-// Warns of a commit latency that --pipeline_depth sets. Under pipelined commit a worker waits for
-// the log only when its pipeline is full. Commit latency is then the time in which the log makes
-// one pipeline of transactions durable. Under schemes that acknowledge late, above all Silo's with
-// its epochs, the depth of the pipeline also limits the throughput.
+// Warns if --pipeline_depth sets the commit latency. Under pipelined commit a worker waits for the
+// log only when its pipeline is full. Commit latency is then the time in which the log makes one
+// pipeline of transactions durable.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = pipeline_full_pct(options, result);

@@ -1,5 +1,5 @@
-// The report of `logjam run`: its row, and the lines around the row that only people read. The main
-// thread calls these functions.
+// The report of `logjam run`: its row, and lines that only people read. Only the main thread may
+// call these functions.
 #pragma once
 
 #include <string>
@@ -19,31 +19,28 @@ namespace logjam {
 Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
              const std::string& verified);
 
-// Prints each check on a line of its own. Returns whether all have passed.
+// Prints a line for each check. Returns whether all have passed.
 bool print_checks(const std::vector<Check>& checks);
 // Prints the count, share and success rate of each transaction type, and the shares that
 // Workload::shares() returns. Prints the specification's number after each.
 void print_types(const Workload& workload, const RunResult& result);
-// Prints the number of rows of each table, and about how much memory they take.
+// Prints the rows of each table, and about how much memory they take.
 void print_row_counts(Database& database);
-// Prints a line for each thing that a reader of the row should know about this run: for example
-// that the pipelines were full, or that acknowledged transactions may be lost.
+// Prints notes that a reader of the row should know: for example that the pipelines were full, or
+// that acknowledged transactions may be lost.
 void print_notes(const Settings& settings, const Workload& workload, const RunResult& result);
 
-// Returns a sentence for each property of the machine that a reader of the row must know: more than
-// 16 workers a core, a quota of processor time below the workers, workers that were not pinned, a
-// counter of time that may be wrong, a log on a file system in memory. `log` are the options of the
-// run's log. Call it when the workers have ended.
+// Returns a sentence for each property of the machine that a reader of the row must know (the
+// column `cautions`). Call it when the workers have ended.
 std::vector<std::string> cautions_about_machine(const LogOptions& log);
-// Returns a sentence if latencies may be wrong: the processor does not promise that its time stamp
-// counter, which measures them, is steady, and the kernel does not rely on the counter. Else
-// returns an empty text.
+// Returns a sentence if the time stamp counter, which measures latencies, may not be steady: the
+// processor does not promise that it is, and the kernel does not use it. Otherwise returns "".
 std::string caution_about_clock(const platform::KernelFiles& kernel = {});
 // Returns a sentence for each hash index that has far more entries than it was laid out for.
 std::vector<std::string> cautions_about_indexes(Database& database);
 
 // The file of `run --timeline`: a CSV row for each sample. Each row is written at once, so that a
-// run that is killed leaves its time line. One thread at a time calls a TimelineFile.
+// killed run leaves its time line. One thread at a time calls a TimelineFile.
 class TimelineFile {
  public:
   // Refuses unless the file can be replaced.

@@ -20,7 +20,7 @@ bool can_be_explored(const SchemeInfo& scheme) { return scheme.stream_count(1, L
 std::string draw_scheme(Draws& draws, const std::string& wanted) {
   std::vector<std::string> names;
   for (const SchemeInfo& scheme : all_schemes()) {
-    // A log in non-volatile memory has one directory, and a later life may have got two.
+    // A log in non-volatile memory needs one directory, and the first life may have two.
     if (can_be_explored(scheme) && !scheme.traits.in_place) names.emplace_back(scheme.name);
   }
   std::string drawn = names[draws.below(names.size())];
@@ -68,8 +68,8 @@ std::string draw_ledger(Draws& draws) {
          ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
 }
 
-// Returns the names of the flags of the command line, which no seed draws. The first call is made
-// before any flag is set.
+// Returns the names of the flags of the command line, which no seed draws. Make the first call
+// before a round sets flags.
 const std::set<std::string>& given_flags() {
   static const std::set<std::string> given = [] {
     std::set<std::string> names;
@@ -81,8 +81,7 @@ const std::set<std::string>& given_flags() {
   return given;
 }
 
-// A workload other than the ledger, with a scale so small that the load takes no time, and that
-// transactions often conflict.
+// A small scale of a workload: the load takes no time, and transactions often conflict.
 struct Scale {
   std::string_view workload;
   RoundFlags flags;
@@ -113,8 +112,7 @@ const std::vector<Scale>& scales() {
   return all;
 }
 
-// Draws the workload of a round: the ledger in five rounds of six, and else another at one of its
-// scales.
+// Draws the workload of a round: the ledger in five rounds of six, otherwise one of scales().
 Scale draw_workload(Draws& draws) {
   const bool other = draws.below(6) == 0;
   const uint64_t drawn = draws.below(scales().size());
@@ -179,9 +177,9 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   // A transaction of another workload takes more steps.
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
-  // P-WAL flushes a full group before the locks are released, or after it. So few transactions fill
-  // a small window only, and so few workers want more locks than there are if those are few. With
-  // so few bytes no worker would steal.
+  // P-WAL flushes a full group before the release of the locks, or after it. The few transactions
+  // of a round fill only a small window, its few workers contend only for few locks, and they steal
+  // only if few bytes are enough.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";
     if (log == "innodb") test += ",innodb_window:128";
@@ -191,8 +189,8 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   // A worker that only reads scans ranges while others insert and erase.
   if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";
   give("test", test);
-  // One round in four with checkpoints takes one after the other, from the first step to the end of
-  // the run. Between two of the others the daemon sleeps for most of the round.
+  // One round in four with checkpoints takes checkpoints without a break. In the other rounds the
+  // daemon sleeps for most of the time.
   const bool busy = draws.below(4) == 0 && *checkpoint != 0;
   if (commands) {
     flags.emplace_back("checkpoint", "");  // a running log of commands takes none, also if given

@@ -1,6 +1,5 @@
-// A row: the report of one command, as columns with names. People read it as a summary, scripts
-// read it in a CSV file or as a JSON object (cli/output.h). The main thread calls these
-// functions.
+// A row: the report of one command, as columns with names. People read a row as a summary, scripts
+// as CSV or as a JSON object (cli/output.h). Only the main thread may call these functions.
 #pragma once
 
 #include <concepts>
@@ -17,8 +16,8 @@
 namespace logjam {
 
 // The value of a column: empty, a string, a number or a bool. The summary and CSV show its text.
-// JSON writes the empty value as null, and quotes only strings. The constructor alone decides the
-// kind: a revision that looks like a number stays a string.
+// JSON has null for the empty value, and quotes only strings. The constructor decides the kind, so
+// that a revision that looks like a number stays a string.
 class Value {
  public:
   Value() = default;
@@ -28,7 +27,7 @@ class Value {
   Value(std::same_as<bool> auto truth) : text_(truth ? "true" : "false"), json_(text_) {}
   Value(std::unsigned_integral auto count) requires(!std::same_as<decltype(count), bool>)
       : text_(std::to_string(count)), json_(text_) {}
-  // `text` is what people read; `json` is JSON.
+  // Takes the text for people, and the same value as JSON.
   Value(std::string text, std::string json) : text_(std::move(text)), json_(std::move(json)) {
     LJ_ASSERT(!json_.empty());
   }
@@ -42,8 +41,7 @@ class Value {
   std::string json_ = "null";
 };
 
-// Returns `value`, rounded to this number of decimals. Returns the empty value for a NaN, which
-// says that nothing was measured.
+// Returns `value` with this number of decimals, or the empty value for a NaN: nothing was measured.
 Value number(double value, int decimals = 1);
 
 // Returns `value` divided by `count`, or a NaN if `count` is 0.
@@ -60,17 +58,16 @@ void append(Row* row, const Row& columns);
 // Returns the text of a column that the row has.
 const std::string& text_of(const Row& row, std::string_view column);
 
-// Appends percentiles and the maximum, in columns that begin with `prefix`. They are empty if
-// nothing was recorded.
+// Appends percentiles and the maximum, in columns that begin with `prefix`. The columns are empty
+// if nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
 // Returns the counter `name`. The value is empty if the scheme has no such counter, and for a mean
 // of nothing.
 Value counter(const Counters& counters, std::string_view name, int decimals);
-// Appends a scheme's counters. The rows of all schemes have the same columns, so the counters that
-// only some schemes have go into one column, which is an object in JSON.
+// Appends a scheme's counters. All schemes' rows have the same columns, so one column, an object in
+// JSON, has the counters that only some schemes have.
 void add_counters(const Counters& counters, Row* row);
-// Appends columns about the log that was read: its scheme, its files, the run that wrote it.
-// `directories` is the number of directories that --wal_dir names.
+// Appends columns about a log that was read. `directories`: how many directories --wal_dir names.
 void add_log(const LogFiles& files, size_t directories, Row* row);
 // Appends the revision, the machine and the flags.
 void add_origin(Row* row);
@@ -78,19 +75,18 @@ void add_origin(Row* row);
 // Prints the columns that are not empty, a line for each.
 void print_summary(const Row& row);
 
-// Returns `text` as a JSON string, with its quotes. Bytes that are not UTF-8 become question marks,
-// because the whole of a JSON file must be UTF-8.
+// Returns `text` as a JSON string, with quotes. A byte that is not UTF-8, which JSON forbids,
+// becomes a question mark.
 std::string json_text(std::string_view text);
-// Returns a JSON object. The values of its members are JSON already; their names are not.
+// Returns a JSON object of names and of values that are JSON already.
 std::string json_object(const std::vector<std::pair<std::string, std::string>>& members);
 // Returns a JSON array. Its items are JSON already.
 std::string json_array(const std::vector<std::string>& items);
 
-// A line of a table for people: its cells.
+// The cells of a line of a table.
 using Line = std::vector<std::string>;
 
-// Prints a table with columns as wide as their widest cell, and an empty line after it. The first
-// line is the heading.
+// Prints a table whose first line is the heading, and an empty line.
 void print_table(const std::vector<Line>& lines);
 
 // Returns the table of all columns of rows as Markdown: the name, in which `*` stands for any text;

@@ -26,11 +26,10 @@
 namespace logjam {
 namespace {
 
-// Holds a scheme to what it acknowledges although it is unsafe: a check then shows what its
-// published rule loses.
+// Judges an unsafe scheme as if it were safe: a check then shows what its published rule loses.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
-// The log's header has one block for this and all that a recovery needs.
+// The log's header has one block for the given flags and all that a recovery needs.
 constexpr size_t kMostGivenBytes = 1500;
 
 void stop_on_signals() {
@@ -39,7 +38,7 @@ void stop_on_signals() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends a run that does not
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hang_up = {};  // nohup has it ignored
+  struct sigaction hang_up = {};  // under nohup SIGHUP stays ignored
   sigaction(SIGHUP, nullptr, &hang_up);
   if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
@@ -52,17 +51,16 @@ void claim_outputs(const Settings& settings, const Row& row) {
   if (!settings.history.empty()) claim_history(settings.history);
 }
 
-// One `logjam run`, in steps. Whatever can be refused is refused before anything is changed, and
-// before anything takes long.
+// One `logjam run`, in steps. All refusals come before any change, and before any long work.
 class Steps {
  public:
-  // Reads the flags and checks them against each other, the log that the run continues, and the
-  // memory of this machine.
+  // Reads the flags, and checks them against each other, the continued log, and this machine's
+  // memory.
   void settle();
   // Chooses the scheduling class of the workers.
   void choose_worker_class();
-  // Makes the log and the database: recovers the database if the run continues a log, else loads
-  // it. Refuses a log that cannot be used before it loads tables.
+  // Makes the log and the database. Recovers the database if the run continues a log, and loads it
+  // otherwise. Refuses a log that cannot be used before it loads tables.
   void open();
   // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
@@ -78,7 +76,7 @@ class Steps {
     steps_ = number;
   }
 
-  int steps_ = 0;  // that have begun
+  int steps_ = 0;  // the number of steps that have begun
   std::optional<Continued> continued_;
   Settings settings_;
   std::string excused_;                   // why a check excuses lost acknowledgements, or empty

@@ -1,4 +1,4 @@
-// `logjam trim`: removes the files of a log that no recovery needs, and needs no space itself.
+// `logjam trim`: removes the files of a log that no recovery needs. It works on a full disk.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ int trim_command() {
   const FoundManifest found = find_manifest(wal_directories());
   refuse_if(found.error);
   LogManifest log(found.directories, found.manifest);
-  // Neither an incomplete checkpoint nor a run that has not begun counts. So their files may go
-  // before the manifest says so, and on a full disk they must.
+  // Incomplete checkpoints and runs that have not begun do not count. So their files may be removed
+  // before the manifest is changed, and on a full disk they must be.
   Manifest trimmed = found.manifest;
   trimmed.remove_unfinished();
   const RemovedFiles removed = remove_files(found.directories, trimmed.removable);
