@@ -1,6 +1,6 @@
-// A ring of cache lines in random order, each with the address of the next line. Each load waits
-// for the load before it, and no prefetcher can guess the order. One thread at a time may use a
-// ring.
+// A ring of cache lines in random order. Each line has the address of the next line, so that each
+// load waits for the load before it, and no prefetcher can guess the order. One thread at a time
+// may use a ring.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,7 @@ struct alignas(kCacheLine) RingLine {
 
 class Ring {
  public:
-  // Makes a ring of `lines` lines, one in each `stride` bytes. The calling thread touches the
-  // memory first.
+  // Makes a ring of `lines` lines, one in each `stride` bytes, and touches the memory first.
   Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
     LJ_ASSERT(lines >= kStarts && stride >= kCacheLine && stride % kCacheLine == 0);
     memory_ = static_cast<std::byte*>(map_huge(bytes_));

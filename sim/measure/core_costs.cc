@@ -46,8 +46,8 @@ double add_ns() {
 
 constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
 // Runs a loop that resembles the engine's code: all loads hit the L1, and one branch in 16 is
-// unpredictable. In the first half of a round the iterations are independent; in the second half
-// each depends on the load before, as in an index search. Returns the nanoseconds per instruction.
+// unpredictable. The first half of a round does not depend on other rounds. The second half depends
+// on the load of the round before, as in an index search. Returns the nanoseconds per instruction.
 double instruction_ns() {
   constexpr uint64_t kRounds = 10'000;
   alignas(kCacheLine) std::array<uint64_t, 1024> table;
@@ -90,7 +90,7 @@ double operation_ns(Operation&& operation) {
          kOperations;
 }
 
-// Returns the time of an increment of a word that is alone in its line; so does fetch_add_ns().
+// Returns the time of an increment of a word that is alone in its line.
 double increment_ns() {
   Padded<volatile uint64_t> word;
   return operation_ns([&] { *word = *word + 1; });
@@ -133,7 +133,7 @@ CoreCosts core_costs(int core, uint32_t repetitions) {
   CoreCosts costs{};
   run_on(core, [&] {
     const auto median = [&](double (*measure)()) { return median_of(10 * repetitions, measure); };
-    // The fastest, not the median: a disturbance only slows the chain down.
+    // The minimum is better than the median here, because a disturbance only slows the chain down.
     double fastest = add_ns();
     for (uint32_t i = 1; i < 10 * repetitions; ++i) fastest = std::min(fastest, add_ns());
     costs.ghz = 1 / fastest;

@@ -57,8 +57,7 @@ struct SleepCosts {
   double wait_ns, wake_ns, latency_ns;
 };
 
-// Measures `kSleeps` times: one thread sleeps, the other gives it time to fall asleep, and wakes
-// it.
+// Measures `kSleeps` times: one thread gives the other thread time to fall asleep, and wakes it.
 SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint32_t kSleeps = 40;
   constexpr uint64_t kFallAsleepNs = 100'000;

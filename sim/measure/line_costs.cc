@@ -1,7 +1,7 @@
-// Protocol. Two threads take turns with a Step: the one whose turn it is works on the lines and
-// raises the step (release), the other waits for that (acquire), so that it sees the lines as they
-// were left. `turn` and `word` of the last two measurements are meant to be contended. `stop` and
-// the count `theirs` order nothing: both threads' results are read after join().
+// Protocol. Two threads take turns with a Step. One thread works on the lines and raises the step
+// (release). The other thread waits for the step (acquire), so that it sees the lines as the first
+// thread left them. The last two measurements contend for `turn` and `word` on purpose. `stop` and
+// `theirs` order nothing: both threads' results are read after join().
 #include "platform/spin.h"
 #include "sim/measure/chase.h"
 #include "sim/measure/costs.h"
@@ -20,7 +20,8 @@ class Step {
   Padded<atomic<uint32_t>> done_;
 };
 
-// Few lines, which fit into any L2, each in 256 bytes of its own: some prefetchers fetch pairs.
+// The lines fit into any L2. Each lies in 256 bytes of its own, because some prefetchers fetch
+// pairs of lines.
 constexpr size_t kLines = 512, kStride = 256;
 
 void read_lines(const Ring& ring) {
@@ -33,8 +34,8 @@ void write_lines(const Ring& ring) {
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
 }
 
-// Returns the time of a fetch-add of each line. Each waits for the one before it, because the next
-// address depends on its result. The fence keeps earlier work out of the time.
+// Returns the time of a fetch-add of a line. Each fetch-add waits for the one before, because its
+// address depends on that result. The fence keeps earlier work out of the time.
 double fetch_add_ns(const Ring& ring) {
   auto at = reinterpret_cast<uintptr_t>(ring.starts()[0]);
   uintptr_t nothing = 0;
@@ -84,7 +85,7 @@ double prepared_ns(int core, int other, uint32_t repetitions, Prepare&& prepare,
 double hand_off_ns(int core, int other, uint32_t repetitions) {
   constexpr uint32_t kRounds = 1'000;
   Padded<atomic<uint32_t>> turn;
-  // Both spin without a pause. A thread whose partner has lost its core gives its own away.
+  // Both threads spin without a pause. A thread whose partner has lost its core yields.
   const auto take = [&turn](uint32_t mine) {
     for (uint32_t tries = 1;; ++tries) {
       uint32_t expected = mine;
@@ -109,9 +110,9 @@ double hand_off_ns(int core, int other, uint32_t repetitions) {
   return ns;
 }
 
-// Returns the time of an addition while both add to one line. Leaves out windows in which the other
-// thread did not run, because the line was not contended then. Returns 0 if no window is left: on a
-// machine so busy that the two never run together.
+// Returns the time of an addition while both threads add to one line, without the windows in which
+// the other thread does not run. Returns 0 if no window is left, because on a busy machine the two
+// threads may never run together.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   constexpr uint64_t kAdds = 5'000;
   Padded<atomic<uint64_t>> word;

@@ -62,7 +62,7 @@ class ProfileText {
   std::string text_;
 };
 
-// The assumed price of another socket, as a multiple of the own socket's price.
+// The assumed price of a transfer from another socket, as a multiple of the price within a socket.
 constexpr double kAssumedHop = 2.5;
 
 struct SocketCosts {
@@ -105,8 +105,8 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
   }
 }
 
-// Writes the memory's bandwidth. If all cores together read as fast as each alone, they have not
-// reached the limit, and the number is assumed.
+// Writes the memory's bandwidth. If all cores together read as fast as each core alone, they have
+// not reached the limit, and the number is assumed.
 void write_bandwidth(ProfileText& profile, const MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
   const double alone_gb_s = kCacheLine / memory.stream_ns * memory.readers;
@@ -170,7 +170,7 @@ void write_core(ProfileText& profile, const CoreCosts& core, const LineCosts& li
   profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
 }
 
-// Writes what loads and stores cost that the core does not wait for one by one.
+// Writes the costs of loads and stores for which the core does not wait one by one.
 void write_streams(ProfileText& profile, const MachineShape& shape, const MemoryCosts& memory) {
   const bool has_l3 = shape.l3.kib != 0;
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
@@ -191,7 +191,7 @@ void write_kernel(ProfileText& profile, const KernelCosts& kernel) {
   write_time_slice(profile);
 }
 
-// Writes, for readers of the file, notes about the measurement.
+// Writes notes about the measurement for readers of the file.
 void write_comments(ProfileText& profile, const MachineShape& shape, const LineCosts& lines,
                     double slowdown, bool undisturbed) {
   constexpr double kSharedCore = 1.3;  // two cores have nothing in common that this loop uses

@@ -9,17 +9,16 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as tables. In a small memory the processor finds the translations of addresses nearby:
-// on a virtual machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, both with huge
-// pages.
+// As large as tables. In less memory the processor finds more translations of addresses in caches:
+// on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, and 172 ns in 256 MiB.
 constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call
 
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
-// Returns the time of a load from a cache. A ring larger than the cache before always misses there,
-// because it returns to a line only after all others.
+// Returns the time of a load from a cache. A ring larger than the next smaller cache always misses
+// in that cache, because it returns to a line only after all other lines.
 double cached_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   ring.chase_ns();
@@ -57,18 +56,18 @@ double written_in_order_ns(const Ring& ring) {
   });
 }
 
-// Returns the time of a line that is read in order, after all lines of the ring were read once:
-// they are still in the cache if they fit.
+// Returns the time of a line that is read in order. All lines of the ring have been read once, so
+// that they are in the cache if they fit into it.
 double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   in_order_ns(ring);
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line, and returns
-// the last such size in MiB. If that finds no limit up to 256 MiB, returns the kernel's number. A
-// chase would not do: where other virtual machines use the cache too, a line that is not used for
-// some 18 ms has left it, and a chase through 32 MiB takes longer.
+// Doubles `bytes` while reading them in order takes less than `limit_ns` a line. Returns the last
+// such size in MiB, or the kernel's number if there is no limit up to 256 MiB. A chase through 32
+// MiB would take too long: if other virtual machines use the cache too, a line leaves the cache
+// after some 18 ms without use.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;
@@ -88,8 +87,8 @@ std::vector<int> cores_of_the_socket() {
   return cores;
 }
 
-// Returns the bandwidth of all `cores` together. Each thread reads its own memory; all start
-// together.
+// Returns the bandwidth of all `cores` together. Their threads start together, and each reads its
+// own memory.
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};

@@ -12,7 +12,8 @@
 
 namespace logjam::platform {
 
-// Returns the median; of an even number of values the upper of the two in the middle; 0 of none.
+// Returns the median, or 0 if there are no values. Of an even number of values, returns the upper
+// one of the two in the middle.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -36,9 +37,9 @@ double ns_of(Body&& body) {
   return static_cast<double>(now_ns() - begun);
 }
 
-// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. It is
-// called for parts of 1024 steps, a fraction of a millisecond each, and the median of the parts
-// counts: a long run is interrupted somewhere, but most of its parts are not.
+// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. Calls
+// body() for parts of 1024 steps and takes the median of the parts, because a long run is
+// interrupted somewhere, but most of its parts are not.
 template <class Body>
 double ns_of_a_step(size_t total, Body&& body) {
   constexpr size_t kPart = 1024;

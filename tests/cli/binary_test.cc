@@ -99,10 +99,10 @@ TEST(Binary, RecoverKeepsToItsMemory) {
   }
 }
 
-// Sends the signal while the run measures. Returns the output of the run, and "status N". Drops the
-// stderr of the shell, which names the signal. Sends the signal only when the worker runs: while
-// the main thread makes the worker's thread, it takes no signal, so the worker would get it,
-// perhaps before a function of logjam is on its stack.
+// Sends the signal while the run measures. Returns the output of the run, and "status N", without
+// the stderr of the shell, which names the signal. Waits until the worker runs: while the main
+// thread makes the worker's thread, it blocks signals, and the worker would get the signal before
+// a function of logjam is on its stack.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "

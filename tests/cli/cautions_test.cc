@@ -1,4 +1,4 @@
-// The notes about the machine that a run was measured on.
+// The notes about the machine that measured a run.
 #include <gtest/gtest.h>
 
 #include <filesystem>

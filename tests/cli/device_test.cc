@@ -1,4 +1,4 @@
-// `logjam device`: its table, its rows, the file that it leaves, and what it refuses.
+// `logjam device`: its table, its rows, and that it leaves no file.
 #include <gtest/gtest.h>
 
 #include "tests/shell.h"

@@ -1,5 +1,5 @@
-// Files that others put into a log directory, or take away: no command changes a byte outside it,
-// hangs, or hides what was acknowledged.
+// Other programs put files into a log directory, or take files away. No command then changes a byte
+// outside the directory, hangs, or hides that acknowledged transactions are lost.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -40,7 +40,7 @@ class Hostile : public testing::Test {
     std::ofstream(directory_.path_of("log/manifest")) << manifest.encode();
     std::ofstream(directory_.path_of("log/manifest.copy")) << manifest.encode();
   }
-  // Puts a manifest with these lines in place of the log's.
+  // Replaces `from` by `to` in the manifest, and makes its checksum right.
   void forge_lines(const std::string& from, const std::string& to) const {
     std::string text = read("log/manifest");
     const size_t at = text.find(from);
@@ -210,7 +210,7 @@ TEST_F(Hostile, AManifestPutBackFromBeforeARunIsDamage) {
   EXPECT_EQ(script("$LOGJAM recover --wal_dir=log").status, kViolation);
   EXPECT_EQ(script("$R --continue").status, kViolation);
   EXPECT_EQ(script("$LOGJAM recover --wal_dir=log --accept_damage").status, 0);
-  // A run that goes on from what is left leaves the run alone.
+  // A run that continues the accepted log leaves the lost run's files alone.
   EXPECT_EQ(script("$R --continue --accept_damage && ls log/run-2/stream-0.log.db").status, 0);
 }
 

@@ -108,7 +108,7 @@ TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
   const std::string all = logjam({"recover"});
   EXPECT_TRUE(has(all, "note: checkpoint 1 cannot be used")) << all;
   EXPECT_TRUE(has(all, "recovered              2000 transactions")) << all;
-  // The damaged checkpoint must not count as the second chance of a later one.
+  // A later checkpoint must not rely on the damaged checkpoint.
   logjam(run({"--log=eleda", "--continue"}));
   EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              3000 transactions"));
@@ -178,8 +178,8 @@ void damage(const std::string& path, std::streamoff at) {
   file.seekp(at).put(static_cast<char>(~was));
 }
 
-// The next three tests: --accept_damage writes down what it accepted, and what follows counts from
-// there.
+// The next three tests: --accept_damage notes in the manifest which end it has accepted, and later
+// commands count from this end.
 TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
   logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
   logjam(run({"--threads=1", "--continue"}));
@@ -293,7 +293,7 @@ TEST_F(Lives, ARunBeforeACheckpointAtItsEndStaysAsLongAsItWas) {
   EXPECT_TRUE(has(said, "bytes, and had 524000 when the log was continued")) << said;
 }
 
-// These are names that scripts of experiments use.
+// Scripts of experiments use these names.
 TEST_F(Lives, WhatIsNotOfTheLogIsLeftAlone) {
   const auto write = [&](const std::string& path) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -413,7 +413,7 @@ TEST_F(Lives, OneBadHeaderIsDamageAndItsRecordsCanBeUsed) {
   EXPECT_TRUE(has(logjam({"recover", "--accept_damage"}), "recovered              1000 trans"));
 }
 
-// All records are there: what is continued is not lost with the header.
+// Only the header is damaged: the continued log has all records.
 TEST_F(Lives, ARunThatFollowsABadHeaderIsRecovered) {
   logjam(run({"--log=pwal"}));
   damage(log_ + "/stream-1.log.db", 20);
@@ -433,7 +433,7 @@ TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
 }
 
-// The checks expect the changes of all commands, and these run on rows of another run or of a
+// The checks expect the changes of all commands, and the commands find rows of another run or of a
 // checkpoint.
 TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
   const auto run_tpcb = [&](const std::string& scheme, const std::string& more) {

@@ -1,5 +1,5 @@
-// A run's counts, and its row: of a scripted workload whose outcomes are known, and of an open loop
-// far above the rate of its device.
+// The counts and the row of a run: with a scripted workload whose outcomes are known, and with an
+// open loop far above the rate of its device.
 #include <gtest/gtest.h>
 
 #include "cli/report.h"
@@ -275,7 +275,7 @@ TEST_F(StalledRun, AWindowInWhichNothingEndedHasNoLatencyAndIsUnsteady) {
     }
     EXPECT_EQ(row.at("unsteady"), "no transaction was acknowledged in the window");
     if (commit != CommitPolicy::kPipelined) continue;
-    // The worker is in its wait when the window begins, or begins to wait in it.
+    // The worker waits when the window begins, or later in the window.
     EXPECT_GT(std::stod(row.at("pipeline_full_pct")), 0);
   }
 }
@@ -315,8 +315,8 @@ class Overloaded : public testing::Test {
   LogDirectory directory_;
 };
 
-// The 20th transaction begins at least 380 ms after the first, and has waited for most of this
-// time.
+// The 20th transaction begins at least 380 ms after the first transaction, and has waited for most
+// of these 380 ms.
 TEST_F(Overloaded, LatencyCountsFromTheIntendedStartAndExecutionFromTheActualOne) {
   const auto [result, row] = measure_at_1000(60, 20);
   EXPECT_EQ(result.transactions, 20u);

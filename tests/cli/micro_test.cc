@@ -12,7 +12,7 @@
 namespace logjam {
 namespace {
 
-// The row of a short run, by column. Only columns before the first quoted one are found.
+// Returns the row of a short run, by column, without the columns after the first quoted cell.
 std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
@@ -36,7 +36,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   return columns;
 }
 
-// A group tries to take the log's lock once, and so does an insert that found the lock free.
+// A group, or an insert that finds the lock free, tries once to take the log's lock.
 TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   auto row = row_of("--log=aether-c");
   const double share = std::stod(row["consolidated_pct"]) / 100;

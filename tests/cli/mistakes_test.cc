@@ -1,5 +1,5 @@
-// The answers to mistakes that users have made: each whole message, and the exit status 2. A change
-// of a message is seen in tests/golden/mistakes.txt.
+// The answers to mistakes that users have made: the whole message, and the exit status 2. The
+// messages are in tests/golden/mistakes.txt.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCommand = "$ logjam ";
 
-// Returns the command lines of the golden file, each with what the program answers.
+// Returns the command lines of the golden file, with their answers.
 std::vector<std::pair<std::string, std::string>> mistakes() {
   std::vector<std::pair<std::string, std::string>> all;
   std::ifstream in("tests/golden/mistakes.txt");
@@ -31,8 +31,8 @@ std::vector<std::pair<std::string, std::string>> mistakes() {
   return all;
 }
 
-// Gives all the command lines to the program, one after the other, as bash reads them, each in an
-// empty directory $D. Returns what it says of each, and the exit status.
+// Lets bash run each command line of the golden file, with an empty directory $D. Returns the
+// program's answers, each with the exit status.
 std::vector<std::string> answers() {
   const TemporaryDirectory directory;
   std::ofstream script(directory.path_of("script"));

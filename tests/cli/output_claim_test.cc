@@ -1,4 +1,4 @@
-// Commands keep their rows, also if nobody reads their text, and leave the files of others alone.
+// Commands keep their rows, even if the reader of stdout is gone, and replace no other files.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,14 +27,14 @@ class KeptOutput : public testing::Test {
   static constexpr char kShort[] =
       "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 --threads=1 --warmup=0 "
       "--transactions=20 --seconds=3600 ";
-  // Two lines of a CSV file, of which the second has as many cells as the first.
+  // Prints the number of lines of a CSV file, and 1 if all lines have as many cells.
   static constexpr char kIsTable[] =
       "python3 -c 'import csv, sys; rows = list(csv.reader(sys.stdin)); "
       "print(len(rows), len(set(map(len, rows))))' ";
 };
 
 TEST_F(KeptOutput, AReaderOfStdoutThatIsGoneCostsNothing) {
-  // `true` may live longer than the run, so here the reader has closed the pipe before it begins.
+  // The reader has closed the pipe before the run begins; `true` might live longer than the run.
   const Ended ended = in_directory(
       "mkfifo gone; exec 3<>gone 4>gone; exec 3>&-; "
       "$RUN --csv=r.csv --json=r.json --cdf=cdf >&4 2>/dev/null; echo $?; wc -l < r.csv; "

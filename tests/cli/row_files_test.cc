@@ -97,7 +97,8 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// The row has the mean of the gaps that the run chose; it began with 200. The run has one core.
+// The row has the mean of the gaps that the run has chosen, of which the first is 200. The run has
+// one core.
 TEST_F(RowFiles, AGapThatTheRunChoosesFollowsItsLatencyAndItsCost) {
   const auto mean_gap = [&](const std::string& wanted, double seconds) {
     return std::stod(
@@ -112,7 +113,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // A run chooses its gap from its writes, and makes few if it hardly gets its core.
+  // A run chooses its gap from its writes, and makes few writes if it hardly gets its core.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;
@@ -120,12 +121,12 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   EXPECT_EQ(mean_gap("70", 0.1), 70);
   until("auto:1", [](double us) { return us < 150; });
   until("auto:100000", [](double us) { return us > 300; });
-  // Two workers have one core: each write finds one waiting.
+  // Two workers have one core, so that each write delays a worker.
   until("auto", [](double us) { return us > 300; });
 }
 
-// TPC-B may insert 200 MB a second. Before it starts, a run takes memory for as much, or for as few
-// transactions as it will have.
+// TPC-B may insert 200 MB a second. Before it starts, a run takes memory for its seconds at this
+// rate, or for its transactions if they are fewer.
 TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
   const auto memory_mb = [&](const std::string& length) {
     return std::stod(in_directory("$LOGJAM run --log=none --warmup=0 --noverify " + length +
@@ -138,7 +139,7 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   };
   const Watchdog watchdog("a run takes no memory for its inserts");
   const double least = memory_mb("--threads=1 --seconds=0.5 --transactions=1");
-  // It takes memory for at most as long as it runs, and gets little if it hardly gets a core.
+  // A run takes this memory for at most its seconds, and gets little if it hardly gets a core.
   for (double seconds = 0.5;
        memory_mb("--threads=1 --seconds=" + std::to_string(seconds)) < least + 20; seconds *= 2) {
   }
@@ -146,8 +147,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   EXPECT_LT(memory_mb("--seconds=0.5 --threads=" + more_than_cores), least + 20);
 }
 
-// The durable bytes are the bytes of the log, except for the last flushes, which belong to the
-// drain. A stream's column has two digits: on a machine that is busy, that is much of its rate.
+// The durable bytes are the bytes of the log without the last flushes, which belong to the drain.
+// The numbers of the streams have two decimals, which on a busy machine is much of their rate.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "

@@ -54,8 +54,8 @@ TEST(Json, TextsAreEscaped) {
 TEST(Json, BytesThatAreNoUtf8AreReplacedAndOthersStay) {
   const std::string good = "\u00b5s \u20ac \U0001f600";
   EXPECT_EQ(json_text(good), "\"" + good + "\"");
-  // A second byte without a first one, a first byte at the end, a form that is too long, a
-  // surrogate, and a number above that of the last character.
+  // A continuation byte without a first byte, a first byte at the end, an encoding that is too
+  // long, a surrogate, and a number above U+10FFFF.
   EXPECT_EQ(json_text("a\x80z"), "\"a?z\"");
   EXPECT_EQ(json_text("a\xe2\x82"), "\"a??\"");
   EXPECT_EQ(json_text("\xc0\xaf"), "\"??\"");
@@ -71,7 +71,7 @@ TEST(Json, ObjectsAndArraysHaveCommasBetweenTheirParts) {
   EXPECT_EQ(json_array({"1", "null"}), "[1, null]");
 }
 
-// A revision is a string even if it has only digits, or only digits and an e.
+// A revision is a string even if it looks like a number.
 TEST(Json, TheKindOfAValueDoesNotFollowFromItsLooks) {
   Row row = {{"revision", "1234567"},
              {"other", std::string("12e4567")},

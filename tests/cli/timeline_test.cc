@@ -1,4 +1,4 @@
-// `logjam run --timeline`: the file of a run, and of a run that is killed.
+// `logjam run --timeline`: the file of a run that ends, and of a run that is killed.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -48,7 +48,7 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
     return ended.output;
   };
   for (const std::string commit : {"pipelined", "async"}) {
-    // A run that loses its processor between both readings of its end is played again.
+    // A run that loses its processor between its two readings of the end is played again.
     std::string seen;
     while ((seen = phases(commit)) == "again\n") continue;
     EXPECT_EQ(seen, std::string("warm-up measure drain {") +

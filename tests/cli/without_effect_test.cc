@@ -1,4 +1,4 @@
-// Flags that change nothing in a run, and whose they are.
+// Flags that change nothing in a run, and the owners of flags.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string owners(const char* flag) {
   return platform::listed_names(owners_of(gflags::GetCommandLineFlagInfoOrDie(flag)));
 }
 
-// A scheme or workload that is added gets its flags' owner from the place of its file.
+// The owner of a new scheme's or workload's flags follows from the place of its file.
 TEST(WithoutEffect, EachFlagOfASchemeOrWorkloadHasAnOwner) {
   for (const auto& flag : own_flags()) {
     bool in_table = false;
