@@ -27,6 +27,15 @@ def settings(curves="david"):
     return tomllib.loads((ROOT / f"config/holdout/{curves}.toml").read_text())["machines"]
 
 
+def script(*words):
+    """Runs the hold-out's script; returns how it ended."""
+    return subprocess.run([ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", *words],
+                          capture_output=True, text=True)
+
+
+NEEDS_BINARY = unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+
+
 class Holdout(unittest.TestCase):
     def test_twice_and_half_are_equal_errors(self):
         count, median, p90, ratio, rank = holdout.summary([[(1, 2), (4, 2), (8, 16)]])
@@ -118,14 +127,11 @@ class Holdout(unittest.TestCase):
         self.assertIn(row["source"], ("text", "plot"))
         self.assertGreater(float(row["published"]), 0)
 
-    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    @NEEDS_BINARY
     def test_one_figure_of_one_machine_runs_on_the_simulated_machine(self):
         with tempfile.TemporaryDirectory() as directory:
             out = pathlib.Path(directory) / "points.csv"
-            done = subprocess.run(
-                [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--machine=t5120",
-                 "--figure=8", "--seconds=0.0001", f"--points={out}"], capture_output=True,
-                text=True)
+            done = script("--machine=t5120", "--figure=8", "--seconds=0.0001", f"--points={out}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.split()[:3], ["machine", "curve", "points"])
             self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 2)
@@ -134,24 +140,19 @@ class Holdout(unittest.TestCase):
             for row in rows:
                 self.assertGreater(float(row["simulated"]), 0)
 
-    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    @NEEDS_BINARY
     def test_the_curves_of_another_source_run_on_their_machine(self):
-        done = subprocess.run(
-            [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--curves=downs",
-             "--machine=w2104", "--seconds=0.0001"], capture_output=True, text=True)
+        done = script("--curves=downs", "--machine=w2104", "--seconds=0.0001")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 1 + 3 + 2 + 2)
 
-    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    @NEEDS_BINARY
     def test_a_fit_names_its_value_before_the_table(self):
-        done = subprocess.run(
-            [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--curves=downs",
-             "--machine=w2104", "--seconds=0.00002", "--fit=occupancy"], capture_output=True,
-            text=True)
+        done = script("--curves=downs", "--machine=w2104", "--seconds=0.00002", "--fit=occupancy")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^w2104: occupancy=[01]\.\d\nmachine ")
 
-    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    @NEEDS_BINARY
     def test_a_simulated_run_repeats_to_the_last_byte(self):
         for kind in ("faa", "tas", "ticket-backoff", "mcs:16", "clh"):
             words = [LOGJAM_SIM, "micro", f"--sync={kind}", "--threads=24",
@@ -164,8 +165,7 @@ class Holdout(unittest.TestCase):
                 self.assertEqual(rows[0], rows[1])
 
     def test_an_unknown_machine_is_refused(self):
-        done = subprocess.run([ROOT / "scripts/holdout.py", "--machine=pdp11"], capture_output=True,
-                              text=True)
+        done = script("--machine=pdp11")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr, "holdout.py: there are no such points\n")
 
