@@ -8,20 +8,22 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
+#include "platform/exploration.h"
 #include "platform/fatal.h"
 
-namespace logjam::sim {
+namespace logjam {
 
-uint8_t* covered_blocks = nullptr;
+uint8_t* sim::covered_blocks = nullptr;
 
 namespace {
 
-uint64_t map_bytes() { return blocks_bytes / (kAddressesABit * kBitsAByte) + 1; }
+uint64_t map_bytes() { return sim::blocks_bytes / (sim::kAddressesABit * sim::kBitsAByte) + 1; }
 
 }  // namespace
 
-void begin_coverage(const std::string& path) {
+void platform::begin_coverage(const std::string& path) {
   const int file = path.empty() ? memfd_create("logjam-blocks", MFD_CLOEXEC)
                                 : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   struct stat status {};
@@ -38,16 +40,16 @@ void begin_coverage(const std::string& path) {
   }
   if (shared == MAP_FAILED) platform::fatal("there is no memory to count blocks in");
   close(file);
-  covered_blocks = static_cast<uint8_t*>(shared);
+  sim::covered_blocks = static_cast<uint8_t*>(shared);
 }
 
-uint64_t blocks_covered() {
-  if (covered_blocks == nullptr) return 0;
+uint64_t platform::blocks_covered() {
+  if (sim::covered_blocks == nullptr) return 0;
   uint64_t blocks = 0;
   for (uint64_t at = 0; at < map_bytes(); ++at) {
-    blocks += static_cast<uint64_t>(std::popcount(covered_blocks[at]));
+    blocks += static_cast<uint64_t>(std::popcount(sim::covered_blocks[at]));
   }
   return blocks;
 }
 
-}  // namespace logjam::sim
+}  // namespace logjam

@@ -1,17 +1,18 @@
-// Data races of an explored schedule: two accesses to the same bytes, of two threads, of which one
-// is a store and one is no atomic operation, and which nothing orders. The orders are those that
-// the program asks for (acquire, release, fences), not those that x86 gives for free. So a relaxed
-// store in the place of a release store is found on any schedule in which the data is used.
+// Data races of an explored schedule: two unordered accesses of two threads to the same bytes, at
+// least one of them a store, and at least one no atomic operation. The orders are those that the
+// program asks for (acquire, release, fences), not those that x86 gives for free. So a relaxed
+// store in place of a release store is found in any schedule that uses the data.
 //
-// Each thread has a vector clock. Each atomic variable has one, too: a thread that acquires the
-// value learns it. An access is kept as an epoch, the thread and its time. (Flanagan and Freund,
-// "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI 2009. The happens-before
-// relation is C++20's: a fence makes the relaxed operations beside it acquire or release; a
-// read-modify-write continues a release sequence, and a relaxed store ends it.)
+// Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
+// value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and
+// its time. (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", PLDI
+// 2009. The happens-before relation is that of C++20: a fence makes the relaxed operations next to
+// it acquire or release; a read-modify-write continues a release sequence, and a relaxed store ends
+// the sequence.)
 //
-// Accesses to the stacks of threads are not kept, because a stack's bytes get new owners. Nor are
-// the main thread's plain accesses. The stores of a watched schedule are not late: an atomic
-// variable has one clock, that of the value that all threads see.
+// Accesses to stacks are not kept, because a stack's bytes get new owners. Plain accesses of the
+// main thread are not kept either. A watched schedule has no late stores, so that an atomic
+// variable has one value, and one clock, for all threads.
 //
 // Only the explorer and the hooks use these objects, on the one host thread.
 #pragma once
@@ -34,7 +35,7 @@ class DataRaces {
     kStore,
     kAtomicLoad,
     kAtomicStore,
-    kChecked  // a load whose reader notices later stores, so nothing need order them after it
+    kChecked  // a load whose reader notices a later store: the later store does not race with it
   };
   // One side of a race.
   struct Access {
@@ -49,33 +50,32 @@ class DataRaces {
     Access earlier, later;
   };
 
-  // Treats the atomic operations at the sites in `weakened` as relaxed, whatever order they ask
-  // for. A site is the address after the call. If a race is then found, it shows why the program
-  // needs the stronger order.
+  // Treats the atomic operations at the sites in `weakened` as relaxed. A site is the address after
+  // the call. A race that is found then shows why the program needs the stronger order.
   explicit DataRaces(const std::vector<uint64_t>& weakened = {})
       : weakened_(weakened.begin(), weakened.end()) {}
-  // Returns how many operations have counted as relaxed although they are not.
+  // Returns the number of operations that counted as relaxed because of `weakened`.
   uint64_t weakened_operations() const { return weakened_operations_; }
 
-  // Notes what a thread knows at its start, and its joiner after its end. Threads are named by
-  // their numbers; the main thread is 0.
+  // Notes that a thread begins with its parent's clock, or that a waiter has joined a thread that
+  // has ended. Threads are named by their numbers; the main thread is 0.
   void started(uint32_t parent, uint32_t child);
   void joined(uint32_t waiter, uint32_t ended);
 
-  // Notes an access, and returns an earlier one with which it races.
+  // Notes an access. Returns its race with an earlier access, if there is one.
   std::optional<Race> access(uint32_t thread, Site site, const void* at, size_t bytes, Kind kind);
 
-  // Notes the orders that an atomic operation asks for (__ATOMIC_*), as it is done.
+  // Notes an atomic operation or a fence, and its order (__ATOMIC_*).
   void loaded(uint32_t thread, Site site, const void* at, int order);
   void stored(uint32_t thread, Site site, const void* at, int order);
   void modified(uint32_t thread, Site site, const void* at, int order);
   void fenced(uint32_t thread, int order);
 
-  // Forgets the thread's accesses from here on, or keeps them again: they race on purpose.
+  // Ignores the thread's accesses from now on, which race on purpose, or ends that.
   void ignore(uint32_t thread, bool ignored) { state(thread).ignored = ignored; }
 
  private:
-  // The latest time of each thread that is known: its accesses up to then are ordered.
+  // For each thread the latest time up to which its accesses are ordered.
   class Clock {
    public:
     uint64_t of(uint32_t thread) const { return thread < times_.size() ? times_[thread] : 0; }
@@ -87,8 +87,8 @@ class DataRaces {
   };
   struct Thread {
     Clock clock;
-    Clock acquired;  // by relaxed loads: known after a fence
-    Clock released;  // at the last fence: what relaxed stores release
+    Clock acquired;  // by relaxed loads; a fence adds it to `clock`
+    Clock released;  // `clock` at the last fence; relaxed stores release it
     bool ignored = false;
   };
   // An access to some bytes of a word.
@@ -111,7 +111,7 @@ class DataRaces {
   std::unordered_map<uintptr_t, std::vector<Epoch>> epochs_;  // by the address of the word
 };
 
-// The races of the schedule that is watched; null: nobody watches.
+// The races of the schedule; null: the schedule does not watch for races.
 extern DataRaces* data_races;
 
 }  // namespace logjam::sim

@@ -1,9 +1,8 @@
-// platform/exploration.h of the simulated build.
+// Most of platform/exploration.h, for the simulated build.
 #include "platform/exploration.h"
 
 #include <utility>
 
-#include "sim/explore/coverage.h"
 #include "sim/explore/explored_heap.h"
 #include "sim/explore/explorer.h"
 #include "sim/explore/mapped_files.h"
@@ -34,9 +33,6 @@ void begin_steps() {
   if (waits_to_begin != nullptr) std::exchange(waits_to_begin, nullptr)->begin();
 }
 
-void begin_coverage(const std::string& path) { sim::begin_coverage(path); }
-uint64_t blocks_covered() { return sim::blocks_covered(); }
-
 void maybe_crash() {
   constexpr uint64_t kTimes = 4;
   if (sim::Explorer* explorer = sim::Explorer::now_exploring()) {
@@ -49,10 +45,6 @@ bool forbid(const void* at, size_t bytes) {
   if (sim::exploring != nullptr) sim::exploring->commit_all();
   sim::note_freed(at, bytes);
   return true;
-}
-
-void for_each_mapping(const std::function<void(int, const std::byte*)>& with) {
-  sim::for_each_mapping(with);
 }
 
 void note_transfer(const void* at, size_t bytes, bool stores) {

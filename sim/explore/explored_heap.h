@@ -1,9 +1,9 @@
-// The C++ heap of the explored program, in place of heap.cc's: pieces lie one after the other, in
-// few pages, because a process that is forked pays for each page that it writes. The order of the
-// calls decides the addresses; a schedule repeats it.
+// The C++ heap of the explored program, in place of the heap of heap.cc. Pieces lie one after the
+// other, in few pages, because a forked process pays for each page that it writes. The order of the
+// calls decides the addresses, and a schedule repeats this order.
 //
-// Memory that was freed is never used again, neither here nor in a FreeList. So an access to it is
-// an error, however late it comes. One bit for each 8 bytes of the region says what was freed.
+// Neither this heap nor a FreeList uses freed memory again, so that an access to freed memory is an
+// error, however late it comes. One bit for each 8 bytes of the region says whether they are freed.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -23,17 +23,17 @@ bool explored_heap_started();
 // Returns `bytes` bytes, aligned to `alignment`. Ends the process with one sentence if the heap is
 // used up.
 void* explored_piece(size_t bytes, size_t alignment);
-// Goes on at the next address of a coarse grid, so that a schedule finds the same addresses
-// although the program has allocated more or less before it: for the command line, say.
+// Skips to the next address of a coarse grid, so that a schedule finds the same addresses whatever
+// the program has allocated before the schedule, for example for its command line.
 void begin_schedule_in_heap();
-// Notes that a piece which explored_piece() returned is freed.
+// Notes that a piece of explored_piece() is freed.
 void free_explored_piece(void* piece);
 
 extern uint8_t* freed_bits;  // null: nobody watches
 
 // Watches accesses to freed memory from now on.
 void watch_freed_memory();
-// Notes that nobody may touch the bytes any more.
+// Notes that the program must not touch the bytes any more.
 void note_freed(const void* at, size_t bytes);
 
 // Returns whether the byte at this address was freed.

@@ -110,8 +110,8 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
-  // A store to the own stack lands at once, because the stack's bytes get new owners. So must those
-  // before it.
+  // A store to the own stack, whose bytes get new owners, lands at once. So all stores before it
+  // must land, too.
   sequentially_consistent || is_on_stack(at) ? read_modify_write(site, at) : store(site, at, bytes);
 }
 
@@ -163,8 +163,8 @@ void Explorer::file_call(bool returned) {
   if (returned) ++returned_calls_;
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
-  // If another thread's call returned while this one was late, that thread relies on its own steps,
-  // and so on all earlier ones.
+  // If another thread's call returned while this call was late, that thread relies on its own
+  // steps, and therefore on all earlier steps.
   constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number is the last one
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);

@@ -1,36 +1,36 @@
 // The kernel that explores: fibers run one step at a time, in an order that a seed draws, with
-// their stores as late as x86 allows. No step costs anything; the simulated machine's clocks and
-// caches have no part in it.
+// stores as late as x86 allows. No step costs anything: the explorer uses neither the clocks nor
+// the caches of the simulated machine.
 //
-// A step is an access of the program to memory that threads share: a load, a store, an atomic
-// operation, a fence, 8 bytes of a copy; or a call of the kernel or of the file system. Before each
-// step another fiber may go on. Plain accesses to the fiber's own stack are no steps. Atomic ones
-// are, because a lock's waiter may have its node there. Of the main thread only the calls are
-// steps: it loads, waits and reports.
+// A step is an access to memory that threads share (a load, a store, an atomic operation, a fence,
+// 8 bytes of a copy), or a call of the kernel or of the file system. Before each step another fiber
+// may go on. Plain accesses to the fiber's own stack are no steps. Atomic accesses to it are steps,
+// because the node of a lock's waiter may lie there. The main thread loads, waits and reports: only
+// its calls are steps.
 //
 // Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
 // draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
-// kernel make all visible. The fiber's stores to its own stack are visible at once.
+// kernel make all stores visible. A store to the fiber's own stack is visible at once.
 //
-// Time. There is one clock, of kStepTime a step. When no fiber can go on it jumps to the next
-// timer; sometimes, as the seed draws, it does so earlier.
+// Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
+// clock jumps to the next timer. The order may also draw such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields waits until a store of another fiber has landed since its
+// Waiting. A fiber that pauses or yields waits until another fiber's store has landed since its
 // last round began, because only such a store can end its wait. So a spin takes few steps in any
 // order.
 //
-// Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
-// there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
+// Crashes. At steps that the seed draws the process forks, and the child judges the files that a
+// crash there would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
 //
-// If the disk is late, some calls of the file system take time before or after their work, and
-// other fibers go on during that time.
+// If the disk is late, some calls of the file system take time before or after their work, in which
+// other fibers go on.
 //
-// These errors end the schedule with a sentence: all fibers wait and no timer runs, or only the
-// main thread's; the schedule does not end; a fiber touches memory that was freed; two accesses
-// race (data_races.h), if the schedule watches for that.
+// These errors end the schedule with a sentence: all fibers wait, and at most the main thread has a
+// timer; the schedule does not end; a fiber touches freed memory; two accesses race (data_races.h),
+// if the schedule watches for races.
 //
-// Protocol. One host thread. `exploring` is null while the explorer itself, a file system or the
-// main thread runs: the program's accesses are no steps then.
+// Protocol. Only one host thread uses the explorer. `exploring` is null while the explorer itself,
+// a file system or the main thread runs: accesses are no steps then.
 #pragma once
 
 #include <algorithm>
@@ -54,11 +54,11 @@ namespace logjam::sim {
 
 class Explorer final : public Kernel {
  public:
-  // Explores in the order that the schedule names, or in `order` if that is not null.
+  // Explores in `order`, or in the order that the schedule names if `order` is null.
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Lets the steps begin, or end. Before and after it fibers change places only where they wait.
+  // Begins or ends the steps. Outside them fibers change places only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
@@ -70,8 +70,7 @@ class Explorer final : public Kernel {
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
-  // Notes the orders (__ATOMIC_*) that an atomic operation or a fence asks for, when it is done;
-  // the main thread's operations, too.
+  // Notes the order (__ATOMIC_*) of an atomic operation that is done, also of the main thread.
   enum class Operation : uint8_t { kLoad, kStore, kModify };
   void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
   // Ends the schedule if the access races with an earlier one.
@@ -79,13 +78,13 @@ class Explorer final : public Kernel {
   void fence_done(int order) { data_races->fenced(current_->id, order); }
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash here, unless the schedule has had Schedule::most_crashes of them. maybe_crash()
-  // does so in one of `times` calls.
+  // Judges a crash here, unless the schedule has had Schedule::most_crashes crashes. maybe_crash()
+  // judges one in one of `times` calls.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
   // Judges a crash at the end of the program, even after Schedule::most_crashes.
   void crash_at_end();
-  // Makes all stores of the running fiber land. A late store must not land in memory that is freed.
+  // Makes all stores of the running fiber land, for example before it frees memory.
   void commit_all();
 
   Fiber* spawn(std::function<void()> body) override;
@@ -111,15 +110,15 @@ class Explorer final : public Kernel {
     Fiber* fiber = nullptr;
     State state = State::kReady;
     Picoseconds timer = 0;  // when its wait ends; 0: never
-    bool patient = false;   // the timer runs only if no other can: Schedule::longest_timeout_ns
+    bool patient = false;   // the timer is longer than Schedule::longest_timeout_ns
     uint64_t asked = 0;     // its place among the waits of all threads
-    uint64_t landed = 0;    // stores of its own that others see
-    uint64_t round = 0;     // stores of others that had landed when its round of a spin began
-    uint64_t seen = 0;      // kSpinning: `round` of the round that has ended
+    uint64_t landed = 0;    // its own stores that others see
+    uint64_t round = 0;     // others' stores that had landed when its round of a spin began
+    uint64_t seen = 0;      // kSpinning: `round` of its last round
     uint64_t steps = 0;     // its steps in the turns that are over
     uint64_t calls = 0;     // begins and ends of its calls of the file system
     uint64_t stopped = 0;   // the schedule's step at which it waited, or lost its turn
-    // A ring of the code's addresses at its last steps, and how many steps there were.
+    // A ring of the code's addresses at its last steps, and the number of all steps.
     std::array<const void*, 4> sites{};
     size_t sites_noted = 0;
     StoreBuffer stores;
@@ -133,7 +132,7 @@ class Explorer final : public Kernel {
   bool is_on_stack(const void* at) const;
   void step(const void* site, const void* at);
   void store(const void* site, void* at, size_t bytes);
-  // Makes a step that touches memory. Ends the schedule if the memory was freed.
+  // Makes a step. Ends the schedule if the memory was freed.
   void touch(const void* site, const void* at);
   bool is_on_a_stack(const void* at) const;
   void be_late();
@@ -151,7 +150,7 @@ class Explorer final : public Kernel {
   bool collect_enabled();
   bool fire_timer(bool patient = false);
   bool worker_waits() const;
-  // Returns whether a fiber but the running one can go on, or could after a store.
+  // Returns whether another fiber than the running one is ready or spins.
   bool others_go_on() const {
     return std::ranges::any_of(threads_, [this](const auto& thread) {
       return thread->fiber != current_ &&
@@ -180,13 +179,13 @@ class Explorer final : public Kernel {
   Picoseconds jumped_ = 0;
   uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = kNever, next_event_ = kNever;
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
-  uint64_t returned_calls_ =
-      0;  // of the file system, also those whose caller waits for a late disk
+  // Calls of the file system that have returned, also if their caller waits for a late disk.
+  uint64_t returned_calls_ = 0;
   uint64_t timers_ = 0, timer_steps_ = 0;         // timers that ended in a row, after that step
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins in a row, after that store
   static Explorer* begun_;
-  platform::Turn turn_;  // the one that ends
-  // The turns that followed the record and after which another fiber went on; and where they ended.
+  platform::Turn turn_;  // the turn that ends
+  // The turns that followed the record and ended with a switch, and the stacks at their ends.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;
@@ -195,8 +194,8 @@ class Explorer final : public Kernel {
 // The explorer, while the program's accesses are steps; else null.
 extern Explorer* exploring;
 
-// True while the explorer itself runs. New memory is then the host's, so that the program's
-// addresses do not depend on how much the explorer keeps.
+// True while the explorer itself runs. New memory then comes from the host, so that the program's
+// addresses do not depend on the explorer's memory.
 extern bool explorer_runs;
 
 // While this object lives, the explorer runs, and accesses are no steps.

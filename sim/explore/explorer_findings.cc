@@ -1,5 +1,4 @@
-// The explorer's findings: an error, which it puts into words; and a crash, which a process that is
-// forked at a step judges.
+// The explorer's findings: errors in words, and crashes, which forked processes judge.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,13 +68,13 @@ std::string Explorer::threads_in_words() const {
   return words;
 }
 
-// Returns, in words, the thread that has waited longest without a timer: if the others go on for
-// ever, its wake-up may be lost.
+// Returns, in words, the thread that has waited longest without a timer. If the other threads go on
+// for ever, its wake-up may be lost.
 std::string Explorer::longest_wait_in_words() const {
   const Thread* longest = nullptr;
   for (const auto& thread : threads_) {
     if (thread->state != State::kWaiting || (thread->timer != 0 && !thread->patient)) continue;
-    if (thread->fiber->id == 0) continue;  // it waits for the others' ends
+    if (thread->fiber->id == 0) continue;  // the main thread waits for the others to end
     if (longest == nullptr || thread->stopped < longest->stopped) longest = thread.get();
   }
   if (longest == nullptr) return "";
@@ -102,7 +101,6 @@ std::string Explorer::turns_in_words() const {
   return words;
 }
 
-// Returns the two accesses that race, with their places.
 std::string Explorer::race_in_words(const DataRaces::Race& race) const {
   const auto address = [](const DataRaces::Access& access) {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(access.site));

@@ -1,4 +1,4 @@
-// Which fiber goes on, and what fibers wait for.
+// The part of the explorer that chooses the fiber that goes on, and lets fibers wait.
 #include <algorithm>
 #include <utility>
 
@@ -11,10 +11,10 @@ namespace {
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
 constexpr Picoseconds kSpinTime = 1'000'000;  // of a round in which all ready threads only spin
-// Rounds that spinning threads get before the next timer ends; and how many such series, without a
-// timer, count as a hang.
+// The rounds that spinning threads get before the next timer ends, and the number of such series
+// without a timer that counts as a hang.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
-// Timers that end in a row, without a step of a thread, before that counts as a hang.
+// The number of timers that count as a hang if they end without a step between them.
 constexpr uint64_t kMostTimers = 1'000;
 
 }  // namespace
@@ -83,7 +83,7 @@ Fiber* Explorer::next() {
       return thread.fiber;
     }
     if (drain_stores()) continue;
-    // A spin may end after some rounds, or after a time. It takes less time than a sleep.
+    // A spin may end after some rounds, or after a time that is shorter than a sleep.
     if (spin_on()) continue;
     if (fire_timer()) {
       quiet_rounds_ = 0;
@@ -91,8 +91,8 @@ Fiber* Explorer::next() {
       timer_steps_ = result_.steps;
       if (timers_ < kMostTimers) continue;
     }
-    // A thread of the log may sleep until its timeout before it sees that it must stop, or that the
-    // main thread has left it something to write.
+    // A thread of the log may sleep until its timeout before it notices that it must stop, or that
+    // the main thread has left it work.
     if (!worker_waits() && fire_timer(true)) continue;
     if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");
@@ -130,8 +130,8 @@ bool Explorer::collect_enabled() {
   return !enabled_.empty();
 }
 
-// Ends the wait with the earliest timer, among those that are patient or not. Returns whether there
-// was one.
+// Ends the wait with the earliest timer, among the patient timers or among the others. Returns
+// whether there was a timer.
 bool Explorer::fire_timer(bool patient) {
   Thread* first = nullptr;
   for (const auto& thread : threads_) {
@@ -152,7 +152,7 @@ bool Explorer::worker_waits() const {
   });
 }
 
-// Makes one late store of each fiber visible. Returns whether there was one.
+// Makes one late store of each fiber visible. Returns whether any fiber had a late store.
 bool Explorer::drain_stores() {
   bool any = false;
   for (const auto& thread : threads_) {
@@ -165,7 +165,7 @@ bool Explorer::drain_stores() {
 }
 
 // Makes some calls of the file system take time. The seed and the thread's count of calls choose
-// them, and not the order of the steps, so a recorded schedule has the same late calls.
+// the calls, so that a recorded schedule has the same late calls.
 void Explorer::be_late() {
   constexpr uint64_t kOneIn = 8, kMostSteps = 4096;
   const Unexplored free;

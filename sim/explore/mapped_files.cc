@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "platform/assert.h"
+#include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
 #include "sim/explore/data_races.h"
@@ -79,8 +80,8 @@ void forget_mappings() {
   mappings().clear();
 }
 
-void for_each_mapping(const std::function<void(int, const std::byte*)>& with) {
-  for (const Mapping& mapping : mappings()) with(mapping.file, mapping.base);
-}
-
 }  // namespace logjam::sim
+
+void logjam::platform::for_each_mapping(const std::function<void(int, const std::byte*)>& with) {
+  for (const sim::Mapping& mapping : sim::mappings()) with(mapping.file, mapping.base);
+}

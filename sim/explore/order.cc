@@ -10,11 +10,9 @@ namespace {
 
 using platform::SplitMix64;
 
-// The longest turn, in steps: a fiber that goes on for longer waits for another fiber and does not
-// say so.
+// The longest turn, in steps. A longer turn probably waits for another fiber without a pause.
 constexpr uint64_t kLongest = 20'000;
 
-// The part that all drawn orders share.
 class DrawnOrder : public Order {
  public:
   explicit DrawnOrder(SplitMix64& random) : random_(random) {}
@@ -42,7 +40,7 @@ class RandomOrder final : public DrawnOrder {
   }
 
   std::string name() const override { return "random, " + std::to_string(mean_) + " steps"; }
-  // Draws a number up to twice the mean. That is cheaper than a geometric distribution.
+  // Draws a length up to twice the mean, which is cheaper than a geometric distribution.
   uint64_t turn_end(uint32_t, uint64_t step) override {
     return step + 1 + random_.next() % (2 * mean_);
   }
@@ -100,7 +98,7 @@ class PctOrder final : public DrawnOrder {
   int64_t lowest_ = 0;
 };
 
-// Returns the place of the next fiber after `current`, in turn.
+// Returns the place in `enabled` of the fiber that follows `current` in the circle of all fibers.
 size_t next_in_turn(std::span<const uint32_t> enabled, uint32_t current) {
   const auto next = std::ranges::upper_bound(enabled, current);
   return next == enabled.end() ? 0 : static_cast<size_t>(next - enabled.begin());

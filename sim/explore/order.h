@@ -1,17 +1,17 @@
-// Who goes on: the orders in which the explorer lets fibers run, drawn from a seed.
+// The orders in which the explorer lets fibers run, drawn from a seed.
 //
-//   random  at each step the fiber loses its turn with the same probability, and each fiber that
-//           can go on is as likely to be next
-//   pct     fibers have priorities, drawn at random, and the first one that can go on runs; at a
+//   random  The length of each turn is drawn. Each fiber that can go on has the same probability
+//           to be next.
+//   pct     Fibers have random priorities, and of those that can go on the first one runs. At a
 //           few steps, drawn beforehand, the running fiber falls to the lowest priority. A bug that
 //           needs d - 1 such steps in a program of n threads and k steps is met with a probability
 //           of at least 1 / (n k^(d-1)). (Burckhardt et al., "A Randomized Scheduler with
 //           Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
-//   turns   a fiber goes on for a number of steps, or until it waits; then the next one does
+//   turns   Fibers go on in a circle, each for the same number of steps or until it waits.
 //
 // In these orders a seed also draws which stores are late, and which timers end early. The fourth
-// order, `recorded`, takes the turns of an earlier schedule, or some of them: elsewhere a fiber
-// goes on until it waits, no store is late then, and no timer ends early.
+// order, `recorded`, repeats the turns of an earlier schedule, or some of these turns. In all other
+// turns a fiber goes on until it waits, no store is late, and no timer ends early.
 //
 // Only the explorer uses these objects, on the one host thread.
 #pragma once
@@ -34,28 +34,29 @@ class Order {
   // Returns the order in words: "pct, 3 changes".
   virtual std::string name() const = 0;
 
-  // Returns the step at which the turn that the fiber begins at `step` ends. There, or where the
-  // fiber waits earlier, the explorer asks choose() again.
+  // Returns the step at which the turn ends that the fiber begins at `step`. There, or earlier if
+  // the fiber waits, the explorer calls choose() again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
-  // Notes that the fiber's turn is over at `step`, because it waits or at its end; `others` says
-  // whether another fiber is ready or spins. The explorer then asks the next three functions.
+  // Notes that the fiber's turn is over at `step`, because the fiber `waits` or its turn_end() has
+  // come. `others`: another fiber is ready or spins. The explorer then calls the next three
+  // functions.
   virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
-  // Returns how many of the fiber's `stores`, the oldest ones, others see from now on.
+  // Returns how many of the oldest of the fiber's `stores` other fibers see from now on.
   virtual uint64_t visible(uint64_t stores) = 0;
-  // Returns whether the next timer ends now, although others can go on. The explorer
-  // asks until the answer is no.
+  // Returns whether the next timer ends now, although other fibers can go on. The explorer calls
+  // it until it returns false.
   virtual bool ends_a_timer() = 0;
   // Returns whether the turn that is over ended as an earlier schedule's did.
   virtual bool follows_record() const { return false; }
-  // Returns the index of the fiber that goes on at `step`. All fibers of `enabled` can go on.
-  // `current` is the fiber that ran.
+  // Returns the index in `enabled` of the fiber that goes on at `step`, after the fiber `current`.
+  // All fibers of `enabled` can go on.
   virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
-  // Notes that the fiber waits actively for something, so that others should run first.
+  // Notes that the fiber spins, so that other fibers should run first.
   virtual void gives_way(uint32_t) {}
 };
 
 // Returns the order of the name `kind`, or one that `random` draws if the name is empty; null if no
-// order has that name. `random` outlives the order.
+// order has that name. `random` must outlive the order.
 std::unique_ptr<Order> make_order(const std::string& kind, platform::SplitMix64& random);
 std::unique_ptr<Order> make_recorded_order(const std::vector<platform::Turn>& turns);
 

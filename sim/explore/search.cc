@@ -20,8 +20,8 @@ class Search::SearchedOrder final : public Order {
     waits_ = waits;
     stays_ = !waits && (left_ == 0 || !others);
   }
-  // Decides whether the fiber stays, and if not, how many of its stores are late. While it stays
-  // they may all become late.
+  // Decides whether the fiber stays, and if not, how many of its stores are late. While the fiber
+  // stays, all its stores may still become late.
   uint64_t visible(uint64_t stores) override {
     if (stays_) return 0;
     uint64_t chosen = search_.decide(stores + (waits_ ? 1 : 2));

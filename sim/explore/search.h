@@ -1,9 +1,7 @@
-// All schedules of a small program with at most a number of preemptions, one after the other: a
-// depth-first search through the decisions of an order. Between any two steps another fiber may go
-// on, and any number of the stores may be late then. (Bounded preemptions: Musuvathi and Qadeer,
-// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", PLDI 2007)
-//
-// One host thread.
+// A depth-first search through all schedules of a small program with a bounded number of
+// preemptions. Between any two steps another fiber may go on, and any number of the stores may then
+// be late. (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of
+// Multithreaded Programs", PLDI 2007) Only one host thread may use a Search.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +18,9 @@ class Search {
   // Searches schedules in which at most `preemptions` turns end although the fiber could go on.
   explicit Search(uint32_t preemptions) : preemptions_(preemptions) {}
 
-  // Returns the order of the next schedule. The search outlives it.
+  // Returns the order of the next schedule. The search must outlive the order.
   std::unique_ptr<Order> order();
-  // Goes on to the next schedule, after one has ended. Returns false if there is none.
+  // Plans the next schedule. Call it when a schedule has ended. Returns false if there is none.
   bool next();
   // Returns how many schedules have ended.
   uint64_t schedules() const { return schedules_; }
@@ -36,8 +34,8 @@ class Search {
   uint64_t decide(uint64_t options);
 
   const uint32_t preemptions_;
-  std::vector<Decision> decisions_;  // of this schedule, so far or as planned
-  size_t made_ = 0;                  // how many of them this schedule has made
+  std::vector<Decision> decisions_;  // of the present schedule, made or planned
+  size_t made_ = 0;                  // the number of decisions that it has made
   uint64_t schedules_ = 0;
 };
 

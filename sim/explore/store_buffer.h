@@ -1,11 +1,11 @@
 // The stores of a fiber that other fibers do not see yet: x86's store buffer (Owens, Sarkar and
 // Sewell, "A Better x86 Memory Model: x86-TSO", TPHOLs 2009).
 //
-// While a fiber runs, memory is its own view: it has all its stores, also those that are still
-// under way, so that its own loads, copies and library calls need no forwarding. When another
-// fiber's turn comes, the stores that are not visible yet are taken back, the newest first, and
-// when the fiber's turn comes again they are made once more. So each store that was not visible
-// lands later, over what is there then, and in the order of the program.
+// While a fiber runs, memory holds all its stores, also the late ones, so that its own loads,
+// copies and library calls need no forwarding. When another fiber's turn comes, the explorer takes
+// the late stores back, the newest first. When the fiber's turn comes again, the explorer makes
+// these stores once more. So a late store lands later, in the order of the program, and overwrites
+// the bytes that other fibers have stored meanwhile.
 //
 // Only the explorer uses these objects, on the one host thread.
 #pragma once
@@ -22,14 +22,14 @@ namespace logjam::sim {
 
 class StoreBuffer {
  public:
-  // How many stores of up to 8 bytes are under way at most. Real cores have 40 to 70; a bug that
-  // needs more than these shows with fewer, because other fibers may run at each step.
+  // The most late stores, of up to 8 bytes each. Real cores have 40 to 70. A bug that needs more
+  // than 24 shows with fewer late stores too, because other fibers may run at each step.
   static constexpr size_t kMost = 24;
 
   StoreBuffer() { stores_.reserve(2 * kKept); }
 
   // Records that the fiber is about to store `bytes` bytes at `at`. If there are more than kMost
-  // stores, the oldest become visible. Returns whether any did.
+  // late stores, makes the oldest visible. Returns whether it did.
   bool note(void* at, size_t bytes) {
     LJ_ASSERT(bytes <= kLargest);
     for (size_t done = 0; done < bytes;) {
@@ -49,22 +49,22 @@ class StoreBuffer {
     return full;
   }
   static constexpr size_t kLargest = 128;
-  // Makes the oldest `count` stores visible. The fiber is running.
+  // Makes the oldest `count` late stores visible. Call it while the fiber runs.
   void commit(size_t count) {
     LJ_ASSERT(count <= size());
     first_ += count;
     tidy();
   }
   void commit_all() { stores_.clear(), first_ = 0; }
-  // Takes the stores that are not visible back, because another fiber's turn comes.
+  // Takes the late stores back. Call it when another fiber's turn comes.
   void take_back() {
     for (size_t i = stores_.size(); i-- > first_;) swap(stores_[i]);
   }
-  // Makes them again: the fiber's turn has come.
+  // Makes the late stores again. Call it when the fiber's turn has come.
   void put_back() {
     for (size_t i = first_; i < stores_.size(); ++i) swap(stores_[i]);
   }
-  // Makes the oldest of the stores that were taken back visible.
+  // Makes the oldest late store visible. Call it while the late stores are taken back.
   void drain_one() {
     LJ_ASSERT(size() > 0);
     swap(stores_[first_]);
@@ -77,11 +77,11 @@ class StoreBuffer {
  private:
   struct Store {
     void* at;
-    uint64_t value;  // what was there before; of a store that was taken back, what it stores
+    uint64_t value;  // the bytes before the store; if the store is taken back, the stored bytes
     uint32_t bytes;
   };
 
-  // Places for stores that are visible already: they are dropped from time to time.
+  // Room for stores that are visible already: note() drops them from time to time.
   static constexpr size_t kKept = kMost * 8;
 
   static void swap(Store& store) {
