@@ -18,6 +18,14 @@ class Explore(InADirectory):
                               timeout=LONGEST_SECONDS)
         return done.returncode, done.stdout
 
+    def script(self, name, *words):
+        """Runs a script of proof/ on the simulated program; returns what it printed."""
+        done = subprocess.run([ROOT / "proof" / name, *words, f"--logjam={LOGJAM_SIM}"],
+                              stdout=subprocess.PIPE, text=True, check=False,
+                              timeout=LONGEST_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
     def test_nothing_is_lost_in_any_scheme(self):
         status, printed = self.explore("--rounds=100", "--seed=1")
         self.assertEqual(status, 0, printed)
@@ -66,29 +74,21 @@ class Explore(InADirectory):
         self.assertEqual(self.explore(*sound)[0], 0, "without the fault")
 
     def test_a_found_schedule_is_made_smaller(self):
-        words = ("--log=eleda", "--test=device_skips_syncs:1", "--threads=3", "--seed=4")
-        done = subprocess.run(
-            [ROOT / "proof" / "minimise.py", *words, f"--logjam={LOGJAM_SIM}", "--seeds=20",
-             "--seconds=5", "--turns-seconds=20", f"--to={self.directory}/schedule"],
-            stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        before, after = map(int, re.search(r"after +(\d+) turns .* (\d+) of them",
-                                           done.stdout).groups())
+        said = self.script("minimise.py", "--log=eleda", "--test=device_skips_syncs:1",
+                           "--threads=3", "--seed=4", "--seeds=20", "--seconds=5",
+                           "--turns-seconds=20", f"--to={self.directory}/schedule")
+        before, after = map(int, re.search(r"after +(\d+) turns .* (\d+) of them", said).groups())
         self.assertLess(after, before)
-        self.assertIn("--threads=2", done.stdout)
-        again = re.search(r"^ +logjam explore (.*play=.*)", done.stdout, re.MULTILINE).group(1)
+        self.assertIn("--threads=2", said)
+        again = re.search(r"^ +logjam explore (.*play=.*)", said, re.MULTILINE).group(1)
         status, printed = self.explore(*shlex.split(again))
         self.assertEqual(status, 4, printed)
         self.assertIn("fails a check", printed)
 
     def weakened(self, only, flags):
         """Takes each release of a file for relaxed; returns what the script printed."""
-        done = subprocess.run(
-            [ROOT / "proof" / "weakened_orders.py", f"--only={only}", f"--flags={flags}",
-             "--rounds=40", f"--logjam={LOGJAM_SIM}"],
-            stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS)
-        self.assertEqual(done.returncode, 0)
-        return done.stdout
+        return self.script("weakened_orders.py", f"--only={only}", f"--flags={flags}",
+                           "--rounds=40")
 
     def test_a_release_that_counts_as_relaxed_is_a_data_race(self):
         printed = self.weakened("logging/schemes/centr.cc", "--log=centr")
@@ -109,20 +109,14 @@ class Explore(InADirectory):
                    for seed in (1, 1, 5)]
         self.assertLessEqual(reached[0], reached[1])
         self.assertLess(reached[1], reached[2], "the file adds up")
-        told = subprocess.run([ROOT / "proof" / "explore.py", "--reached",
-                               f"--out={self.directory}", f"--logjam={LOGJAM_SIM}"],
-                              stdout=subprocess.PIPE, text=True, check=True,
-                              timeout=LONGEST_SECONDS).stdout
+        told = self.script("explore.py", "--reached", f"--out={self.directory}")
         self.assertRegex(told, r"cc +[\d,]+ +[\d,]+ +\d+%")
 
     def test_a_campaign_goes_on_where_it_was_stopped(self):
         def campaign(rounds):
-            done = subprocess.run(
-                [ROOT / "proof" / "explore.py", f"--rounds={rounds}", "--piece=4",
-                 "--schemes=silo,command", f"--out={self.directory}", f"--logjam={LOGJAM_SIM}"],
-                stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS)
-            self.assertEqual(done.returncode, 0, done.stdout)
-            return {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()
+            said = self.script("explore.py", f"--rounds={rounds}", "--piece=4",
+                               "--schemes=silo,command", f"--out={self.directory}")
+            return {line.split()[0]: int(line.split()[1]) for line in said.splitlines()
                     if line.startswith(("silo ", "command "))}
 
         self.assertEqual(campaign(6), {"silo": 6, "command": 6})
