@@ -9,6 +9,17 @@
 
 namespace logjam {
 
+FileImage image_of(std::span<const std::byte> bytes) {
+  FileImage image;
+  image.resize(bytes.size());
+  for (uint64_t at = 0; at < bytes.size(); at += kSectorBytes) {
+    Sector sector{};
+    std::ranges::copy(bytes.subspan(at, std::min(kSectorBytes, bytes.size() - at)), sector.begin());
+    image.set_sector(at / kSectorBytes, share(sector));
+  }
+  return image;
+}
+
 void change_byte(FileImage* image, uint64_t at, std::byte mask) {
   LJ_ASSERT(at < image->bytes());
   const SectorPointer old = image->sector(at / kSectorBytes);
@@ -357,7 +368,7 @@ std::vector<CrashState> CrashDisk::states(size_t most, uint64_t seed) const {
   if (all.choices() < most && states.size() <= most) return states;
 
   states.resize(1);  // in the first state no unsynced change persisted
-  states.push_back(state([](std::span<const size_t> steps) { return steps.size() - 1; }));
+  states.push_back(all_persisted());
   while (states.size() < most) {
     RandomChoices random(seed, states.size());
     states.push_back(state([&](std::span<const size_t> steps) { return random.choose(steps); }));

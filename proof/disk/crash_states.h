@@ -1,20 +1,21 @@
 // The states in which a crash may leave a disk, given what a program did to its file system.
 //
 // The model is that of ALICE (Pillai et al., OSDI 2014) with the guarantees of POSIX and no more:
-// - What a sync covers is there. `sync` and `sync_data` of a file cover its bytes and its length;
-//   `sync` of a directory covers its names. A synced write covers its sectors, and the length if
-//   the file was shorter before.
-// - Of a sector, any state since its last sync may be there, whatever the states of other sectors.
-//   So any subset of the unsynced writes persists, and each may be torn at a multiple of 512 bytes.
-// - Any length of the file since its last sync may be there. Bytes within it that did not persist
-//   are what they were before, or zeros. Bytes that a cut has removed come back only if the cut
-//   itself did not persist.
+// - A sync makes durable what it covers. `sync` and `sync_data` of a file cover its bytes and its
+//   length; `sync` of a directory covers its names. A synced write covers its sectors, and the
+//   length if the file was shorter before.
+// - A sector may be in any state that it has had since its last sync, whatever the states of other
+//   sectors. So any subset of the unsynced writes persists, and each write may be torn at a
+//   multiple of 512 bytes.
+// - The file may have any length that it has had since its last sync. Bytes within this length that
+//   did not persist are what they were before, or zeros. Bytes that a cut has removed come back
+//   only if the cut itself did not persist.
 // - Of the changes of a directory's names since its last sync any subset persists, except that the
 //   changes of one name persist in their order. A rename changes both names in one step.
 // - A file's sync does not make its name durable.
-// Real file systems give more. What is correct here is correct on them too. CrashMonkey (Mohan et
-// al., OSDI 2018) tests file systems in the same way: it records once, and makes crash states from
-// the record.
+// Real file systems guarantee more, so a program that is correct here is correct on them too.
+// CrashMonkey (Mohan et al., OSDI 2018) tests file systems in the same way: it records once, and
+// makes crash states from the record.
 #pragma once
 
 #include <array>
@@ -58,6 +59,8 @@ class FileImage {
   Sectors changed_;  // sectors that differ from `shared_`
 };
 
+// Returns a file with these bytes.
+FileImage image_of(std::span<const std::byte> bytes);
 // Changes the bits of `mask` in the byte at `at`.
 void change_byte(FileImage* image, uint64_t at, std::byte mask);
 // Returns null if the sector is zeros, otherwise a copy.
@@ -117,6 +120,10 @@ class CrashDisk {
   // `most`, otherwise `most` states that `seed` chooses. The chosen states include the one in which
   // no unsynced change persists and the one in which all unsynced changes persist.
   std::vector<CrashState> states(size_t most, uint64_t seed) const;
+  // Returns the state in which all changes persist.
+  CrashState all_persisted() const {
+    return state([](std::span<const size_t> steps) { return steps.size() - 1; });
+  }
 
  private:
   // Chooses the last change that persisted. `steps` are the steps of the changes, in ascending

@@ -410,24 +410,7 @@ void MemoryFiles::change_bytes(const Node& node,
 
 CrashState MemoryFiles::now() const {
   const platform::lock_guard<platform::OsMutex> guard(mutex_);
-  CrashState state;
-  const std::function<void(const Node&, const std::string&)> add = [&](const Node& directory,
-                                                                       const std::string& path) {
-    for (const auto& [name, node] : directory.names) {
-      if (node->is_directory) {
-        state.directories.insert(path + name);
-        add(*node, path + name + "/");
-      } else {
-        state.files[path + name] = node->image;
-      }
-    }
-  };
-  add(*root_, "");
-  for (const FileStep& step : steps_) {
-    if (step.kind == FileStep::Kind::kMark) state.marks.push_back(step.number);
-  }
-  state.what = "not cut";
-  return state;
+  return disk_after(steps_.size()).all_persisted();
 }
 
 FileStep& MemoryFiles::add_step(FileStep::Kind kind, std::string what) {
@@ -457,10 +440,14 @@ std::string MemoryFiles::step(size_t index) const {
 
 std::vector<CrashState> MemoryFiles::states_after(size_t step, size_t most, uint64_t seed) const {
   const platform::lock_guard<platform::OsMutex> guard(mutex_);
+  return disk_after(step).states(most, seed);
+}
+
+const CrashDisk& MemoryFiles::disk_after(size_t step) const {
   LJ_ASSERT(step <= steps_.size());
   if (disk_ == nullptr || disk_->steps() > step) disk_ = std::make_unique<CrashDisk>(content_);
   while (disk_->steps() < step) disk_->take(steps_[disk_->steps()]);
-  return disk_->states(most, seed);
+  return *disk_;
 }
 
 }  // namespace logjam

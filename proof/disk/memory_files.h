@@ -182,6 +182,7 @@ class MemoryFiles final : public platform::Files {
       LJ_REQUIRES(mutex_);
   void change_bytes(const Node& node, std::vector<std::pair<uint64_t, SectorPointer>> sectors,
                     std::string what) LJ_REQUIRES(mutex_);
+  const CrashDisk& disk_after(size_t step) const LJ_REQUIRES(mutex_);
   int resize_node(const Open& open, uint64_t bytes) LJ_REQUIRES(mutex_);
   int remove_node(const std::string& path, bool is_directory);
   int sync_node(int file, const char* what);
@@ -197,7 +198,7 @@ class MemoryFiles final : public platform::Files {
   std::vector<Failure> failures_ LJ_GUARDED_BY(mutex_);
   std::vector<FileStep> steps_ LJ_GUARDED_BY(mutex_);
   size_t steps_before_call_ LJ_GUARDED_BY(mutex_) = 0;
-  // After the step of the last states_after().
+  // After the step of the last disk_after().
   mutable std::unique_ptr<CrashDisk> disk_ LJ_GUARDED_BY(mutex_);
 };
 

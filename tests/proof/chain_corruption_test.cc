@@ -14,24 +14,19 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <random>
 
 #include "proof/rounds/counting_log.h"
 #include "tests/command_error.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/proof/damage.h"
 
 namespace logjam {
 namespace {
 
 using Begin = CountingLife::Begin;
-
-enum How : uint8_t { kFlip, kCut, kZero, kRemove, kEarlier };
-constexpr const char* kHow[] = {"flip", "cut", "zero", "remove", "earlier"};
-constexpr uint32_t kHows = std::size(kHow);
 
 struct Damage {
   How how = kFlip;
@@ -71,7 +66,7 @@ class EndedLog {
 
   Damage draw(std::mt19937_64& random) const {
     Damage drawn;
-    drawn.how = static_cast<How>(random() % kHows);
+    drawn.how = static_cast<How>(random() % std::size(kHow));
     drawn.path = paths_[random() % paths_.size()];
     // Most of a file may be zeros, which is seldom of interest.
     const FileImage& image = disk().files.at(drawn.path);
@@ -86,27 +81,15 @@ class EndedLog {
   CrashState damaged(const Damage& one, std::mt19937_64& random) const {
     CrashState state = disk();
     FileImage& image = state.files.at(one.path);
-    switch (one.how) {
-      case kFlip:
-        change_byte(&image, one.at, std::byte{1} << random() % 8);
-        break;
-      case kCut:
-        image.resize(one.at);
-        break;
-      case kZero:
-        image.set_sector(one.at / kSectorBytes, nullptr);
-        break;
-      case kRemove:
-        state.files.erase(one.path);
-        break;
-      case kEarlier:
-        for (const CrashState& earlier : disks_) {
-          const auto found = earlier.files.find(one.path);
-          if (found == earlier.files.end() || random() % 2 == 0) continue;
-          image = found->second;
-          break;
-        }
+    damage(&image, one.how, one.at, random() % 8);
+    for (const CrashState& earlier : disks_) {
+      if (one.how != kEarlier) break;
+      const auto found = earlier.files.find(one.path);
+      if (found == earlier.files.end() || random() % 2 == 0) continue;
+      image = found->second;
+      break;
     }
+    if (one.how == kRemove) state.files.erase(one.path);
     return state;
   }
 
@@ -154,15 +137,10 @@ class EndedLog {
 class ChainCorruptions : public testing::TestWithParam<const SchemeInfo*> {};
 
 TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
-  const auto given = [](const char* name, uint64_t otherwise) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-  };
-  const uint64_t count = given("LOGJAM_CORRUPTIONS", 150), first = given("LOGJAM_FIRST_LOG", 0);
+  const uint64_t count = number_from("LOGJAM_CORRUPTIONS", 150);
+  const uint64_t first = number_from("LOGJAM_FIRST_LOG", 0);
   const uint64_t logs = 6 + count / 1000;
-  struct Counts {
-    uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
-  } counts[kHows];
+  Effects effects[std::size(kHow)];
   for (uint64_t seed = first; seed < first + logs; ++seed) {
     const EndedLog log(GetParam()->name, seed);
     const EndedLog::Verdict whole = log.recover(log.disk());
@@ -173,7 +151,7 @@ TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
       const Damage one = log.draw(random);
       const EndedLog::Verdict found = log.recover(log.damaged(one, random));
       ASSERT_EQ(found.wrong, "") << one.what() << ", log " << seed << "; " << found.damage;
-      Counts& mine = counts[one.how];
+      Effects& mine = effects[one.how];
       if (!found.refused.empty()) {
         ++mine.refused;
       } else if (!found.damage.empty()) {
@@ -189,12 +167,7 @@ TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
       }
     }
   }
-  for (uint32_t how = 0; how < kHows; ++how) {
-    const auto& [unharmed, shorter, silent, reported, refused] = counts[how];
-    std::cout << "corruptions " << GetParam()->name << " " << kHow[how] << ": " << unharmed
-              << " unharmed, " << shorter << " shorter (" << silent << " silent), " << reported
-              << " reported, " << refused << " refused" << std::endl;
-  }
+  print(std::string(GetParam()->name), effects);
 }
 
 // A log of one life, on a disk in memory.

@@ -13,10 +13,7 @@
 //   reported  recovery names the damaged stream; the set that it uses is still closed
 //   refused   a file's header is damaged, and the log is not read
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <iostream>
 #include <random>
 #include <span>
 
@@ -24,16 +21,16 @@
 #include "engine/recovery/transaction_assembler.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/range_image.h"
+#include "logging/format/segments.h"
 #include "logging/format/stripes.h"
+#include "proof/disk/memory_files.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
-#include "tests/proof/memory_log_file.h"
+#include "tests/proof/damage.h"
 #include "tests/proof/scripted_run.h"
 
 namespace logjam {
 namespace {
-
-constexpr uint64_t kBlock = 512;
 
 // Returns the run as it would be with segment files, which change only the headers.
 ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
@@ -63,14 +60,11 @@ struct Place {
   std::vector<uint64_t> vouched;  // by stream; 0: nothing
 };
 
-enum How : uint8_t { kFlip, kCut, kZero };
-constexpr const char* kHow[] = {"flip", "cut", "zero"};
-
 struct Corruption {
-  How how;
+  How how;  // kFlip, kCut or kZero
   uint32_t stream, stripe;
-  uint64_t at, end;   // the file's bytes that change
-  std::string bytes;  // the new bytes, unless the file is cut
+  uint64_t at, end;  // the bytes of the file that change
+  uint64_t bit;      // kFlip
 };
 
 class DamagedRun {
@@ -79,17 +73,22 @@ class DamagedRun {
       : scheme_(*options.scheme),
         run_(with_segments(run_script(options), segment_bytes)),
         segments_{segment_bytes} {
+    disk_.directories.insert("d");
     for (const auto& stripes : run_.files) {
-      auto& files = files_.emplace_back();
       auto& paths = paths_.emplace_back();
       for (const std::string& content : stripes) {
-        const std::string name =
-            std::to_string(files_.size()) + "-" + std::to_string(files.size()) + ".log.db";
-        paths.push_back(directory_.path_of(name));
-        files.push_back(std::make_unique<MemoryLogFile>(paths.back(), content, segments_));
+        const std::string name = std::to_string(paths_.size()) + "-" + std::to_string(paths.size());
+        paths.push_back("d/" + name + ".log.db");
+        for (uint64_t at = 0; at < content.size(); at += segments_.left(at)) {
+          const std::string piece = content.substr(at, segments_.left(at));
+          disk_.files[segment_path(paths.back(), segments_.index(at))] =
+              image_of(std::as_bytes(std::span(piece)));
+        }
       }
     }
-    const auto streams = static_cast<uint32_t>(files_.size());
+    MemoryFiles files(disk_);
+    const platform::ReplaceFiles replace(files);
+    const auto streams = static_cast<uint32_t>(paths_.size());
     for (uint32_t s = 0; s < streams; ++s) {
       auto& places = places_.emplace_back();
       LogReader reader(paths_[s]);
@@ -112,9 +111,16 @@ class DamagedRun {
     }
   }
 
-  const ScriptedRun& run() const { return run_; }
-
-  Recovered recover() const {
+  // Recovers the log, or the log with this corruption.
+  Recovered recover(const Corruption* one = nullptr) const {
+    CrashState state = disk_;
+    if (one != nullptr) {
+      const std::string& path = paths_[one->stream][one->stripe];
+      damage(&state.files.at(segment_path(path, segments_.index(one->at))), one->how,
+             segments_.within(one->at), one->bit);
+    }
+    MemoryFiles files(state);
+    const platform::ReplaceFiles replace(files);
     Recovered result;
     const size_t streams = paths_.size();
     std::vector<std::vector<RecordBatch>> batches(streams);
@@ -146,41 +152,25 @@ class DamagedRun {
   Corruption draw(std::mt19937_64& random) const {
     Corruption drawn;
     drawn.how = static_cast<How>(random() % 3);
-    drawn.stream = static_cast<uint32_t>(random() % files_.size());
-    drawn.stripe = static_cast<uint32_t>(random() % files_[drawn.stream].size());
+    drawn.stream = static_cast<uint32_t>(random() % paths_.size());
+    drawn.stripe = static_cast<uint32_t>(random() % paths_[drawn.stream].size());
+    drawn.bit = random() % 8;
     const std::string& content = run_.files[drawn.stream][drawn.stripe];
     // One in sixteen hits the file's header.
     drawn.at = random() % 16 == 0 ? random() % kLogHeaderBytes
                                   : kLogHeaderBytes + random() % (content.size() - kLogHeaderBytes);
-    drawn.end = drawn.at + 1;
-    if (drawn.how == kFlip) {
-      drawn.bytes = static_cast<char>(content[drawn.at] ^ 1 << random() % 8);
-    } else if (drawn.how == kCut) {
-      drawn.end = drawn.at + std::min(content.size() - drawn.at, segments_.left(drawn.at));
-    } else {
-      drawn.at -= drawn.at % kBlock;
-      drawn.end = std::min(drawn.at + kBlock, content.size());
-      drawn.bytes.assign(drawn.end - drawn.at, '\0');
-    }
+    if (drawn.how == kZero) drawn.at -= drawn.at % kSectorBytes;
+    const uint64_t bytes = drawn.how == kFlip  ? 1
+                           : drawn.how == kCut ? segments_.left(drawn.at)
+                                               : kSectorBytes;
+    drawn.end = drawn.at + std::min(content.size() - drawn.at, bytes);
     return drawn;
-  }
-  void corrupt(const Corruption& one) {
-    MemoryLogFile& file = *files_[one.stream][one.stripe];
-    if (one.how == kCut) return file.cut(one.at);
-    file.write(one.at, one.bytes);
-  }
-  void restore(const Corruption& one) {
-    const std::string& content = run_.files[one.stream][one.stripe];
-    files_[one.stream][one.stripe]->write(one.at, content.substr(one.at, one.end - one.at));
   }
 
   // Returns what is wrong with `result`, as the verdict on a log with this corruption.
   std::string wrong_verdict(const Corruption& one, const Recovered& result) const {
     const std::string& content = run_.files[one.stream][one.stripe];
-    const uint64_t text = content.find('\0');
-    const bool header_hit =
-        one.how == kCut ? one.at < kLogHeaderBytes
-                        : one.at < text && (one.how == kFlip || one.bytes[0] != content[one.at]);
+    const bool header_hit = one.at < (one.how == kCut ? kLogHeaderBytes : content.find('\0'));
     if (header_hit != result.refused) {
       return header_hit ? "the header is damaged, and the log is read" : "the log is refused";
     }
@@ -244,7 +234,7 @@ class DamagedRun {
   }
   // Returns whether the corruption changes a byte of the record.
   bool touches(const Corruption& one, const Place& place) const {
-    const auto stripe_count = static_cast<uint32_t>(files_[one.stream].size());
+    const auto stripe_count = static_cast<uint32_t>(paths_[one.stream].size());
     const Stripes stripes{stripe_count, run_.stripe_bytes};
     const std::string& content = run_.files[one.stream][one.stripe];
     uint64_t stream_end = 0;  // of the files with the corruption
@@ -334,10 +324,7 @@ class DamagedRun {
   static std::string replayed(const BodiesToApply& bodies,
                               const std::vector<std::pair<uint64_t, uint64_t>>& last) {
     Database database;
-    TableSchema schema;
-    schema.name = "rows";
-    schema.row_bytes = sizeof(ScriptedRun::Row);
-    Table& table = database.create_table(schema);
+    Table& table = database.create_table({.name = "rows", .row_bytes = sizeof(ScriptedRun::Row)});
     Arena arena;
     for (Key key = 0; key < ScriptedRun::kKeys; ++key) {
       const ScriptedRun::Row row = ScriptedRun::row(0, key);
@@ -358,10 +345,9 @@ class DamagedRun {
   const SchemeInfo& scheme_;
   const ScriptedRun run_;
   const Segments segments_;
-  const TemporaryDirectory directory_;
-  std::vector<std::vector<std::unique_ptr<MemoryLogFile>>> files_;
-  std::vector<std::vector<std::string>> paths_;
-  std::vector<std::vector<Place>> places_;  // the records of each stream, in order
+  CrashState disk_;
+  std::vector<std::vector<std::string>> paths_;  // by stream, then by stripe
+  std::vector<std::vector<Place>> places_;       // the records of each stream, in order
 };
 
 struct Case {
@@ -391,33 +377,28 @@ std::vector<Case> all_cases() {
 class Corruptions : public testing::TestWithParam<Case> {};
 
 TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
-  const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
-  const uint64_t count = wanted == nullptr ? 400 : std::strtoull(wanted, nullptr, 10);
+  const uint64_t count = number_from("LOGJAM_CORRUPTIONS", 400);
   const uint64_t logs = 6 + count / 1000;  // finished or not, striped or not, in segments or not
-  struct Counts {
-    uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
-  } counts[3];
+  Effects effects[kZero + 1];
   for (uint64_t log = 0; log < logs; ++log) {
-    DamagedRun run({.scheme = GetParam().scheme,
-                    .records = GetParam().records,
-                    .ranges = GetParam().ranges,
-                    .finished = log % 2 == 0,
-                    .striped = log % 3 == 2,
-                    .seed = log},
-                   log % 4 < 2 ? 0 : kLogHeaderBytes);
+    const DamagedRun run({.scheme = GetParam().scheme,
+                          .records = GetParam().records,
+                          .ranges = GetParam().ranges,
+                          .finished = log % 2 == 0,
+                          .striped = log % 3 == 2,
+                          .seed = log},
+                         log % 4 < 2 ? 0 : kLogHeaderBytes);
     const Recovered whole = run.recover();
     ASSERT_EQ(whole.damage + whole.wrong, "");
     ASSERT_EQ(run.lost(whole), 0u);
     std::mt19937_64 random(log + logs * test_seed());
     for (uint64_t i = 0; i < (count + logs - 1) / logs; ++i) {
       const Corruption one = run.draw(random);
-      run.corrupt(one);
-      const Recovered result = run.recover();
+      const Recovered result = run.recover(&one);
       ASSERT_EQ(run.wrong_verdict(one, result), "")
           << kHow[one.how] << " at byte " << one.at << " of file " << one.stripe << " of stream "
           << one.stream << ", log " << log << "; damage: " << result.damage;
-      run.restore(one);
-      Counts& mine = counts[one.how];
+      Effects& mine = effects[one.how];
       if (result.refused) {
         ++mine.refused;
       } else if (!result.damage.empty()) {
@@ -430,13 +411,8 @@ TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
       }
     }
   }
-  for (const How how : {kFlip, kCut, kZero}) {
-    const auto& [unharmed, shorter, silent, reported, refused] = counts[how];
-    std::cout << "corruptions " << GetParam().name() << " " << kHow[how] << ": " << unharmed
-              << " unharmed, " << shorter << " shorter (" << silent << " silent), " << reported
-              << " reported, " << refused << " refused" << std::endl;
-  }
-  EXPECT_GT(counts[kFlip].reported, 0u);
+  print(GetParam().name(), effects);
+  EXPECT_GT(effects[kFlip].reported, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Corruptions, testing::ValuesIn(all_cases()),

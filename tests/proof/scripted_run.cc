@@ -47,10 +47,7 @@ class Script {
       : options_(options), random_(options.seed * 2654435761 + 17) {
     flags_.set("silo_epoch_ms", "0.1");
     flags_.set("test", "aether_force:3");
-    TableSchema schema;
-    schema.name = "rows";
-    schema.row_bytes = sizeof(Row);
-    table_ = &database_.create_table(schema);
+    table_ = &database_.create_table({.name = "rows", .row_bytes = sizeof(Row)});
     run_.transactions.emplace_back();
     run_.writers.resize(ScriptedRun::kKeys);
     for (Key key = 0; key < ScriptedRun::kKeys; ++key) {
