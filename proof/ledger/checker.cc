@@ -3,13 +3,171 @@
 #include <algorithm>
 #include <cstring>
 
-#include "proof/ledger/required.h"
-#include "proof/ledger/serial_order.h"
 #include "proof/ledger/versions.h"
 #include "workloads/parallel_check.h"
 
 namespace logjam::ledger {
 namespace {
+
+// The transactions that a database must hold, and whether it lacks one of them (R1, R2, R4).
+//
+// A transaction is *required* if one of its writes shows, if it was acknowledged and its life was
+// not unsafe, or if a required transaction depends on it. A transaction depends on
+//
+//   - the writers of what it read, and of what it updated;
+//   - the erase before its insert;
+//   - the insert that made a slot's row present, if it erased or overwrote that row.
+//
+// It does not depend on the versions that it overwrites blindly. A required transaction is *lost*
+// if one of its writes is missing.
+class Required {
+ public:
+  Required(const History& history, const Versions& versions)
+      : history_(history), versions_(versions), members_(history.transactions.size()) {}
+
+  // Checks that transactions are recovered whole or not at all (R2).
+  std::string torn() const {
+    return first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
+      const auto t = static_cast<uint32_t>(i);
+      const Access* missing = versions_.shows(t) ? versions_.missing_write(t) : nullptr;
+      if (missing == nullptr) return "";
+      return "R2: " + id(t) + " is torn: its write of " +
+             key_name(versions_.present_write(t)->key) + " is there, its write of " +
+             versions_.where_lost(*missing);
+    });
+  }
+  // Checks that no acknowledged transaction is lost, and no transaction on which it depends (R1).
+  std::string lost_acknowledged() {
+    std::string lost =
+        first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
+          const auto t = static_cast<uint32_t>(i);
+          const Access* missing =
+              history_.transactions[t].promised ? versions_.missing_write(t) : nullptr;
+          if (missing == nullptr) return "";
+          return "R1: " + id(t) + " was acknowledged and is lost: its write of " +
+                 versions_.where_lost(*missing);
+        });
+    if (!lost.empty()) return lost;
+    for (uint32_t t = 0; t < members_.size(); ++t) {
+      if (history_.transactions[t].promised) add(t);
+    }
+    followed_acknowledged_ = true;
+    return follow("R1: ", " was acknowledged");
+  }
+  // Checks that no transaction is lost on which a transaction that shows depends (R4).
+  std::string not_closed() {
+    for (uint32_t t = 0; t < members_.size(); ++t) {
+      if (versions_.shows(t)) add(t);
+    }
+    followed_showing_ = true;
+    return follow("R4: ", " is there");
+  }
+  // Returns whether the transaction is required. Call it after the checks above.
+  bool contains(uint32_t transaction) const {
+    LJ_ASSERT(followed_acknowledged_ && followed_showing_);
+    return members_[transaction].required;
+  }
+
+ private:
+  // The reason why a transaction is required.
+  struct Member {
+    bool required = false, seed = false;
+    uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this member
+    Key key = 0;             // the key whose write by this member `dependent` depends on
+  };
+  struct Dependency {
+    Access on;  // the write of `on.key` by `on.writer`
+    bool read;
+  };
+
+  void add(uint32_t transaction) {
+    if (members_[transaction].required) return;
+    members_[transaction] = {true, true, 0, 0};
+    unfollowed_.push_back(transaction);
+  }
+
+  std::string follow(const std::string& rule, const char* what_seeds_are) {
+    while (!unfollowed_.empty()) {
+      const uint32_t transaction = unfollowed_.back();
+      unfollowed_.pop_back();
+      for (const Dependency& dependency : dependencies(transaction)) {
+        std::string wrong = follow(transaction, dependency, rule, what_seeds_are);
+        if (!wrong.empty()) return wrong;
+      }
+    }
+    return "";
+  }
+
+  // Requires the transaction on which `transaction` depends. Returns a violation if it is lost.
+  std::string follow(uint32_t transaction, const Dependency& dependency, const std::string& rule,
+                     const char* what_seeds_are) {
+    const Access& on = dependency.on;
+    if (on.writer == 0) return "";
+    const uint32_t writer = history_.find(on.writer);
+    const bool there = versions_.of(on) != Versions::kMissing;
+    const Access* missing = writer == History::kNone ? nullptr : versions_.missing_write(writer);
+    if (there && missing == nullptr) {
+      if (!members_[writer].required) {
+        members_[writer] = {true, false, transaction, on.key};
+        unfollowed_.push_back(writer);
+      }
+      return "";
+    }
+    const Member& member = members_[transaction];
+    std::string sentence = rule + id(transaction);
+    if (member.seed) {
+      sentence += what_seeds_are;
+    } else {
+      sentence += " must be there, for " + id(member.dependent) + " depends on its write of " +
+                  key_name(member.key);
+    }
+    const std::string write = "the write of " + key_name(on.key) + " by " + show(on.writer) +
+                              (dependency.read ? " that it read" : " that it depends on");
+    if (!there) return sentence + ", but " + write + " is not";
+    return sentence + ", but " + write + " is lost with that of " + versions_.where_lost(*missing);
+  }
+
+  std::vector<Dependency> dependencies(uint32_t transaction) const {
+    const RecordedTransaction& t = history_.transactions[transaction];
+    std::vector<Dependency> found;
+    for (const Access& read : t.reads) found.push_back({read, true});
+    for (const Access& write : t.writes) {
+      if (reads_row(write.op)) {
+        found.push_back({write, true});
+      } else if (write.op == Op::kInsert) {
+        found.push_back({write, false});
+      } else if (history_.keys.has_slot(write.key)) {
+        found.push_back({{write.key, inserter(write), write.op}, false});
+      }
+    }
+    return found;
+  }
+
+  // Returns the transaction that inserted the row which `write` erased or overwrote; 0: the initial
+  // load. If the history does not lead to that transaction, returns the last one to which it leads.
+  TransactionId inserter(const Access& write) const {
+    TransactionId at = write.writer;
+    for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {
+      const uint32_t writer = history_.find(at);
+      const Access* below =
+          writer == History::kNone ? nullptr : versions_.write_of(writer, write.key);
+      if (below == nullptr || below->op == Op::kInsert || below->op == Op::kErase) break;
+      at = below->writer;
+    }
+    return at;
+  }
+
+  std::string key_name(Key key) const { return history_.keys.name(key); }
+  std::string id(uint32_t transaction) const {
+    return history_.name(history_.transactions[transaction]);
+  }
+
+  const History& history_;
+  const Versions& versions_;
+  std::vector<Member> members_;
+  std::vector<uint32_t> unfollowed_;
+  bool followed_acknowledged_ = false, followed_showing_ = false;
+};
 
 class Checker {
  public:
@@ -167,46 +325,25 @@ std::string CheckResult::summary() const {
   return line + "; chains, atomicity and " + std::to_string(edges) + " precedences hold";
 }
 
-}  // namespace logjam::ledger
-
-namespace logjam {
-
-ledger::CheckResult check_history(Database& database, const std::string& history_path) {
-  return ledger::check(ledger::read_rows(database), ledger::open_history(history_path));
-}
-
-}  // namespace logjam
-
-namespace logjam::ledger {
-
-namespace {
-
-std::string name(Key key) { return "ledger key " + std::to_string(key); }
-
-}  // namespace
-
 LedgerRows read_rows(Database& database) {
   LedgerRows rows;
-  database.table("ledger").for_each_row([&](Key key, const std::byte* row) {
-    std::memcpy(&rows.ledger.emplace_back(key, LedgerRow{}).second, row, sizeof(LedgerRow));
-  });
-  for (const auto& [name, to] : {std::pair{"entries", &rows.entries}, {"slots", &rows.slots}}) {
-    database.table(name).for_each_row([to = to](Key key, const std::byte* row) {
-      std::memcpy(&to->emplace_back(key, EntryRow{}).second, row, sizeof(EntryRow));
+  const auto read = [&database]<class Row>(const char* table,
+                                           std::vector<std::pair<Key, Row>>* to) {
+    database.table(table).for_each_row([to](Key key, const std::byte* row) {
+      std::memcpy(&to->emplace_back(key, Row{}).second, row, sizeof(Row));
     });
-  }
-  database.table("cells").for_each_row([&](Key cell, const std::byte* row) {
-    std::memcpy(&rows.cells.emplace_back(cell, CellRow{}).second, row, sizeof(CellRow));
-  });
-  const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
-  std::sort(rows.ledger.begin(), rows.ledger.end(), by_key);
-  std::sort(rows.entries.begin(), rows.entries.end(), by_key);
-  std::sort(rows.cells.begin(), rows.cells.end(), by_key);
-  std::sort(rows.slots.begin(), rows.slots.end(), by_key);
+    std::ranges::sort(*to, {}, &std::pair<Key, Row>::first);
+  };
+  read("ledger", &rows.ledger);
+  read("entries", &rows.entries);
+  read("cells", &rows.cells);
+  read("slots", &rows.slots);
   return rows;
 }
 
 namespace {
+
+std::string name(Key key) { return "ledger key " + std::to_string(key); }
 
 std::string check_ledger(const LedgerRows& rows, uint64_t keys) {
   if (rows.ledger.size() != keys) {
@@ -284,3 +421,11 @@ std::string check_rows(const LedgerRows& rows, const KeySpace& keys) {
 }
 
 }  // namespace logjam::ledger
+
+namespace logjam {
+
+ledger::CheckResult check_history(Database& database, const std::string& history_path) {
+  return ledger::check(ledger::read_rows(database), ledger::open_history(history_path));
+}
+
+}  // namespace logjam

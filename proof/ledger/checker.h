@@ -7,7 +7,7 @@
 // database and the history, and never from the log, whose correctness is the question.
 //
 //   R1  All writes of every acknowledged transaction are in the database, and so are those of every
-//       transaction on which it depends, directly or through others (required.h).
+//       transaction on which it depends, directly or through others (checker.cc).
 //   R2  Either all writes of a recovered transaction are in the database, or none. Entries agree
 //       with the rows of the ledger, and slots with their cells.
 //   R3  The writes of each key form one chain, also where they are blind. The row's `seen` follows
@@ -65,6 +65,12 @@ std::string check_rows(const LedgerRows& rows, const KeySpace& keys);
 
 // Checks all rules above. A history with an `error` is a failed check.
 CheckResult check(const LedgerRows& rows, const History& history);
+
+// Writes the history to the file `path` as a list-append history (list_append.cc). Returns an empty
+// string, or one sentence that says why the history cannot be exported. Ends the process if the
+// file cannot be written.
+std::string export_list_append(const LedgerRows& rows, const History& history,
+                               const std::string& path);
 
 }  // namespace logjam::ledger
 

@@ -48,9 +48,7 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   LJ_ASSERT(keys->size() + count <= options_.keys);
   for (; count > 0; --count) {
     Key key = pick_(random_);
-    while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
-      key = (key + 1) % options_.keys;
-    }
+    while (std::ranges::find(*keys, key) != keys->end()) key = (key + 1) % options_.keys;
     keys->push_back(key);
   }
 }
@@ -76,8 +74,8 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
     } else if (roll(2) == 0) {
       write.op = Op::kErase;
     }
-    const auto same = [&](const CellWrite& drawn) { return drawn.cell == write.cell; };
-    if (std::none_of(input_.cell_writes.begin(), input_.cell_writes.end(), same)) {
+    if (std::ranges::find(input_.cell_writes, write.cell, &CellWrite::cell) ==
+        input_.cell_writes.end()) {
       input_.cell_writes.push_back(write);
     }
   }
@@ -231,22 +229,31 @@ Status LedgerClient::read_keys(Transaction& txn) {
   return Status::kOk;
 }
 
-Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
-  const LedgerRow* seen = nullptr;
-  const Status status = txn.read(ledger_, key, &seen);
+template <class Row>
+Status LedgerClient::read_row(Transaction& txn, Table& table, Key number, Key key, Row* row) {
+  const Row* seen = nullptr;
+  const Status status = txn.read(table, number, &seen);
   if (status == Status::kAbort) return status;
   if (status != Status::kOk) {
     attempt_.complain(Mismatch::kMissingRow, key);
     return Status::kOk;
   }
   *row = *seen;
-  if (!row->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
+  if (!row->intact(number)) attempt_.complain(Mismatch::kTornRow, key);
   attempt_.reads.push_back({key, row->writer, Op::kRead});
   now_and_then_yield();
-  last_generation_[key] = row->generation;
   return Status::kOk;
 }
 
+Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
+  const size_t reads = attempt_.reads.size();
+  const Status status = read_row(txn, ledger_, key, key, row);
+  if (attempt_.reads.size() != reads) last_generation_[key] = row->generation;
+  return status;
+}
+
+// Fetches the row of `key` for a change, names the attempt as its writer, and records the
+// overwritten writer. Seal the row afterwards. Records a missing row as a mismatch.
 Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
   const Status status = txn.update(ledger_, key, row);
   if (status != Status::kOk) {
@@ -293,9 +300,7 @@ Status LedgerClient::toggle(Transaction& txn) {
   row->seal(key);
   const Key at = entry_key(key, row->generation);
   if (row->present != 0) {
-    EntryRow entry{attempt_.id, key, 0};
-    entry.seal();
-    status = txn.insert(entries_, at, entry);
+    status = txn.insert(entries_, at, EntryRow::sealed(attempt_.id, key));
     if (status == Status::kExists) attempt_.complain(Mismatch::kUnexpected, key);
   } else {
     status = txn.erase(entries_, at);
@@ -313,24 +318,21 @@ void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<Seen
     if (found != nullptr) attempt_.complain(Mismatch::kDuplicateEntry, key);
     found = &entry;
   }
-  if (found == nullptr) {
-    if (row.present != 0) attempt_.complain(Mismatch::kMissingEntry, key);
-    return;
-  }
-  if (row.present == 0) attempt_.complain(Mismatch::kUnexpected, key);
-  if (found->key != entry_key(key, row.generation) || found->row.writer != row.toggler) {
-    attempt_.complain(Mismatch::kForeignEntry, key);
-  }
-  if (!found->row.intact() || found->row.key != key) attempt_.complain(Mismatch::kTornRow, key);
+  const bool foreign = found != nullptr && (found->key != entry_key(key, row.generation) ||
+                                            found->row.writer != row.toggler);
+  compare(key, row.present != 0, found == nullptr ? nullptr : &found->row, foreign, key);
 }
 
-Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) {
-  for (Key key = input_.low; key <= input_.high; ++key) {
-    LedgerRow row;
-    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
-    rows->push_back(row);
+// Compares an entry, or a slot, with what its ledger row, or its cell, says of it. `entry` is null
+// if there is none; otherwise it must have the number `number`.
+void LedgerClient::compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number) {
+  if (entry == nullptr) {
+    if (present) attempt_.complain(Mismatch::kMissingEntry, key);
+    return;
   }
-  return Status::kOk;
+  if (!present) attempt_.complain(Mismatch::kUnexpected, key);
+  if (foreign) attempt_.complain(Mismatch::kForeignEntry, key);
+  if (!entry->intact() || entry->key != number) attempt_.complain(Mismatch::kTornRow, key);
 }
 
 // Collects the entries of the range. Sets [*low, *high] to the ledger keys that the scan covered. A
@@ -355,10 +357,14 @@ Status LedgerClient::audit(Transaction& txn) {
   std::vector<LedgerRow> rows;
   std::vector<SeenEntry> seen;
   Key low = 0, high = 0;
-  const auto read = [&] { return read_range(txn, &rows); };
+  const auto read = [&] {
+    for (Key key = input_.low; key <= input_.high; ++key) {
+      if (read_ledger(txn, key, &rows.emplace_back()) == Status::kAbort) return Status::kAbort;
+    }
+    return Status::kOk;
+  };
   const auto scan = [&] { return scan_range(txn, &seen, &low, &high); };
-  if ((input_.ledger_first ? read() : scan()) == Status::kAbort) return Status::kAbort;
-  if ((input_.ledger_first ? scan() : read()) == Status::kAbort) return Status::kAbort;
+  if (in_order(read, scan) == Status::kAbort) return Status::kAbort;
   for (Key key = low; key <= high; ++key) compare(key, rows[key - input_.low], seen);
   return Status::kOk;
 }
@@ -381,14 +387,130 @@ Status LedgerClient::lookup(Transaction& txn, Key key) {
     return Status::kOk;
   };
   const uint32_t guess = last_generation_[key];
-  if ((input_.ledger_first ? read() : find()) == Status::kAbort) return Status::kAbort;
-  if ((input_.ledger_first ? find() : read()) == Status::kAbort) return Status::kAbort;
-  const bool looked_at_it = input_.ledger_first || row.generation - guess <= 1;
-  if (looked_at_it) {
+  if (in_order(read, find) == Status::kAbort) return Status::kAbort;
+  if (input_.ledger_first || row.generation - guess <= 1) {
     compare(key, row, seen);
   } else if (!seen.empty()) {
     attempt_.complain(Mismatch::kForeignEntry, key);
   }
+  return Status::kOk;
+}
+
+// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot is not as expected,
+// the attempt reads the cell and does not write it. seal_cells() completes the row after all reads
+// of the attempt.
+Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
+  LJ_ASSERT(write.cell < keys_.cells && write.op != Op::kRead);
+  const Key key = keys_.ledger + write.cell;
+  const bool slot = keys_.has_slot(key);
+  if (slot) {
+    const Status status = change_slot(txn, write);
+    if (status == Status::kAbort) return status;
+    if (status != Status::kOk) {
+      CellRow row;
+      if (read_cell(txn, write.cell, &row) == Status::kAbort) return Status::kAbort;
+      if (status == Status::kExists && row.present == 0) {
+        attempt_.complain(Mismatch::kUnexpected, key);
+      }
+      if (status == Status::kNotFound && row.present != 0) {
+        attempt_.complain(Mismatch::kMissingEntry, key);
+      }
+      return Status::kOk;
+    }
+  }
+  std::byte* bytes = nullptr;
+  const Status status = write.op == Op::kUpdate ? txn.update(cells_, write.cell, &bytes)
+                                                : txn.write(cells_, write.cell, &bytes);
+  if (status != Status::kOk) {
+    if (status == Status::kNotFound) attempt_.complain(Mismatch::kMissingRow, key);
+    return status == Status::kAbort ? status : Status::kOk;
+  }
+  auto* row = reinterpret_cast<CellRow*>(bytes);
+  TransactionId overwritten = kNotYet;
+  if (write.op == Op::kUpdate) {
+    if (!row->intact(write.cell)) attempt_.complain(Mismatch::kTornRow, key);
+    overwritten = row->writer;
+  }
+  *row = CellRow{};
+  row->writer = attempt_.id;
+  row->present = slot && write.op != Op::kErase ? 1 : 0;
+  written_cells_.push_back({write.cell, row, order_.last(write.cell)});
+  attempt_.writes.push_back({key, overwritten, write.op});
+  now_and_then_yield();
+  return Status::kOk;
+}
+
+// Changes a slot. Returns the engine's status: kOk, kAbort, kExists for an insert, or kNotFound for
+// an erase or a write.
+Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
+  if (write.op == Op::kErase) return txn.erase(slots_, write.cell);
+  const EntryRow row = EntryRow::sealed(attempt_.id, write.cell);
+  if (write.op == Op::kInsert) return txn.insert(slots_, write.cell, row);
+  std::byte* bytes = nullptr;
+  const Status status = txn.write(slots_, write.cell, &bytes);
+  if (status == Status::kOk) std::memcpy(bytes, &row, sizeof row);
+  return status;
+}
+
+// Yields the core until other transactions have inserted and erased the row that the attempt has
+// inserted, --test=ledger_dawdle times at most. Under a locking protocol no other transaction can.
+void LedgerClient::dawdle() {
+  for (const CellWrite& write : input_.cell_writes) {
+    if (write.op != Op::kInsert) continue;
+    const TransactionId before = order_.last(write.cell);
+    for (uint64_t yields = 0; yields < options_.dawdle; ++yields) {
+      platform::yield();
+      if (order_.last(write.cell) != before && !order_.looks_present(write.cell)) break;
+    }
+  }
+}
+
+void LedgerClient::seal_cells() {
+  for (const WrittenCell& written : written_cells_) {
+    uint64_t seen = 0;
+    for (const Access& read : attempt_.reads) {
+      seen = LedgerRow::remember(seen, read.key, read.writer);
+    }
+    written.row->seen = seen;
+    written.row->seal(written.cell);
+  }
+}
+
+Status LedgerClient::audit_slots(Transaction& txn) {
+  std::vector<CellRow> rows(input_.high - input_.low + 1);
+  std::vector<EntryRow> slots;
+  const auto read = [&] {
+    for (uint64_t cell = input_.low; cell <= input_.high; ++cell) {
+      if (read_cell(txn, cell, &rows[cell - input_.low]) == Status::kAbort) return Status::kAbort;
+    }
+    return Status::kOk;
+  };
+  const auto scan = [&] {
+    return txn.scan(slots_, input_.low, input_.high, input_.descending,
+                    [&](Key, const std::byte* row) {
+                      std::memcpy(&slots.emplace_back(), row, sizeof(EntryRow));
+                      return true;
+                    });
+  };
+  if (in_order(read, scan) == Status::kAbort) return Status::kAbort;
+  for (uint64_t cell = input_.low; cell <= input_.high; ++cell) {
+    const auto found = std::ranges::find(slots, cell, &EntryRow::key);
+    const CellRow& row = rows[cell - input_.low];
+    const bool is_there = found != slots.end();
+    compare(keys_.ledger + cell, row.present != 0, is_there ? &*found : nullptr,
+            is_there && found->writer != row.writer, cell);
+  }
+  return Status::kOk;
+}
+
+Status LedgerClient::lookup_slot(Transaction& txn, uint64_t cell) {
+  CellRow row;
+  const EntryRow* slot = nullptr;
+  const auto read = [&] { return read_cell(txn, cell, &row); };
+  const auto find = [&] { return txn.read(slots_, cell, &slot); };
+  if (in_order(read, find) == Status::kAbort) return Status::kAbort;
+  compare(keys_.ledger + cell, row.present != 0, slot,
+          slot != nullptr && slot->writer != row.writer, cell);
   return Status::kOk;
 }
 

@@ -1,9 +1,9 @@
 // One worker's stream of ledger transactions. The client draws each transaction once, and executes
 // it until it commits:
 //
-//   transfer  reads some keys and updates others blind     overwrites cells without reading them,
-//   and inserts and erases rows of slots; one in two
-//             reads nothing, the others may also update a key or a cell
+//   transfer  reads some keys and updates others
+//   blind     overwrites cells without reading them, and inserts and erases rows of slots; half of
+//             these transactions read nothing, and the others may also update a key or a cell
 //   toggle    updates a key and inserts or erases its entry
 //   audit     scans a range of entries, reads the same range of the ledger, and compares the two;
 //             or does the same with slots and cells
@@ -35,23 +35,16 @@ struct Options {
   uint64_t writes = 2;  // rows that a transfer updates, at most
   double theta = 0;     // zipfian skew of the keys; 0 is uniform
 
-  // --test=ledger_readers: the number of workers that only read. Their acknowledgements wait only
-  // for the writes that their transactions have read.
+  // --test=ledger_readers: the number of workers that only read, so that their acknowledgements
+  // wait only for the writes that they have read.
   uint64_t readers = 0;
-  // --test=ledger_yield: after this many accesses a worker yields its core, so that few cores see
-  // many interleavings. 0: never.
+  // --test=ledger_yield: a worker yields its core after this number of accesses, so that
+  // transactions interleave on few cores. 0: never.
   uint64_t yield = 0;
-  // --test=ledger_dawdle: how often, at most, a transaction that has inserted a row and read
-  // nothing yields its core before it commits, until other transactions have inserted and erased
-  // that row.
+  // --test=ledger_dawdle: the most yields of dawdle().
   uint64_t dawdle = 0;
-  // --test=ledger_die_after: one worker kills the process (SIGKILL) right after this number of its
-  // acknowledgements: at that time a check notices a lost commit. 0: no worker does.
-  uint64_t die_after = 0;
-  // --test=ledger_die_early: a worker kills the process (SIGKILL) right after this number of its
-  // early acknowledgements. An early acknowledgement is that of a blind insert whose preceding
-  // erase is not acknowledged yet. 0: no worker does.
-  uint64_t die_early = 0;
+  // --test=ledger_die_after and ledger_die_early: see CrashPoint.
+  uint64_t die_after = 0, die_early = 0;
 
   KeySpace key_space() const { return {.ledger = keys, .cells = cells, .slots = slots}; }
 };
@@ -150,27 +143,34 @@ class LedgerClient final : public Client, private CommitObserver {
   Status audit(Transaction& txn);
   Status lookup(Transaction& txn, Key key);
 
-  // cells.cc
-  Status read_cell(Transaction& txn, uint64_t cell, CellRow* row);
+  Status read_cell(Transaction& txn, uint64_t cell, CellRow* row) {
+    return read_row(txn, cells_, cell, keys_.ledger + cell, row);
+  }
   Status write_cell(Transaction& txn, CellWrite write);
   Status change_slot(Transaction& txn, CellWrite write);
   void dawdle();
   void seal_cells();
   Status audit_slots(Transaction& txn);
   Status lookup_slot(Transaction& txn, uint64_t cell);
-  void compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot);
 
-  // Reads the rows of input_.reads. Returns kAbort or kOk.
+  // Copies the row `number` of the table, which is `key` in histories, to `*row`, and records its
+  // writer as a read of the attempt. Returns kAbort or kOk. Records a missing row as a mismatch.
+  template <class Row>
+  Status read_row(Transaction& txn, Table& table, Key number, Key key, Row* row);
   Status read_keys(Transaction& txn);
-  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. Returns
-  // kAbort or kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
-  // Fetches the row of `key` for a change, names the attempt as its writer, and records the
-  // overwritten writer. Seal the row after it. A missing row is recorded as a mismatch.
   Status update_ledger(Transaction& txn, Key key, LedgerRow** row);
-  Status read_range(Transaction& txn, std::vector<LedgerRow>* rows);
   Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
   void compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen);
+  void compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number);
+  // Calls both functions, the reader of the ledger or the cells first if the input says so. Returns
+  // kAbort if one of them does.
+  template <class Read, class Find>
+  Status in_order(const Read& read, const Find& find) {
+    const Status first = input_.ledger_first ? read() : find();
+    if (first == Status::kAbort) return first;
+    return (input_.ledger_first ? find() : read()) == Status::kAbort ? Status::kAbort : Status::kOk;
+  }
 
   Table& ledger_;
   Table& entries_;

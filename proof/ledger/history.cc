@@ -25,23 +25,17 @@ std::string KeySpace::name(Key key) const {
 }
 
 const char* describe(Mismatch mismatch) {
-  switch (mismatch) {
-    case Mismatch::kNone:
-      return "nothing wrong";
-    case Mismatch::kTornRow:
-      return "a row that is half one write and half another";
-    case Mismatch::kMissingRow:
-      return "no row, though none is ever erased";
-    case Mismatch::kMissingEntry:
-      return "no entry where its row says there is one (phantom)";
-    case Mismatch::kUnexpected:
-      return "an entry where its row says there is none (phantom)";
-    case Mismatch::kForeignEntry:
-      return "an entry by another transaction than its row says (phantom)";
-    case Mismatch::kDuplicateEntry:
-      return "two entries of one key at once (phantom)";
-  }
-  return "an unknown mismatch";
+  static constexpr const char* kWords[] = {
+      "nothing wrong",
+      "a row that is half one write and half another",
+      "no row, though none is ever erased",
+      "no entry where its row says there is one (phantom)",
+      "an entry where its row says there is none (phantom)",
+      "an entry by another transaction than its row says (phantom)",
+      "two entries of one key at once (phantom)",
+  };
+  const auto index = static_cast<size_t>(mismatch);
+  return index < std::size(kWords) ? kWords[index] : "an unknown mismatch";
 }
 
 HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin) {
@@ -73,9 +67,7 @@ bool full_for_accesses(const HistoryArea& area, size_t accesses) {
 }
 
 uint32_t History::find(TransactionId id) const {
-  const auto found = std::lower_bound(
-      transactions.begin(), transactions.end(), id,
-      [](const RecordedTransaction& transaction, TransactionId i) { return transaction.id < i; });
+  const auto found = std::ranges::lower_bound(transactions, id, {}, &RecordedTransaction::id);
   if (found == transactions.end() || found->id != id) return kNone;
   return static_cast<uint32_t>(found - transactions.begin());
 }

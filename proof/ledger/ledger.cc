@@ -19,13 +19,109 @@
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"
 #include "proof/ledger/history.h"
-#include "proof/ledger/list_append.h"
 #include "proof/ledger/shared.h"
 #include "workloads/parallel_check.h"
 
+DEFINE_string(ledger, "",
+              "the ledger's scale and draws: keys:1000 (rows), cells:64 (rows overwritten unread), "
+              "slots:16 (cells whose row comes and goes), reads:2 and writes:2 (of a transfer, at "
+              "most), theta:0 (zipfian skew of the keys)");
 DECLARE_string(history);
+DECLARE_uint64(history_mb);
 
 namespace logjam {
+namespace ledger {
+namespace {
+
+using platform::TestValue;
+
+const TestValue readers("ledger_readers"), yield("ledger_yield"), dawdle("ledger_dawdle"),
+    die_after("ledger_die_after"), die_early("ledger_die_early");
+
+// Calls note(key, row, &writers) for each row, on all cores, and adds `writers` to `*resume_state`.
+template <class Row, class Note>
+void read(Table& table, ResumeState* resume_state, const Note& note) {
+  const auto read_part = [&](uint32_t part, uint32_t parts, ResumeState* writers) {
+    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      note(key, *reinterpret_cast<const Row*>(row), writers);
+    });
+  };
+  resume_state->add(sum_of_parts(ResumeState{}, read_part));
+}
+
+}  // namespace
+
+ResumeState read_resume_state(Database& database, CellOrder* order) {
+  ResumeState resume_state;
+  Table& ledger = database.table("ledger");
+  std::vector<uint32_t> generations(ledger.schema().expected_rows);
+  read<LedgerRow>(ledger, &resume_state, [&](Key key, const LedgerRow& row, ResumeState* writers) {
+    for (const TransactionId id : {row.writer, row.overwritten, row.toggler}) writers->raise(id);
+    if (key < generations.size()) generations[key] = row.generation;
+  });
+  resume_state.generations = std::move(generations);
+  const auto note_entry = [](Key, const EntryRow& row, ResumeState* writers) {
+    writers->raise(row.writer);
+  };
+  read<EntryRow>(database.table("entries"), &resume_state, note_entry);
+  read<EntryRow>(database.table("slots"), &resume_state, note_entry);
+  read<CellRow>(database.table("cells"), &resume_state,
+                [&](Key cell, const CellRow& row, ResumeState* writers) {
+                  writers->raise(row.writer);
+                  if (cell < order->cells()) order->resume(cell, row.writer, row.present != 0);
+                });
+  return resume_state;
+}
+
+Options options_from_flags() {
+  Options options;
+  const auto set = [](uint64_t* option, const char* key) {
+    *option =
+        static_cast<uint64_t>(platform::listed(FLAGS_ledger, key, static_cast<double>(*option)));
+  };
+  set(&options.keys, "keys");
+  set(&options.cells, "cells");
+  set(&options.slots, "slots");
+  set(&options.reads, "reads");
+  set(&options.writes, "writes");
+  options.theta = platform::listed(FLAGS_ledger, "theta");
+  options.readers = readers.get();
+  options.yield = yield.get();
+  options.dawdle = dawdle.get();
+  options.die_after = die_after.get();
+  options.die_early = die_early.get();
+  return options;
+}
+
+std::string check_flags() {
+  constexpr double kMostKeys = 100'000'000, kMostCells = 1'000'000, kMostTheta = 2;
+  constexpr auto kMost = static_cast<double>(kMostAccesses);
+  const platform::ListKey keys[] = {{"keys", 1, kMostKeys},   {"cells", 1, kMostCells},
+                                    {"slots", 0, kMostCells}, {"reads", 0, kMost},
+                                    {"writes", 1, kMost},     {"theta", 0, kMostTheta, false}};
+  if (std::string why = platform::check_list("ledger", FLAGS_ledger, keys); !why.empty()) {
+    return why;
+  }
+  const Options options = options_from_flags();
+  // A lookup reads one key, also where transfers read none.
+  const uint64_t needed = std::max<uint64_t>(options.reads, 1) + options.writes;
+  if (options.keys < needed) {
+    return "--ledger needs at least as many keys as a transfer reads and writes: " +
+           std::to_string(needed);
+  }
+  if (options.slots > options.cells) return "--ledger needs a cell for each of its slots";
+  if (options.die_early != 0 && FLAGS_history.empty()) {
+    return "--test=ledger_die_early needs a --history, which numbers the transactions";
+  }
+  constexpr uint64_t kMostHistoryMb = 1 << 20;
+  if (FLAGS_history_mb < 1 || FLAGS_history_mb > kMostHistoryMb) {
+    return "--history_mb is from 1 to " + std::to_string(kMostHistoryMb);
+  }
+  return "";
+}
+
+}  // namespace ledger
+
 namespace {
 
 using namespace ledger;
@@ -38,45 +134,34 @@ class Ledger final : public Workload {
   }
 
   void create_tables(Database& database) override {
-    database.create_table({"ledger",
-                           sizeof(LedgerRow),
-                           IndexKind::kHash,
-                           options_.keys,
-                           {},
-                           Columns()
-                               .key("ledger_key", [](Key key) { return key; })
-                               .field("writer", &LedgerRow::writer)
-                               .field("overwritten", &LedgerRow::overwritten)
-                               .field("toggler", &LedgerRow::toggler)
-                               .field("generation", &LedgerRow::generation)
-                               .field("present", &LedgerRow::present)});
-    database.create_table({"entries",
-                           sizeof(EntryRow),
-                           IndexKind::kOrdered,
-                           options_.keys,
-                           {},
-                           Columns()
-                               .key("entry_key", [](Key key) { return key; })
-                               .field("writer", &EntryRow::writer)
-                               .field("ledger_key", &EntryRow::key)});
-    database.create_table({"cells",
-                           sizeof(CellRow),
-                           IndexKind::kHash,
-                           options_.cells,
-                           {},
-                           Columns()
-                               .key("cell", [](Key key) { return key; })
-                               .field("writer", &CellRow::writer)
-                               .field("present", &CellRow::present)});
-    database.create_table({"slots",
-                           sizeof(EntryRow),
-                           IndexKind::kOrdered,
-                           options_.slots,
-                           {},
-                           Columns()
-                               .key("slot", [](Key key) { return key; })
-                               .field("writer", &EntryRow::writer)
-                               .field("cell", &EntryRow::key)});
+    const auto itself = [](Key key) { return key; };
+    const auto add = [&](const char* name, uint32_t row_bytes, IndexKind kind, uint64_t rows,
+                         Columns columns) {
+      database.create_table({name, row_bytes, kind, rows, {}, std::move(columns)});
+    };
+    add("ledger", sizeof(LedgerRow), IndexKind::kHash, options_.keys,
+        Columns()
+            .key("ledger_key", itself)
+            .field("writer", &LedgerRow::writer)
+            .field("overwritten", &LedgerRow::overwritten)
+            .field("toggler", &LedgerRow::toggler)
+            .field("generation", &LedgerRow::generation)
+            .field("present", &LedgerRow::present));
+    add("entries", sizeof(EntryRow), IndexKind::kOrdered, options_.keys,
+        Columns()
+            .key("entry_key", itself)
+            .field("writer", &EntryRow::writer)
+            .field("ledger_key", &EntryRow::key));
+    add("cells", sizeof(CellRow), IndexKind::kHash, options_.cells,
+        Columns()
+            .key("cell", itself)
+            .field("writer", &CellRow::writer)
+            .field("present", &CellRow::present));
+    add("slots", sizeof(EntryRow), IndexKind::kOrdered, options_.slots,
+        Columns()
+            .key("slot", itself)
+            .field("writer", &EntryRow::writer)
+            .field("cell", &EntryRow::key));
   }
 
   // Loads all tables. Keys with even numbers get an entry, and slots with even numbers a row.
@@ -89,8 +174,7 @@ class Ledger final : public Workload {
       row.seal(key);
       ledger.load(key, &row, arena);
       if (row.present == 0) continue;
-      EntryRow entry{0, key, 0};
-      entry.seal();
+      const EntryRow entry = EntryRow::sealed(0, key);
       entries.load(entry_key(key, 0), &entry, arena);
     }
     const KeySpace keys = options_.key_space();
@@ -101,8 +185,7 @@ class Ledger final : public Workload {
       row.seal(cell);
       database.table("cells").load(cell, &row, arena);
       if (row.present == 0) continue;
-      EntryRow slot{0, cell, 0};
-      slot.seal();
+      const EntryRow slot = EntryRow::sealed(0, cell);
       database.table("slots").load(cell, &slot, arena);
     }
   }
@@ -212,121 +295,3 @@ const WorkloadRegistration registration({
 
 }  // namespace
 }  // namespace logjam
-
-namespace logjam::ledger {
-namespace {
-
-struct Writers {
-  ResumeState of;
-  void add(const Writers& later) {
-    for (uint32_t worker = 0; worker < later.of.attempts.size(); ++worker) {
-      of.raise(worker, later.of.attempts[worker]);
-    }
-  }
-};
-
-// Calls note(key, row, &writers) for each row, on all cores, and raises `*resume_state` to the
-// result.
-template <class Row, class Note>
-void read(Table& table, ResumeState* resume_state, const Note& note) {
-  Writers found = sum_of_parts(Writers{}, [&](uint32_t part, uint32_t parts, Writers* writers) {
-    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
-      note(key, *reinterpret_cast<const Row*>(row), &writers->of);
-    });
-  });
-  Writers all{std::move(*resume_state)};
-  all.add(found);
-  *resume_state = std::move(all.of);
-}
-
-}  // namespace
-
-ResumeState read_resume_state(Database& database, CellOrder* order) {
-  ResumeState resume_state;
-  Table& ledger = database.table("ledger");
-  std::vector<uint32_t> generations(ledger.schema().expected_rows);
-  read<LedgerRow>(ledger, &resume_state, [&](Key key, const LedgerRow& row, ResumeState* writers) {
-    for (const TransactionId id : {row.writer, row.overwritten, row.toggler}) writers->raise(id);
-    if (key < generations.size()) generations[key] = row.generation;
-  });
-  resume_state.generations = std::move(generations);
-  const auto note_entry = [](Key, const EntryRow& row, ResumeState* writers) {
-    writers->raise(row.writer);
-  };
-  read<EntryRow>(database.table("entries"), &resume_state, note_entry);
-  read<EntryRow>(database.table("slots"), &resume_state, note_entry);
-  read<CellRow>(database.table("cells"), &resume_state,
-                [&](Key cell, const CellRow& row, ResumeState* writers) {
-                  writers->raise(row.writer);
-                  if (cell < order->cells()) order->resume(cell, row.writer, row.present != 0);
-                });
-  return resume_state;
-}
-
-}  // namespace logjam::ledger
-
-DEFINE_string(ledger, "",
-              "the ledger's scale and draws: keys:1000 (rows), cells:64 (rows overwritten unread), "
-              "slots:16 (cells whose row comes and goes), reads:2 and writes:2 (of a transfer, at "
-              "most), theta:0 (zipfian skew of the keys)");
-DECLARE_string(history);
-DECLARE_uint64(history_mb);
-
-namespace logjam::ledger {
-namespace {
-
-using platform::TestValue;
-
-const TestValue readers("ledger_readers"), yield("ledger_yield"), dawdle("ledger_dawdle"),
-    die_after("ledger_die_after"), die_early("ledger_die_early");
-
-}  // namespace
-
-Options options_from_flags() {
-  Options options;
-  const auto number = [](const char* key, uint64_t otherwise) {
-    return static_cast<uint64_t>(
-        platform::listed(FLAGS_ledger, key, static_cast<double>(otherwise)));
-  };
-  options.keys = number("keys", options.keys);
-  options.cells = number("cells", options.cells);
-  options.slots = number("slots", options.slots);
-  options.reads = number("reads", options.reads);
-  options.writes = number("writes", options.writes);
-  options.theta = platform::listed(FLAGS_ledger, "theta");
-  options.readers = readers.get();
-  options.yield = yield.get();
-  options.dawdle = dawdle.get();
-  options.die_after = die_after.get();
-  options.die_early = die_early.get();
-  return options;
-}
-
-std::string check_flags() {
-  constexpr double kMostKeys = 100'000'000, kMostCells = 1'000'000, kMostTheta = 2;
-  constexpr auto kMost = static_cast<double>(kMostAccesses);
-  const platform::ListKey keys[] = {{"keys", 1, kMostKeys},   {"cells", 1, kMostCells},
-                                    {"slots", 0, kMostCells}, {"reads", 0, kMost},
-                                    {"writes", 1, kMost},     {"theta", 0, kMostTheta, false}};
-  if (std::string why = platform::check_list("ledger", FLAGS_ledger, keys); !why.empty()) {
-    return why;
-  }
-  const Options options = options_from_flags();
-  // A lookup reads one key, also where transfers read none.
-  const uint64_t needed = std::max<uint64_t>(options.reads, 1) + options.writes;
-  if (options.keys < needed) {
-    return "--ledger needs at least as many keys as a transfer reads and writes: " +
-           std::to_string(needed);
-  }
-  if (options.slots > options.cells) return "--ledger needs a cell for each of its slots";
-  if (options.die_early != 0 && FLAGS_history.empty()) {
-    return "--test=ledger_die_early needs a --history, which numbers the transactions";
-  }
-  constexpr uint64_t kMostHistoryMb = 1 << 20;
-  if (FLAGS_history_mb < 1 || FLAGS_history_mb > kMostHistoryMb) {
-    return "--history_mb is from 1 to " + std::to_string(kMostHistoryMb);
-  }
-  return "";
-}
-
-}  // namespace logjam::ledger

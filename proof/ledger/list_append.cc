@@ -1,10 +1,30 @@
-#include "proof/ledger/list_append.h"
-
+// The ledger's history in the form of Elle's list-append histories, for public checkers: Kingsbury
+// and Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations", VLDB 2020.
+//
+// The row of a key stands for a list. Each write appends the number of its transaction, so the
+// version that a transaction saw is the list of all writes up to that version. An update reads the
+// row that it overwrites, so it becomes a read, an append, and a read of its own result. A cell is
+// a list too. A blind write, an insert or an erase becomes an append.
+//
+// The file has an EDN map on each line. The real-time order of transactions is unknown, so each
+// transaction is a process of its own, and all begin before the first one ends. The recovered
+// database is a further transaction, which reads all keys. It begins after all other transactions
+// have ended, so a checker of strict serializability demands that it sees all acknowledged
+// transactions (R1). A transaction ends with:
+//
+//   :ok    it was acknowledged, or one of its writes is in the recovered database
+//   :fail  it was not acknowledged, and none of its writes is in the recovered database; no other
+//          transaction may have read from it
+//   :info  none of its writes is in the recovered database, and the acknowledgements of its life
+//          prove nothing (R8), so it may be lost
+//
+// The export shares no code with the checker.
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "platform/output_file.h"
+#include "proof/ledger/checker.h"
 
 namespace logjam::ledger {
 namespace {
@@ -21,8 +41,8 @@ class Exporter {
     const auto count = static_cast<uint32_t>(history_.transactions.size());
     for (uint32_t t = 0; t < count; ++t) write(":invoke", t, operations(t, false));
     for (uint32_t t = 0; t < count; ++t) {
-      const char* const end = how_it_ended(t);
-      write(end, t, operations(t, std::string_view(end) == ":ok"));
+      const std::string_view end = how_it_ended(t);
+      write(end, t, operations(t, end == ":ok"));
     }
     write(":invoke", count, recovered(false));
     write(":ok", count, recovered(true));
@@ -30,7 +50,7 @@ class Exporter {
   }
 
  private:
-  const char* how_it_ended(uint32_t t) const {
+  std::string_view how_it_ended(uint32_t t) const {
     if (there_[t]) return ":ok";
     if (history_.lives[history_.transactions[t].life].proves_nothing()) return ":info";
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
@@ -63,9 +83,9 @@ class Exporter {
     }
   }
 
-  // Notes transactions that do not show, because they were overwritten blindly, although a
-  // transaction that happened has read from them. Such a transaction wrote only cells, because a
-  // write to the ledger shows.
+  // Notes the transactions that happened and do not show: their writes were overwritten blindly,
+  // but a transaction that happened has read one of these writes. Such a transaction wrote only
+  // cells, because a write to the ledger shows.
   void note_what_was_read() {
     std::vector<uint32_t> left;
     for (uint32_t t = 0; t < there_.size(); ++t) {
@@ -161,9 +181,10 @@ class Exporter {
     return text;
   }
 
-  void write(const char* type, uint32_t process, const std::string& operations) {
-    file_.write("{:index " + std::to_string(lines_++) + ", :type " + type + ", :process " +
-                std::to_string(process) + ", :f :txn, :value [" + operations + "]}\n");
+  void write(std::string_view type, uint32_t process, const std::string& operations) {
+    file_.write("{:index " + std::to_string(lines_++) + ", :type " + std::string(type) +
+                ", :process " + std::to_string(process) + ", :f :txn, :value [" + operations +
+                "]}\n");
   }
 
   const LedgerRows& rows_;

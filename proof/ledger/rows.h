@@ -11,6 +11,8 @@
 // of ledger rows begin at 0, and the keys of cells follow them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/storage/tuple.h"
@@ -20,6 +22,15 @@
 namespace logjam::ledger {
 
 using platform::mix_bits;
+
+// Returns the fillers of a row: numbers that follow from its other fields, whose hash is `all`. So
+// the fillers show a torn row.
+template <size_t kFillers>
+std::array<uint64_t, kFillers> fillers(uint64_t all) {
+  std::array<uint64_t, kFillers> filler;
+  for (size_t i = 0; i < kFillers; ++i) filler[i] = mix_bits(all + i);
+  return filler;
+}
 
 // The row of a key in table `ledger`. The key has an entry in table `entries` exactly if `present`
 // is 1.
@@ -32,8 +43,7 @@ struct LedgerRow {
   // A hash of everything that the row's writers had read before they wrote it. If the log holds
   // commands, recovery computes the same hash only if each writer reads the same versions again.
   uint64_t seen = 0;
-  static constexpr unsigned kFillers = 7;
-  uint64_t filler[kFillers] = {};  // follows from all other fields, so it shows a torn row
+  std::array<uint64_t, 7> filler = {};
 
   // Adds to `seen` that the row's writer has read the row of `key`, as written by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
@@ -41,21 +51,13 @@ struct LedgerRow {
     return mix_bits(seen + mix_bits(read ^ mix_bits(~key)));
   }
 
-  uint64_t expected_filler(Key key, unsigned i) const {
-    const uint64_t all = mix_bits(writer) ^ mix_bits(overwritten + 1) ^ mix_bits(toggler + 2) ^
-                         mix_bits(uint64_t{generation} << 32 | present) ^ mix_bits(seen + 3) ^
-                         mix_bits(~key);
-    return mix_bits(all + i);
+  std::array<uint64_t, 7> expected_filler(Key key) const {
+    return fillers<7>(mix_bits(writer) ^ mix_bits(overwritten + 1) ^ mix_bits(toggler + 2) ^
+                      mix_bits(uint64_t{generation} << 32 | present) ^ mix_bits(seen + 3) ^
+                      mix_bits(~key));
   }
-  void seal(Key key) {
-    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(key, i);
-  }
-  bool intact(Key key) const {
-    for (unsigned i = 0; i < kFillers; ++i) {
-      if (filler[i] != expected_filler(key, i)) return false;
-    }
-    return true;
-  }
+  void seal(Key key) { filler = expected_filler(key); }
+  bool intact(Key key) const { return filler == expected_filler(key); }
 };
 static_assert(sizeof(LedgerRow) == 96);
 
@@ -73,7 +75,9 @@ struct EntryRow {
   Key key = 0;  // in the ledger; of a slot, its number
   uint64_t filler = 0;
 
-  void seal() { filler = mix_bits(writer ^ mix_bits(~key)); }
+  static EntryRow sealed(TransactionId writer, Key key) {
+    return {writer, key, mix_bits(writer ^ mix_bits(~key))};
+  }
   bool intact() const { return filler == mix_bits(writer ^ mix_bits(~key)); }
 };
 
@@ -84,22 +88,14 @@ struct CellRow {
   uint64_t present = 0;
   // A hash of everything that the writer had read, as in LedgerRow.
   uint64_t seen = 0;
-  static constexpr unsigned kFillers = 3;
-  uint64_t filler[kFillers] = {};
+  std::array<uint64_t, 3> filler = {};
 
-  uint64_t expected_filler(Key number, unsigned i) const {
-    return mix_bits(
-        (mix_bits(writer) ^ mix_bits(present + 1) ^ mix_bits(seen + 2) ^ mix_bits(~number)) + i);
+  std::array<uint64_t, 3> expected_filler(Key number) const {
+    return fillers<3>(mix_bits(writer) ^ mix_bits(present + 1) ^ mix_bits(seen + 2) ^
+                      mix_bits(~number));
   }
-  void seal(Key number) {
-    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(number, i);
-  }
-  bool intact(Key number) const {
-    for (unsigned i = 0; i < kFillers; ++i) {
-      if (filler[i] != expected_filler(number, i)) return false;
-    }
-    return true;
-  }
+  void seal(Key number) { filler = expected_filler(number); }
+  bool intact(Key number) const { return filler == expected_filler(number); }
 };
 static_assert(sizeof(CellRow) == 48);
 

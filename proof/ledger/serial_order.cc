@@ -1,5 +1,3 @@
-#include "proof/ledger/serial_order.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "platform/assert.h"
 #include "platform/parallel.h"
 #include "platform/thread.h"
+#include "proof/ledger/versions.h"
 #include "workloads/parallel_check.h"
 
 namespace logjam::ledger {

@@ -84,6 +84,13 @@ struct ResumeState {
     attempts[worker] = std::max(attempts[worker], count);
   }
   void raise(TransactionId id) { raise(worker_of(id), count_of(id)); }
+  // Raises the counts to those of `other`, whose generations must be empty.
+  void add(const ResumeState& other) {
+    LJ_ASSERT(other.generations.empty());
+    for (uint32_t worker = 0; worker < other.attempts.size(); ++worker) {
+      raise(worker, other.attempts[worker]);
+    }
+  }
 };
 
 // Reads the state from the rows, and tells `order` the last writer of each cell. Call it when no

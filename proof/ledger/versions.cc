@@ -108,16 +108,9 @@ uint32_t Versions::of(const Access& access) const {
   return number(writer, *write);
 }
 
-const Access* Versions::missing_write(uint32_t transaction) const {
+const Access* Versions::first(uint32_t transaction, bool missing) const {
   for (const Access& write : history_.transactions[transaction].writes) {
-    if (number(transaction, write) == 0) return &write;
-  }
-  return nullptr;
-}
-
-const Access* Versions::present_write(uint32_t transaction) const {
-  for (const Access& write : history_.transactions[transaction].writes) {
-    if (number(transaction, write) != 0) return &write;
+    if ((number(transaction, write) == 0) == missing) return &write;
   }
   return nullptr;
 }

@@ -13,7 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "platform/assert.h"
@@ -42,10 +44,9 @@ class Versions {
   // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
   uint64_t showing() const;  // number of transactions
-  // Returns the transaction's first write that is missing, or null.
-  const Access* missing_write(uint32_t transaction) const;
-  // Returns the transaction's first write that is not missing, or null.
-  const Access* present_write(uint32_t transaction) const;
+  // Returns the transaction's first write that is missing (present), or null.
+  const Access* missing_write(uint32_t transaction) const { return first(transaction, true); }
+  const Access* present_write(uint32_t transaction) const { return first(transaction, false); }
   // Returns the transaction's write of `key`, or null.
   const Access* write_of(uint32_t transaction, Key key) const;
   // Describes a missing write, for example "ledger key 7 over 0:12 is not there, 1:3 overwrote the
@@ -55,6 +56,7 @@ class Versions {
  private:
   std::string walk_key(Key key, TransactionId last, const TransactionId* overwritten);
   std::string in_turn(Key key) const;
+  const Access* first(uint32_t transaction, bool missing) const;
   uint32_t& number(uint32_t transaction, const Access& write) {
     LJ_ASSERT_IN_TESTS(&write >= history_.transactions[transaction].writes.data());
     return numbers_[first_write_[transaction] +
@@ -72,5 +74,23 @@ class Versions {
   std::vector<uint8_t> shows_;                 // of each transaction: 1, or 0
   std::vector<std::vector<uint32_t>> chains_;  // by key
 };
+
+// Transactions have a serial order if the write-write, write-read and read-write precedences among
+// them, which are edges of a graph, have no cycle (Adya: PL-3).
+struct SerialOrder {
+  uint64_t edges = 0;     // precedences
+  std::string violation;  // a cycle, as a sentence; empty if there is none
+};
+
+// Looks for a cycle among all writers of versions and the readers for which `counts` returns true.
+// Several threads call `counts` at once.
+SerialOrder find_serial_order(const History& history, const Versions& versions,
+                              const std::function<bool(uint32_t)>& counts);
+
+using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
+
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No cycle through
+// its first node is shorter.
+std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

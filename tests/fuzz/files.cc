@@ -99,9 +99,7 @@ ledger::LedgerRows rows_of(const ledger::History& history) {
     if (cell.writer == 0 && number < keys.slots) cell.present = number % 2 == 0 ? 1 : 0;
     cell.seal(number);
     if (cell.present == 0) continue;
-    ledger::EntryRow& slot = rows.slots.emplace_back(number, ledger::EntryRow{}).second;
-    slot = {cell.writer, number, 0};
-    slot.seal();
+    rows.slots.emplace_back(number, ledger::EntryRow::sealed(cell.writer, number));
   }
   return rows;
 }

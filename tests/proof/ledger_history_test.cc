@@ -7,7 +7,7 @@
 
 #include "platform/fatal.h"
 #include "proof/ledger/history.h"
-#include "proof/ledger/serial_order.h"
+#include "proof/ledger/versions.h"
 #include "tests/proof/ledger_world.h"
 #include "tests/temporary_directory.h"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "platform/fatal.h"
-#include "proof/ledger/list_append.h"
 #include "tests/proof/ledger_world.h"
 #include "tests/temporary_directory.h"
 
@@ -83,7 +82,7 @@ TEST_F(ListAppend, WhatWasRecoveredOrAcknowledgedHasHappened) {
 TEST_F(ListAppend, ALostAcknowledgementShowsInTheLastRead) {
   World world;
   world.run(0, {}, {1}, kAcknowledged);
-  world.record(world.id(1), {}, {{1, make_id(0, 1)}}, kAcknowledged);
+  world.make(1, {}, {{1, make_id(0, 1)}}, kAcknowledged);
   const auto lines = exported(world);
   EXPECT_EQ(lines.at(3), ":ok, :process 1, :f :txn, :value [[:r 1 [0]][:append 1 1][:r 1 [0 1]]]}");
   EXPECT_NE(lines.at(5).find("[:r 1 [0]]"), std::string::npos) << lines.at(5);
@@ -93,7 +92,7 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   World world("--commit=async");
   world.run(0, {}, {1}, kAcknowledged);
   world.run(0, {}, {2}, kLost);
-  world.record(world.id(1), {{1, 0}}, {{3, 0}}, kAcknowledged);
+  world.make(1, {{1, 0}}, {{3, 0}}, kAcknowledged);
   auto lines = exported(world);
   EXPECT_EQ(end_of(lines, 0, 3), ":ok");
   EXPECT_EQ(end_of(lines, 1, 3), ":info");
@@ -110,11 +109,9 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
-  const TransactionId lost = world.id(1);
-  world.record(lost, {}, {{cell_key(4), make_id(0, 1), Op::kBlind}, {cell_key(5), 0, Op::kBlind}},
-               kLost);
-  const TransactionId last = world.id(2);
-  world.record(last, {}, {{cell_key(4), lost, Op::kBlind}}, kThere);
+  const TransactionId lost = world.make(
+      1, {}, {{cell_key(4), make_id(0, 1), Op::kBlind}, {cell_key(5), 0, Op::kBlind}}, kLost);
+  const TransactionId last = world.make(2, {}, {{cell_key(4), lost, Op::kBlind}}, kThere);
   world.apply(Op::kBlind, 4, last);
   const auto lines = exported(world);
   EXPECT_EQ(lines.at(3), ":ok, :process 0, :f :txn, :value [[:append 12 0][:append 9 0]]}");
@@ -141,7 +138,7 @@ TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
 // A checker then finds a value in a list that nothing appended.
 TEST_F(ListAppend, AWriterThatTheHistoryDoesNotKnowGetsANumberOfItsOwn) {
   World world;
-  world.record(world.id(0), {{1, make_id(2, 77)}, {2, make_id(2, 78)}, {1, make_id(2, 77)}}, {});
+  world.make(0, {{1, make_id(2, 77)}, {2, make_id(2, 78)}, {1, make_id(2, 77)}}, {});
   EXPECT_EQ(exported(world).at(1),
             ":ok, :process 0, :f :txn, :value [[:r 1 [1]][:r 2 [2]][:r 1 [1]]]}");
 }

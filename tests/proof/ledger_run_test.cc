@@ -1,6 +1,5 @@
 // The ledger under every protocol, with several threads on few keys. The history of a run without a
 // crash must be serializable, and every acknowledged transaction must be in the database.
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +9,9 @@
 #include "proof/ledger/checker.h"
 #include "tests/draw.h"
 #include "tests/forwarding_scheme.h"
+#include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"
+#include "tests/workloads/harness.h"
 
 namespace logjam {
 namespace {
@@ -21,10 +22,6 @@ const uint64_t kTransactions = 500;
 #else
 const uint64_t kTransactions = tries_all() ? 4'000 : 1'500;
 #endif
-
-void set_flag(const char* name, const std::string& value) {
-  ASSERT_NE(gflags::SetCommandLineOption(name, value.c_str()), "") << name;
-}
 
 // A log scheme that yields the core after a transaction has locked its writes and before it
 // installs them. Without the yield this window is too short for two cores to meet in it by chance.
@@ -46,30 +43,32 @@ class Dawdler final : public ForwardingScheme {
 class LedgerRun : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
-    set_flag("history", path_);
-    set_flag("history_mb", "16");
-    set_flag("commit", "pipelined");
-    set_flag("test", "ledger_yield:7");
+    flags_.set("history", path_);
+    flags_.set("history_mb", 16);
+    flags_.set("commit", "pipelined");
+    flags_.set("test", "ledger_yield:7");
   }
 
   // Runs the ledger, and expects its own check and the check of its history to pass.
-  void run_and_verify(bool early_lock_release, uint64_t transactions) {
+  void run_and_verify(const char* ledger, uint64_t transactions, bool early_lock_release = true) {
+    flags_.set("ledger", ledger);
     const WorkloadInfo* info = find_workload("ledger");
     ASSERT_EQ(info->check_flags(), "");
-    RunOptions options;
-    options.threads = 4;
-    options.pin = false;
-    options.pipeline_depth = 8;
-    options.early_lock_release = early_lock_release;
-    options.transactions = transactions;
-    options.seconds = 3600;  // not reached: the run ends after `transactions`
+    constexpr uint32_t kThreads = 4;
     Database database;
     const auto workload = info->make();
-    load(*workload, database, options.threads);
-    Dawdler scheme(options.threads);
-    workload->start_history(options.threads, {});
+    load(*workload, database, kThreads);
+    Dawdler scheme(kThreads);
+    workload->start_history(kThreads, {});
     workload->keep_history();
-    run(*workload, database, *find_protocol(GetParam()), scheme, options);
+    // The run ends after its transactions, long before the time is over.
+    run(*workload, database, *find_protocol(GetParam()), scheme,
+        {.threads = kThreads,
+         .seconds = 3600,
+         .early_lock_release = early_lock_release,
+         .transactions = transactions,
+         .pipeline_depth = 8,
+         .pin = false});
     const auto checks = workload->verify(database);
     ASSERT_EQ(checks.size(), 2u);
     for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.detail;
@@ -78,25 +77,20 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     EXPECT_GE(proof.acknowledged, transactions);
   }
 
-  gflags::FlagSaver saver_;
+  ScopedFlags flags_;
   const TemporaryDirectory directory_;
   const std::string path_ = directory_.path_of("history");
 };
 
-TEST_P(LedgerRun, IsSerializableOnFewKeys) {
-  set_flag("ledger", "keys:16");
-  run_and_verify(true, kTransactions);
-}
-
-TEST_P(LedgerRun, IsSerializableWithLocksKeptUntilDurable) {
-  set_flag("ledger", "keys:16");
-  run_and_verify(false, kTransactions);
+TEST_P(LedgerRun, IsSerializable) {
+  run_and_verify("keys:16", kTransactions);
+  run_and_verify("keys:16", kTransactions, false);  // locks are kept until the log is durable
+  run_and_verify("keys:500,reads:8,writes:20,theta:0.9", kTransactions / 2);
 }
 
 // A checker proves nothing about cases that do not occur.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
-  set_flag("ledger", "slots:4");
-  run_and_verify(true, kTransactions / 2);
+  run_and_verify("slots:4", kTransactions / 2);
   uint64_t over_an_erase = 0, write_only = 0;
   const ledger::History history = ledger::open_history(path_);
   for (const auto& transaction : history.transactions) {
@@ -110,11 +104,6 @@ TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
   }
   EXPECT_GT(over_an_erase, history.transactions.size() / 50);
   EXPECT_GT(write_only, history.transactions.size() / 20);
-}
-
-TEST_P(LedgerRun, IsSerializableWithManyReadsAndWrites) {
-  set_flag("ledger", "keys:500,reads:8,writes:20,theta:0.9");
-  run_and_verify(true, kTransactions / 2);
 }
 
 std::vector<std::string_view> protocol_names() {
@@ -131,13 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, LedgerRun, testing::ValuesIn(protocol_names(
                          });
 
 TEST(Ledger, RefusesBadFlagsInOneSentence) {
-  const gflags::FlagSaver saver;
-  const WorkloadInfo* info = find_workload("ledger");
-  EXPECT_EQ(info->check_flags(), "");
-  const auto refusal = [&](const char* list) {
-    set_flag("ledger", list);
-    return info->check_flags();
-  };
+  const auto refusal = [](const char* list) { return refusal_of("ledger", {{"ledger", list}}); };
   EXPECT_EQ(refusal("keys:4"), "");
   EXPECT_EQ(refusal("keys:3"),
             "--ledger needs at least as many keys as a transfer reads and writes: 4");
@@ -145,9 +128,7 @@ TEST(Ledger, RefusesBadFlagsInOneSentence) {
   EXPECT_EQ(refusal("theta:9"), "--ledger=theta:9: theta needs a number from 0 to 2");
   EXPECT_EQ(refusal("slots:65"), "--ledger needs a cell for each of its slots");
   EXPECT_EQ(refusal("cells:0"), "--ledger=cells:0: cells needs a whole number from 1 to 1000000");
-  set_flag("ledger", "");
-  set_flag("test", "ledger_die_early:1");
-  EXPECT_EQ(info->check_flags(),
+  EXPECT_EQ(refusal_of("ledger", {{"test", "ledger_die_early:1"}}),
             "--test=ledger_die_early needs a --history, which numbers the transactions");
 }
 

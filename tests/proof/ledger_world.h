@@ -61,12 +61,12 @@ class World {
   HistoryWriter& history() { return *writer_; }
   // Starts another life with the present rows. The previous life was killed, or has called
   // history().record_end().
-  void next_life(const std::string& unsafe = "") {
+  void next_life() {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
     writer_->record_start();
     ++lives_;
-    const HistoryOrigin origin{.ordinal = lives_, .after = lives_ - 1, .unsafe = unsafe};
+    const HistoryOrigin origin{.ordinal = lives_, .after = lives_ - 1};
     writer_ = start_life(path_, 3, history_parameters(keys_, origin)).writer;
     writer_->keep();
     writer_->record_start();
@@ -140,6 +140,14 @@ class World {
     record(attempt, fate);
   }
 
+  // Records such a transaction of `worker`. Returns its id.
+  TransactionId make(uint32_t worker, std::vector<Access> reads, std::vector<Access> writes,
+                     Fate fate = kAcknowledged) {
+    const TransactionId made = id(worker);
+    record(made, std::move(reads), std::move(writes), fate);
+    return made;
+  }
+
   void toggle(Key key, TransactionId id) {
     LedgerRow& now = row(key);
     record(id, {}, {{key, now.writer}});
@@ -150,16 +158,15 @@ class World {
       std::erase_if(rows_.entries, [&](const auto& e) { return ledger_key_of(e.first) == key; });
       return;
     }
-    EntryRow entry{id, key, 0};
-    entry.seal();
-    rows_.entries.emplace_back(entry_key(key, now.generation), entry);
+    rows_.entries.emplace_back(entry_key(key, now.generation), EntryRow::sealed(id, key));
   }
 
   CheckResult check() { return ledger::check(rows_, open_history(path_)); }
 
+  // Expects the checker to find the violation; an empty sentence stands for none.
   void expect(const std::string& sentence) {
     const CheckResult result = check();
-    EXPECT_FALSE(result.passed);
+    EXPECT_EQ(result.passed, sentence.empty());
     EXPECT_EQ(result.violation, sentence);
   }
 
@@ -175,11 +182,9 @@ class World {
     now.seal(number);
   }
   void set_slot(uint64_t number, TransactionId writer) {
-    EntryRow row{writer, number, 0};
-    row.seal();
-    const auto at = std::find_if(rows_.slots.begin(), rows_.slots.end(),
-                                 [&](const auto& slot) { return slot.first > number; });
-    rows_.slots.insert(at, {number, row});
+    const auto at = std::ranges::upper_bound(rows_.slots, number, {},
+                                             [](const auto& slot) { return slot.first; });
+    rows_.slots.insert(at, {number, EntryRow::sealed(writer, number)});
   }
 
   const KeySpace keys_{.ledger = kKeys, .cells = kCells, .slots = kSlots};
