@@ -2,45 +2,56 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <initializer_list>
 #include <random>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
 #include "engine/protocol.h"
+#include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
 #include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "proof/rounds/child.h"
 #include "tests/logging/usable_device.h"
+#include "tests/temporary_directory.h"
 
 namespace logjam {
 namespace {
 
 // Returns the schemes with log files, each with the record granularities that it supports. A scheme
 // that logs commands supports only one record for each transaction.
-std::vector<std::pair<std::string, std::string>> find_schemes_and_records() {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const SchemeInfo& scheme : all_schemes()) {
-    if (scheme.stream_count(1, LogConfig{}) == 0) continue;
-    pairs.emplace_back(scheme.name, "txn");
-    if (scheme.traits.commands) continue;
-    for (const char* records : {"op", "txn,range", "op,range"}) {
-      pairs.emplace_back(scheme.name, records);
+const auto& schemes_and_records() {
+  // Every process of the tests, also each child of a death test, derives some thousand rounds.
+  static const auto pairs = [] {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const SchemeInfo& scheme : all_schemes()) {
+      if (scheme.stream_count(1, LogConfig{}) == 0) continue;
+      found.emplace_back(scheme.name, "txn");
+      if (scheme.traits.commands) continue;
+      for (const char* records : {"op", "txn,range", "op,range"}) {
+        found.emplace_back(scheme.name, records);
+      }
     }
-  }
-  return pairs;
-}
-// Returns the same, found once: every process of the tests, also each child of a death test,
-// derives some thousand rounds when it starts.
-const std::vector<std::pair<std::string, std::string>>& schemes_and_records() {
-  static const auto pairs = find_schemes_and_records();
+    return found;
+  }();
   return pairs;
 }
 
 const std::vector<std::string> kCommits = {"sync", "pipelined", "async"};
 constexpr uint32_t kMostDirectories = 3;
+
+// Returns how many streams the log has. A scheme has a stream for each directory, each socket, or
+// each worker. There are at most as many directories as streams.
+uint32_t most_streams(const SchemeInfo& scheme, const LedgerFlags& flags) {
+  LogConfig config;
+  config.workers = flags.threads;
+  config.sockets = flags.sockets;
+  return scheme.stream_count(kMostDirectories, config);
+}
 
 class RoundDraws {
  public:
@@ -137,6 +148,62 @@ void die_early(uint32_t streams, CrashRound* round) {
 
 }  // namespace
 
+std::vector<std::string> LedgerFlags::arguments() const {
+  std::vector<std::string> all;
+  const auto give = [&all](const char* name, const auto& value) {
+    std::ostringstream flag;
+    flag << std::boolalpha << "--" << name << '=' << value;
+    all.push_back(flag.str());
+  };
+  const auto give_unless_0 = [&give](const char* name, auto value) {
+    if (value != 0) give(name, value);
+  };
+  const auto give_list = [&give](const char* name,
+                                 std::initializer_list<std::pair<const char*, double>> keys) {
+    std::ostringstream list;
+    for (const auto& [key, value] : keys) {
+      if (value != 0) list << (list.tellp() == 0 ? "" : ",") << key << ':' << value;
+    }
+    if (list.tellp() != 0) give(name, list.str());
+  };
+  give("workload", "ledger");
+  give("log", scheme);
+  give("cc", protocol);
+  give("commit", commit);
+  give("log_records", log_records);
+  give("device", device);
+  give("seed", seed);
+  give("seconds", 20);
+  give_unless_0("transactions", transactions);
+  if (transactions == 0) give("warmup", 0);
+  give("threads", threads);
+  give("sockets", sockets);
+  give("pipeline_depth", pipeline_depth);
+  give("locks", locks);
+  give("log_buffer_mb", log_buffer_mb);
+  give("log_prealloc_mb", 1);  // segments of 1 MiB, the next one made while the log is written
+  give_unless_0("stripe_kb", stripe_kb);
+  give("io_depth", io_depth);
+  give("flush_help", flush_help);
+  give_list("flush", {{"txns", flush_txns}, {"bytes", flush_bytes}, {"us", flush_us}});
+  give("flush_gap_us", flush_gap_us);
+  give("silo_epoch_ms", epoch_ms);
+  give("pwal_ngroup", pwal_ngroup);
+  give("eleda_store_sdl", store_sdl);
+  give_list("checkpoint", {{"s", checkpoint_s}, {"mb", checkpoint_mb}, {"mb_s", checkpoint_mb_s}});
+  std::ostringstream ledger;
+  ledger << "keys:" << keys << ",cells:" << cells << ",slots:" << slots << ",reads:" << reads
+         << ",writes:" << writes << ",theta:" << theta;
+  give("ledger", ledger.str());
+  give_list("test", {{"ledger_readers", readers},
+                     {"ledger_yield", yield},
+                     {"ledger_dawdle", dawdle},
+                     {"ledger_die_after", die_after},
+                     {"ledger_die_early", die_early}});
+  give("history_mb", history_mb);
+  return all;
+}
+
 std::string CrashRound::name() const {
   std::string name =
       flags.scheme + "_" + flags.protocol + "_" + flags.commit + "_" + flags.log_records;
@@ -169,12 +236,7 @@ CrashRound derive_round(uint64_t seed) {
   RoundDraws random(seed * 0x9e3779b97f4a7c15 + 1);
   draw_commit_path(random, &flags);
   draw_transactions(random, &flags);
-  // Schemes have a stream for each directory, socket, or worker. There are at most as many
-  // directories as streams.
-  LogConfig config;
-  config.workers = flags.threads;
-  config.sockets = flags.sockets;
-  const uint32_t streams = scheme.stream_count(kMostDirectories, config);
+  const uint32_t streams = most_streams(scheme, flags);
   draw_devices(random, scheme, streams, &round);
   round.replay = scheme.traits.commands
                      ? "parallel"
@@ -196,72 +258,101 @@ CrashRound derive_round(uint64_t seed) {
   return round;
 }
 
-RoundSite::RoundSite(const std::string& binary, uint32_t count)
-    : binary_(binary), history_(directory_.path_of("history")) {
-  for (uint32_t i = 0; i < count; ++i) {
-    directories_.push_back(directory_.path_of("log" + std::to_string(i)));
-    std::filesystem::create_directory(directories_.back());
-  }
-}
+namespace {
 
-std::vector<std::string> RoundSite::command(const char* name, bool reversed) const {
-  std::vector<std::string> directories = directories_;
-  if (reversed) std::ranges::reverse(directories);
-  return {binary_, name, "--wal_dir=" + platform::join(directories, ",")};
-}
+// A temporary directory in which a round runs its commands: the directories of a log, and the
+// history of its runs. The directory stays if the round fails. One thread uses it.
+class RoundSite {
+ public:
+  // The moment from which the time before a kill is counted.
+  enum class From : uint8_t { kStart, kFirstTransaction };
 
-std::vector<std::string> RoundSite::run_command(const LedgerFlags& flags, bool reversed) const {
-  std::vector<std::string> run = command("run", reversed);
-  run.push_back("--history=" + history_);
-  const std::vector<std::string> given = flags.arguments();
-  run.insert(run.end(), given.begin(), given.end());
-  return run;
-}
+  RoundSite(const std::string& binary, uint32_t count)
+      : binary_(binary), history_(directory_.path_of("history")) {
+    for (uint32_t i = 0; i < count; ++i) {
+      directories_.push_back(directory_.path_of("log" + std::to_string(i)));
+      std::filesystem::create_directory(directories_.back());
+    }
+  }
 
-bool RoundSite::run(const std::vector<std::string>& command, uint64_t kill_after_ms, From from) {
-  result_.commands += "  " + platform::join(command, " ") + "\n";
-  const std::string output = directory_.path_of(command[1] + ".out");
-  const std::string wrong = wait_and_kill(command, output, kill_after_ms, from);
-  if (!wrong.empty()) result_.report = command[1] + " " + wrong + ":\n" + last_lines(output);
-  return wrong.empty();
-}
+  const std::string& history() const { return history_; }
+  const std::vector<std::string>& directories() const { return directories_; }
 
-std::string RoundSite::wait_and_kill(const std::vector<std::string>& command,
-                                     const std::string& output, uint64_t kill_after_ms, From from) {
-  Child child(command, output);
-  const uint64_t start = platform::now_ns();
-  while (from == From::kFirstTransaction && !ledger::open_history(history_).started()) {
-    if (child.ended(2)) break;
-    if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "never started";
+  // Returns the beginning of a command on the log: "binary name --wal_dir=...".
+  std::vector<std::string> command(const char* name, bool reversed) const {
+    std::vector<std::string> directories = directories_;
+    if (reversed) std::ranges::reverse(directories);
+    return {binary_, name, "--wal_dir=" + platform::join(directories, ",")};
   }
-  const bool ended = child.ended(kill_after_ms == 0 ? kPatienceMs : kill_after_ms);
-  if (!ended) {
-    child.kill();
-    if (kill_after_ms == 0) return "did not end";
+  std::vector<std::string> run_command(const LedgerFlags& flags, bool reversed) const {
+    std::vector<std::string> run = command("run", reversed);
+    run.push_back("--history=" + history_);
+    const std::vector<std::string> given = flags.arguments();
+    run.insert(run.end(), given.begin(), given.end());
+    return run;
   }
-  ending_ = !child.was_killed() ? "ended by itself"
-            : ended             ? "killed itself"
-                                : "killed after " + std::to_string(kill_after_ms) + " ms";
-  return child.was_killed() || child.exited_well() ? "" : "ended with " + child.how();
-}
 
-CrashResult RoundSite::result(bool passed, const std::string& what, const std::string& again) {
-  const ledger::History recorded = ledger::open_history(history_);
-  result_.recorded = recorded.transactions.size();
-  for (const auto& transaction : recorded.transactions) {
-    result_.acknowledged += transaction.acknowledged;
+  // Runs the command, and kills it `kill_after_ms` after `from`; 0: the command ends by itself.
+  // Returns false if the command failed, and puts that into the report.
+  bool run(const std::vector<std::string>& command, uint64_t kill_after_ms,
+           From from = From::kStart) {
+    result_.commands += "  " + platform::join(command, " ") + "\n";
+    const std::string output = directory_.path_of(command[1] + ".out");
+    const std::string wrong = wait_and_kill(command, output, kill_after_ms, from);
+    if (!wrong.empty()) result_.report = command[1] + " " + wrong + ":\n" + last_lines(output);
+    return wrong.empty();
   }
-  result_.passed = passed;
-  if (passed) {
-    result_.report = what + ", " + std::to_string(result_.recorded) + " committing, " +
-                     std::to_string(result_.acknowledged) + " acknowledged, all proved";
-  } else {
-    directory_.keep();
-    result_.report +=
-        "\nkept: " + directory_.path() + "\nreplay: proof/crash_rounds.py --rounds=1 " + again;
+  // Returns how the last command ended, for the report.
+  const std::string& ending() const { return ending_; }
+
+  // Returns the result of a round that did `what`. `again` are the flags that repeat the round.
+  CrashResult result(bool passed, const std::string& what, const std::string& again) {
+    const ledger::History recorded = ledger::open_history(history_);
+    result_.recorded = recorded.transactions.size();
+    for (const auto& transaction : recorded.transactions) {
+      result_.acknowledged += transaction.acknowledged;
+    }
+    result_.passed = passed;
+    if (passed) {
+      result_.report = what + ", " + std::to_string(result_.recorded) + " committing, " +
+                       std::to_string(result_.acknowledged) + " acknowledged, all proved";
+    } else {
+      directory_.keep();
+      result_.report +=
+          "\nkept: " + directory_.path() + "\nreplay: proof/crash_rounds.py --rounds=1 " + again;
+    }
+    return result_;
   }
-  return result_;
-}
+
+ private:
+  // Returns what went wrong, or an empty string.
+  std::string wait_and_kill(const std::vector<std::string>& command, const std::string& output,
+                            uint64_t kill_after_ms, From from) {
+    Child child(command, output);
+    const uint64_t start = platform::now_ns();
+    while (from == From::kFirstTransaction && !ledger::open_history(history_).started()) {
+      if (child.ended(2)) break;
+      if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "never started";
+    }
+    const bool ended = child.ended(kill_after_ms == 0 ? kPatienceMs : kill_after_ms);
+    if (!ended) {
+      child.kill();
+      if (kill_after_ms == 0) return "did not end";
+    }
+    ending_ = !child.was_killed() ? "ended by itself"
+              : ended             ? "killed itself"
+                                  : "killed after " + std::to_string(kill_after_ms) + " ms";
+    return child.was_killed() || child.exited_well() ? "" : "ended with " + child.how();
+  }
+
+  TemporaryDirectory directory_;
+  const std::string binary_, history_;
+  std::vector<std::string> directories_;
+  std::string ending_;
+  CrashResult result_;
+};
+
+}  // namespace
 
 CrashResult play(const CrashRound& round, const std::string& binary) {
   RoundSite site(binary, round.directories);
@@ -274,6 +365,105 @@ CrashResult play(const CrashRound& round, const std::string& binary) {
   const std::string ending = site.ending();
   passed = passed && site.run(recover, 0);
   return site.result(passed, ending, "--seed=" + std::to_string(round.seed));
+}
+
+namespace {
+
+// Returns how many directories the log of a life can have.
+uint32_t most_directories(const LedgerFlags& flags) {
+  const SchemeInfo& scheme = *find_scheme(flags.scheme);
+  const uint32_t streams = most_streams(scheme, flags);
+  if (streams == 1 && !scheme.traits.in_place) return kMostDirectories;  // striped
+  return std::min(streams, kMostDirectories);
+}
+
+Life derive_life(uint64_t seed, std::mt19937_64& random) {
+  const auto below = [&random](uint64_t limit) { return random() % limit; };
+  const CrashRound round = derive_round(seed);
+  Life life{.flags = round.flags};
+  if (!round.ends_by_itself) {
+    life.kill_after_ms = static_cast<uint32_t>(below(4) == 0 ? 1 + below(100) : 50 + below(800));
+  }
+  LedgerFlags& flags = life.flags;
+  flags.die_early = 0;  // that needs a round of its own
+  flags.history_mb = 64;
+  // Few keys may be fewer than a transfer of this life wants.
+  flags.reads = 2, flags.writes = 4;
+  flags.sockets = 2;
+  if (!find_scheme(flags.scheme)->traits.commands && below(8) != 0) {
+    const uint64_t often = below(3);
+    if (often == 0) flags.checkpoint_mb = 1;
+    if (often == 1) flags.checkpoint_s = 0.02;
+    if (often == 2) flags.checkpoint_s = 0.1;
+    if (below(3) == 0) flags.checkpoint_mb_s = 2;
+  }
+  if (below(4) == 0) life.checkpoint_for_ms = static_cast<uint32_t>(1 + below(400));
+  life.overwrites = below(6) == 0;
+  life.bad_checkpoint = below(4) == 0;
+  return life;
+}
+
+// Changes a byte of the latest checkpoint, unless it is the only one that is complete.
+void spoil_checkpoint(const std::vector<std::string>& directories) {
+  const FoundManifest found = find_manifest(directories);
+  std::vector<Checkpoint> complete = found.manifest.checkpoints;
+  std::erase_if(complete, [](const Checkpoint& one) { return !one.complete; });
+  if (complete.size() < 2) return;
+  std::string missing;
+  const std::string path = paths_of(found.directories, complete.back(), &missing)[0];
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(20);
+  const char was = static_cast<char>(file.get());
+  file.seekp(20).put(static_cast<char>(~was));
+}
+
+}  // namespace
+
+std::string LivesRound::name() const { return derive_round(seed).name(); }
+
+LivesRound derive_lives(uint64_t seed) {
+  LivesRound round;
+  round.seed = seed;
+  std::mt19937_64 random(seed * 0x9e3779b97f4a7c15 + 17);
+  const auto lives = 3 + static_cast<uint32_t>(random() % 3);
+  for (uint32_t i = 0; i < lives; ++i) {
+    round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
+  }
+  uint32_t most = kMostDirectories;
+  for (Life& life : round.lives) {
+    life.flags.take_tables_of(round.lives[0].flags);
+    most = std::min(most, most_directories(life.flags));
+  }
+  round.directories = 1 + static_cast<uint32_t>(random() % most);
+  return round;
+}
+
+CrashResult play(const LivesRound& round, const std::string& binary) {
+  using From = RoundSite::From;
+  RoundSite site(binary, round.directories);
+  std::vector<std::string> recover = site.command("recover", true);
+  recover.emplace_back("--threads=2");
+  std::vector<std::string> prove = recover, checkpoint = recover;
+  prove.push_back("--history=" + site.history());
+  checkpoint.emplace_back("--checkpoint");
+  bool passed = true;
+  for (size_t i = 0; passed && i < round.lives.size(); ++i) {
+    const Life& life = round.lives[i];
+    std::vector<std::string> command = site.run_command(life.flags, i % 2 == 1);
+    if (i > 0) command.emplace_back(life.overwrites ? "--overwrite" : "--continue");
+    // The first life is killed when there is a log. Later ones are killed at any time.
+    passed = site.run(command, life.kill_after_ms, i == 0 ? From::kFirstTransaction : From::kStart);
+    passed = passed && site.run(prove, 0);
+    if (passed && life.checkpoint_for_ms != 0) {
+      passed = site.run(checkpoint, life.checkpoint_for_ms) && site.run(prove, 0);
+    }
+    if (passed && life.bad_checkpoint) {
+      spoil_checkpoint(site.directories());
+      passed = site.run(prove, 0);
+    }
+  }
+  return site.result(passed, std::to_string(round.lives.size()) + " lives",
+                     "--lives --seed=" + std::to_string(round.seed));
 }
 
 }  // namespace logjam

@@ -1,4 +1,5 @@
-// One round of the crash test: run the ledger, kill the process, recover, and check the history.
+// Rounds of the crash test: run the ledger, kill the process, recover, and check the history. A
+// round of several lives does that several times on one set of log directories.
 //
 // Everything about a round except its timing follows from its seed and the registries.
 #pragma once
@@ -7,10 +8,41 @@
 #include <string>
 #include <vector>
 
-#include "proof/rounds/ledger_flags.h"
-#include "tests/temporary_directory.h"
-
 namespace logjam {
+
+// All flags of a run except its paths. arguments() leaves out a flag whose default is 0 if its
+// field is 0.
+struct LedgerFlags {
+  std::string scheme, protocol, commit, log_records, device;
+  uint64_t seed = 0;
+  uint64_t transactions = 0;  // the run ends by itself; 0: after 20 s
+  uint32_t threads = 1, sockets = 2, pipeline_depth = 1;
+  std::string locks = "early";
+
+  uint32_t log_buffer_mb = 1, stripe_kb = 0, io_depth = 1;
+  bool flush_help = true;
+  uint32_t flush_txns = 0, flush_bytes = 0, flush_us = 0, flush_gap_us = 0;
+  uint32_t epoch_ms = 1, pwal_ngroup = 0;
+  bool store_sdl = false;
+  double checkpoint_s = 0;
+  uint32_t checkpoint_mb = 0, checkpoint_mb_s = 0;
+
+  uint64_t keys = 200, cells = 64, slots = 8;
+  uint64_t reads = 2, writes = 2;
+  uint32_t readers = 0;
+  double theta = 0;
+  uint64_t yield = 0, dawdle = 0;
+  uint64_t die_after = 0, die_early = 0;  // acknowledgements
+  uint32_t history_mb = 256;
+
+  // Copies --ledger from the first life of the log, because this flag decides the tables.
+  void take_tables_of(const LedgerFlags& first) {
+    keys = first.keys, cells = first.cells, slots = first.slots;
+    reads = first.reads, writes = first.writes, theta = first.theta;
+  }
+
+  std::vector<std::string> arguments() const;
+};
 
 struct CrashRound {
   uint64_t seed = 0;
@@ -36,44 +68,34 @@ struct CrashResult {
   uint64_t recorded = 0, acknowledged = 0;
 };
 
-// A temporary directory in which a round runs its commands: the directories of a log, and the
-// history of its runs. The directory stays if the round fails. One thread uses it.
-class RoundSite {
- public:
-  // The moment from which the time before a kill is counted.
-  enum class From : uint8_t { kStart, kFirstTransaction };
-
-  RoundSite(const std::string& binary, uint32_t directories);
-
-  const std::string& history() const { return history_; }
-  const std::vector<std::string>& directories() const { return directories_; }
-  // Returns the beginning of a command on the log: "binary name --wal_dir=...".
-  std::vector<std::string> command(const char* name, bool reversed) const;
-  std::vector<std::string> run_command(const LedgerFlags& flags, bool reversed) const;
-
-  // Runs the command, and kills it `kill_after_ms` after `from`; 0: the command ends by itself.
-  // Returns false if the command failed, and puts that into the report.
-  bool run(const std::vector<std::string>& command, uint64_t kill_after_ms,
-           From from = From::kStart);
-  // Returns how the last command ended, for the report.
-  const std::string& ending() const { return ending_; }
-
-  // Returns the result of a round that did `what`. `again` are the flags that repeat it.
-  CrashResult result(bool passed, const std::string& what, const std::string& again);
-
- private:
-  // Returns what went wrong, or an empty string.
-  std::string wait_and_kill(const std::vector<std::string>& command, const std::string& output,
-                            uint64_t kill_after_ms, From from);
-
-  TemporaryDirectory directory_;
-  const std::string binary_, history_;
-  std::vector<std::string> directories_;
-  std::string ending_;
-  CrashResult result_;
-};
-
 // Plays the round with `binary` in a temporary directory, which stays if the round fails.
 CrashResult play(const CrashRound& round, const std::string& binary);
+
+// One life of a log: a run of the ledger that takes checkpoints and is killed. Each life has its
+// own scheme, protocol, commit policy and device, and names the directories in another order. Kills
+// hit runs, their checkpoints and truncations, the recoveries and restarts that begin a later life,
+// runs that replace the log, and `recover --checkpoint` between lives.
+struct Life {
+  LedgerFlags flags;
+  uint32_t kill_after_ms = 0;  // from the start of the process; 0: the life ends by itself
+  // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
+  uint32_t checkpoint_for_ms = 0;
+  bool overwrites = false;      // the life replaces the log, and does not continue it
+  bool bad_checkpoint = false;  // after it, the latest checkpoint goes bad if another is complete
+};
+
+struct LivesRound {
+  uint64_t seed = 0;
+  uint32_t directories = 1;
+  std::vector<Life> lives;
+
+  std::string name() const;  // the first life's scheme and protocol
+};
+
+// Derives a round. Its first life has the scheme, the protocol and the granularity of
+// derive_round(seed).
+LivesRound derive_lives(uint64_t seed);
+
+CrashResult play(const LivesRound& round, const std::string& binary);
 
 }  // namespace logjam

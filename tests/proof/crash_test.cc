@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <numeric>
@@ -17,8 +16,8 @@
 
 #include "proof/rounds/child.h"
 #include "proof/rounds/crash_round.h"
-#include "proof/rounds/lives_round.h"
 #include "tests/draw.h"
+#include "tests/proof/damage.h"
 
 namespace logjam {
 
@@ -27,11 +26,6 @@ void PrintTo(const CrashRound& round, std::ostream* out) { *out << round.name();
 void PrintTo(const LivesRound& round, std::ostream* out) { *out << round.name(); }
 
 namespace {
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Returns seeds of one round for each scheme and protocol. Commit policies and granularities
 // alternate, and LOGJAM_TEST_SEED makes them others (tests/draw.h).
