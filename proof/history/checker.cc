@@ -166,7 +166,7 @@ class Checker {
     return wrong;
   }
 
-  // Returns whether a row that a write left as `left` can be the row that another one saw as
+  // Returns whether a row that a write left as `left` can be the row that a later write saw as
   // `seen`.
   static bool fits(RowHash left, RowHash seen) {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;

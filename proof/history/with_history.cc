@@ -19,7 +19,23 @@
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
 
-namespace logjam::write_history {
+DECLARE_string(history);
+DECLARE_uint64(history_mb);
+
+namespace logjam {
+namespace {
+
+using namespace write_history;
+
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at
+// that time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
+const platform::TestValue die_after("history_die_after");
+
+constexpr size_t kMostWrites = 4096;  // of a transaction
+
+size_t payload_bytes(size_t writes) {
+  return sizeof(WritesHeader) + writes * sizeof(RecordedWrite);
+}
 
 // Forwards a client's calls to a transaction, and notes what they change.
 class RecordingTransaction final : public Transaction {
@@ -32,7 +48,13 @@ class RecordingTransaction final : public Transaction {
   size_t changes() const { return changes_.size(); }
   // Writes a RecordedWrite without its order to `to` for each change. Call it when the attempt has
   // made all its changes, before it ends.
-  void describe(RecordedWrite* to) const;
+  void describe(RecordedWrite* to) const {
+    for (const Change& change : changes_) {
+      const RowHash after =
+          change.row == nullptr ? change.after : hash_of(change.row, change.table->row_bytes());
+      *to++ = {change.key, 0, change.before, after, change.table->id(), 0};
+    }
+  }
 
   using Transaction::insert;
   using Transaction::read;
@@ -44,10 +66,28 @@ class RecordingTransaction final : public Transaction {
   Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) override {
     return transaction_->read_head(table, key, bytes, row);
   }
-  Status update(Table& table, Key key, std::byte** row) override;
-  Status write(Table& table, Key key, std::byte** row) override;
-  Status insert(Table& table, Key key, const std::byte* row) override;
-  Status erase(Table& table, Key key) override;
+  Status update(Table& table, Key key, std::byte** row) override {
+    const Status status = transaction_->update(table, key, row);
+    if (status == Status::kOk) note_copy(table, key, *row, hash_of(*row, table.row_bytes()));
+    return status;
+  }
+  Status write(Table& table, Key key, std::byte** row) override {
+    const Status status = transaction_->write(table, key, row);
+    if (status == Status::kOk) note_copy(table, key, *row, kUnknownRow);
+    return status;
+  }
+  Status insert(Table& table, Key key, const std::byte* row) override {
+    const Status status = transaction_->insert(table, key, row);
+    if (status == Status::kOk) {
+      changes_.push_back({&table, key, nullptr, kAbsentRow, hash_of(row, table.row_bytes())});
+    }
+    return status;
+  }
+  Status erase(Table& table, Key key) override {
+    const Status status = transaction_->erase(table, key);
+    if (status == Status::kOk) changes_.push_back({&table, key, nullptr, kUnknownRow, kAbsentRow});
+    return status;
+  }
   Status scan(Table& table, Key low, Key high, bool descending, const RowVisitor& visit) override {
     return transaction_->scan(table, low, high, descending, visit);
   }
@@ -70,7 +110,12 @@ class RecordingTransaction final : public Transaction {
     const std::byte* row;  // the transaction's copy, which the client may change; null: see `after`
     RowHash before, after;
   };
-  void note_copy(Table& table, Key key, const std::byte* row, RowHash before);
+  // Notes a copy of a row that the client may change. If the client already has the copy, it is the
+  // same change.
+  void note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
+    const auto found = std::ranges::find(changes_, row, &Change::row);
+    if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
+  }
 
   Transaction* transaction_ = nullptr;
   std::vector<Change> changes_;
@@ -87,21 +132,65 @@ class RecordingClient final : public Client, private CommitObserver {
   // `history` and `order` must outlive the client. `count` is the count in the worker's last id in
   // earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
-                  uint32_t worker, uint64_t count);
+                  uint32_t worker, uint64_t count)
+      : client_(std::move(client)),
+        history_(history),
+        area_(history.area(worker)),
+        order_(order),
+        worker_(worker),
+        die_after_(die_after.get()),
+        count_(count) {}
 
-  uint32_t next() override;
-  Status execute(Transaction& txn) override;
+  uint32_t next() override {
+    committing_ = false;
+    type_ = client_->next();
+    return type_;
+  }
+  Status execute(Transaction& txn) override {
+    if (committing_) {
+      LJ_ASSERT(!pending_.back().intended);
+      pending_.pop_back();
+    }
+    committing_ = false;
+    transaction_.begin(txn);
+    return client_->execute(transaction_);
+  }
   std::span<const std::byte> command() override { return client_->command(); }
   bool take(uint32_t type, std::span<const std::byte> input) override {
     return client_->take(type, input);
   }
-  uint64_t committing() override;
-  void acknowledged(uint64_t number) override;
+  uint64_t committing() override {
+    history_.record_start();
+    const size_t writes = transaction_.changes();
+    if (writes > kMostWrites) {
+      platform::fatal("--history records at most " + std::to_string(kMostWrites) +
+                      " writes of a transaction, and one has " + std::to_string(writes));
+    }
+    LJ_ASSERT(!committing_ && !area_.full_for(payload_bytes(writes)));
+    auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
+    *header = {type_, static_cast<uint32_t>(writes)};
+    transaction_.describe(reinterpret_cast<RecordedWrite*>(header + 1));
+    pending_.push_back({make_id(worker_, ++count_), client_->committing(), type_});
+    committing_ = true;
+    return pending_.back().id;
+  }
+  void acknowledged(uint64_t number) override {
+    const auto found = std::ranges::find(pending_, number, &Pending::id);
+    if (found == pending_.end()) {
+      platform::fatal("transaction " + show(number) + " was acknowledged without having committed",
+                      platform::kExitViolation);
+    }
+    if (found->intended) area_.acknowledge(number);
+    area_.count(found->type);
+    client_->acknowledged(found->number);
+    pending_.erase(found);
+    if (worker_ == 0 && ++acknowledgements_ == die_after_) std::raise(SIGKILL);
+  }
   CommitObserver* commit_observer() override { return this; }
-  bool exhausted() const override;
+  bool exhausted() const override { return client_->exhausted() || is_full(area_); }
 
   // Returns whether a worker's part of the history has no room for another transaction.
-  static bool is_full(const HistoryArea& area);
+  static bool is_full(const HistoryArea& area) { return area.full_for(payload_bytes(kMostWrites)); }
 
  private:
   // A transaction that is committing, or has committed and is not acknowledged.
@@ -112,7 +201,16 @@ class RecordingClient final : public Client, private CommitObserver {
     bool intended = false;  // has an entry
   };
 
-  void serialized() override;
+  void serialized() override {
+    LJ_ASSERT(committing_ && !pending_.back().intended);
+    auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
+    auto* writes = reinterpret_cast<RecordedWrite*>(header + 1);
+    for (uint32_t i = 0; i < header->writes; ++i) {
+      writes[i].order = order_.next(writes[i].table, writes[i].key);
+    }
+    area_.intend(pending_.back().id, payload_bytes(header->writes));
+    pending_.back().intended = true;
+  }
 
   const std::unique_ptr<Client> client_;
   HistoryWriter& history_;
@@ -127,143 +225,6 @@ class RecordingClient final : public Client, private CommitObserver {
   uint64_t acknowledgements_ = 0;
   uint32_t type_ = 0;
 };
-
-namespace {
-
-// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at
-// that time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
-const platform::TestValue die_after("history_die_after");
-
-constexpr size_t kMostWrites = 4096;  // of a transaction
-
-size_t payload_bytes(size_t writes) {
-  return sizeof(WritesHeader) + writes * sizeof(RecordedWrite);
-}
-
-}  // namespace
-
-RecordingClient::RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history,
-                                 RowOrder& order, uint32_t worker, uint64_t count)
-    : client_(std::move(client)),
-      history_(history),
-      area_(history.area(worker)),
-      order_(order),
-      worker_(worker),
-      die_after_(die_after.get()),
-      count_(count) {}
-
-void RecordingTransaction::describe(RecordedWrite* to) const {
-  for (const Change& change : changes_) {
-    const RowHash after =
-        change.row == nullptr ? change.after : hash_of(change.row, change.table->row_bytes());
-    *to++ = {change.key, 0, change.before, after, change.table->id(), 0};
-  }
-}
-
-Status RecordingTransaction::update(Table& table, Key key, std::byte** row) {
-  const Status status = transaction_->update(table, key, row);
-  if (status == Status::kOk) note_copy(table, key, *row, hash_of(*row, table.row_bytes()));
-  return status;
-}
-
-Status RecordingTransaction::write(Table& table, Key key, std::byte** row) {
-  const Status status = transaction_->write(table, key, row);
-  if (status == Status::kOk) note_copy(table, key, *row, kUnknownRow);
-  return status;
-}
-
-// Notes a copy of a row that the client may change. If the client already has the copy, it is the
-// same change.
-void RecordingTransaction::note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
-  const auto found = std::ranges::find(changes_, row, &Change::row);
-  if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
-}
-
-Status RecordingTransaction::insert(Table& table, Key key, const std::byte* row) {
-  const Status status = transaction_->insert(table, key, row);
-  if (status == Status::kOk) {
-    changes_.push_back({&table, key, nullptr, kAbsentRow, hash_of(row, table.row_bytes())});
-  }
-  return status;
-}
-
-Status RecordingTransaction::erase(Table& table, Key key) {
-  const Status status = transaction_->erase(table, key);
-  if (status == Status::kOk) changes_.push_back({&table, key, nullptr, kUnknownRow, kAbsentRow});
-  return status;
-}
-
-uint32_t RecordingClient::next() {
-  committing_ = false;
-  type_ = client_->next();
-  return type_;
-}
-
-Status RecordingClient::execute(Transaction& txn) {
-  if (committing_) {
-    LJ_ASSERT(!pending_.back().intended);
-    pending_.pop_back();
-  }
-  committing_ = false;
-  transaction_.begin(txn);
-  return client_->execute(transaction_);
-}
-
-uint64_t RecordingClient::committing() {
-  history_.record_start();
-  const size_t writes = transaction_.changes();
-  if (writes > kMostWrites) {
-    platform::fatal("--history records at most " + std::to_string(kMostWrites) +
-                    " writes of a transaction, and one has " + std::to_string(writes));
-  }
-  LJ_ASSERT(!committing_ && !area_.full_for(payload_bytes(writes)));
-  auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
-  *header = {type_, static_cast<uint32_t>(writes)};
-  transaction_.describe(reinterpret_cast<RecordedWrite*>(header + 1));
-  pending_.push_back({make_id(worker_, ++count_), client_->committing(), type_});
-  committing_ = true;
-  return pending_.back().id;
-}
-
-void RecordingClient::serialized() {
-  LJ_ASSERT(committing_ && !pending_.back().intended);
-  auto* header = reinterpret_cast<WritesHeader*>(area_.next_payload());
-  auto* writes = reinterpret_cast<RecordedWrite*>(header + 1);
-  for (uint32_t i = 0; i < header->writes; ++i) {
-    writes[i].order = order_.next(writes[i].table, writes[i].key);
-  }
-  area_.intend(pending_.back().id, payload_bytes(header->writes));
-  pending_.back().intended = true;
-}
-
-void RecordingClient::acknowledged(uint64_t number) {
-  const auto found = std::ranges::find(pending_, number, &Pending::id);
-  if (found == pending_.end()) {
-    platform::fatal("transaction " + show(number) + " was acknowledged without having committed",
-                    platform::kExitViolation);
-  }
-  if (found->intended) area_.acknowledge(number);
-  area_.count(found->type);
-  client_->acknowledged(found->number);
-  pending_.erase(found);
-  if (worker_ == 0 && ++acknowledgements_ == die_after_) std::raise(SIGKILL);
-}
-
-bool RecordingClient::is_full(const HistoryArea& area) {
-  return area.full_for(payload_bytes(kMostWrites));
-}
-
-bool RecordingClient::exhausted() const { return client_->exhausted() || is_full(area_); }
-
-}  // namespace logjam::write_history
-
-DECLARE_string(history);
-DECLARE_uint64(history_mb);
-
-namespace logjam {
-namespace {
-
-using namespace write_history;
 
 class WithHistory final : public Workload {
  public:

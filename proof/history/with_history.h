@@ -4,7 +4,7 @@
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
 // An entry has hashes of the rows that its transaction wrote, and the order in which each row was
-// overwritten. It has none of the log's numbers, because the check is to prove them.
+// overwritten. An entry has no number of the log, because the check must prove these numbers.
 #pragma once
 
 #include <xxhash.h>

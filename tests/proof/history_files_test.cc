@@ -62,6 +62,7 @@ class HistoryFilesTest : public testing::Test {
 };
 
 using Lives = std::vector<uint32_t>;
+constexpr double kNever = 3600;  // seconds: a run ends after a number of transactions
 
 TEST_F(HistoryFilesTest, EachHasAFileAndIdsGoOn) {
   live(false);
@@ -204,14 +205,13 @@ TEST(EveryHistory, SpansLives) {
         }
         workload->start_history(workers, {.ordinal = life, .after = life - 1});
         workload->keep_history();
-        RunOptions options;
-        options.threads = workers;
-        options.pin = false;
-        options.pipeline_depth = 8;
-        options.transactions = 60;
-        options.seconds = 3600;  // not reached: the run ends after `transactions`
         ForwardingScheme scheme(workers);
-        run(*workload, database, *find_protocol("occ"), scheme, options);
+        run(*workload, database, *find_protocol("occ"), scheme,
+            {.threads = workers,
+             .seconds = kNever,
+             .transactions = 60,
+             .pipeline_depth = 8,
+             .pin = false});
         expect_consistent(*workload, database);
       }
       EXPECT_EQ(open_history_files(directory.path_of("history")).files.size(), 3u);
