@@ -29,7 +29,7 @@ enum class Fate : uint8_t {
   kMissing,
 };
 
-// A write. Places are sorted by table, key, life and the order of the row's writes.
+// A write and its place: places are sorted by table, key, life and the order of the row's writes.
 struct Place {
   uint32_t table;
   uint32_t transaction;
@@ -148,7 +148,7 @@ class Checker {
 
   // Sets the fates of the writes of a row, from the last life to the first. After the last life the
   // row is as it is now; after an earlier life it is as the first write of the next life saw it.
-  // Returns what is wrong with the row, or an empty string.
+  // Returns a sentence about what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
     RowHash now = hash_now(places.front());
@@ -180,8 +180,8 @@ class Checker {
     LJ_ASSERT(begin == 0 || places[begin - 1].life < places[begin].life);
     const RowHash after = *now, begun = places[begin].write->before;
     const bool as_begun = begun == kUnknownRow ? after != kAbsentRow : fits(begun, after);
-    // If the row before this life is unknown, an earlier life may have left it as it is after this
-    // life.
+    // If the row's state before this life is unknown, an earlier life may have left the row in the
+    // state that it has after this life.
     size_t alike = after == begun ? 1 : 0, past = begin;
     for (size_t i = begun == kUnknownRow ? 0 : begin; i < places.size(); ++i) {
       if (!fits(places[i].write->after, after)) continue;
@@ -202,8 +202,8 @@ class Checker {
     return strange(places[begin], after);
   }
 
-  // Returns the sentence about a row that, after the life of `first`, is neither as one of its
-  // writers left it nor as it was before.
+  // Returns the sentence about a row whose state after the life of `first` is neither the state in
+  // which one of its writers left it nor its state before that life.
   std::string strange(const Place& first, RowHash after) const {
     const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
     const bool last = first.life + 1 == history_.files.size();
@@ -301,7 +301,7 @@ class Checker {
     return "";
   }
 
-  // Returns the write whose row this write saw and changed, or null. The first write of a life
+  // Returns the write whose result this write saw and changed, or null. The first write of a life
   // changed a row that was recovered from an earlier life.
   const Place* updated_by(const Place& place) const {
     if (place.write->before <= kUnknownRow) return nullptr;

@@ -3,8 +3,8 @@
 // (history_files.h).
 //
 // The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
-// retired it, so a killed process loses none of its stores. A power cut would lose them, but the
-// history is not the log.
+// retired the store, so a killed process loses no store. A power cut would lose stores; histories
+// are not made for that.
 //
 //   file  := header page, then one area for each worker
 //   area  := a counter for each transaction type, then entry*, ended by a state of 0 or the end of
@@ -66,8 +66,8 @@ struct HistoryFileParameters {
   uint64_t log = 0;                   // the log's identity
 };
 
-// The part of one worker in a history that is being written. The worker's thread alone calls it.
-// The ids of its entries ascend.
+// One worker's area of a history that a run writes. Only the worker's thread may call its
+// functions. The ids of the entries ascend.
 class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
@@ -122,8 +122,8 @@ class HistoryWriter {
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
 
-  // Gives the file its name, and replaces the file that has this name. The thread that made the
-  // object calls it, before any transaction runs.
+  // Gives the file its name, and replaces the file that has this name. Call it on the thread that
+  // made the object, before any transaction runs.
   void keep();
 
   HistoryArea& area(uint32_t worker) {
@@ -133,8 +133,7 @@ class HistoryWriter {
   // Records that transactions run: a crash test may kill the process from now on.
   void record_start();
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
-  // A check may then demand that the database holds exactly these transactions, also after an
-  // unsafe run.
+  // After that, a check demands exactly these transactions of the database, even of an unsafe run.
   void record_end();
 
  private:

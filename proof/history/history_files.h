@@ -14,8 +14,8 @@
 //     transactions were recovered.
 //   - A life that ended by itself acknowledged all that it committed.
 //
-// The log of each life is a run of its own, and the file has the run's ordinal. So a check notices
-// a run that kept no history, whose writes are in the database and in no file.
+// Each life writes one run of the log, and the life's file has the ordinal of this run. So a check
+// notices a run that kept no history, whose writes are in the database and in no file.
 //
 // A process that was killed before its first transaction left no trace in the log. The next process
 // overwrites its file.
@@ -45,7 +45,7 @@ struct HistoryFiles {
   // Returns the largest count in the ids of each worker.
   std::vector<uint64_t> counts() const;
 };
-// Reads the files of all lives. Their processes must have ended. A file of another log, which an
+// Reads the files of all lives, whose processes must have ended. A file of another log, which an
 // earlier history of the same name has left, is no life of this history.
 HistoryFiles open_history_files(const std::string& path);
 

@@ -72,22 +72,23 @@ class RowOrder {
 // Checks the database against the history at `path`, which the workload `workload` with the
 // transaction types `types` must have written. Call it when no transaction runs.
 //
-// A row *shows* the last of its writes that left it as it is now (by its hash). A row that shows no
-// write is as the load left it. A write is *missing* if it comes after the write that its row
-// shows. A transaction is *lost* if one of its writes is missing. The rules:
+// A row *shows* the last of its writes whose hash it has now. A row that shows no write has its
+// loaded state. A write is *missing* if it comes after the write that its row shows. A transaction
+// is *lost* if one of its writes is missing. The rules:
 //
-//   - Each write saw the row as the write before it left it: no update was lost during the run.
-//   - Each written row is as a transaction or the load left it.
+//   - Each write saw the result of the row's previous write: no update was lost during the run.
+//   - Each written row has the state in which a transaction or the load left it.
 //   - R1: no acknowledged transaction is lost, unless the run was unsafe.
 //   - R2: no transaction is lost if a row shows a write that only this transaction can have made.
 //   - R4: if a transaction must not be lost, then no transaction whose row it updated may be lost,
 //     and so on.
 //
-// In a history of several lives (history_files.h) the rules hold for each life, with the row as it
-// was when the life ended: as the first write of a later life saw it, or as it is now.
+// In a history of several lives (history_files.h) the rules hold for each life, with the row's
+// state at the end of the life: the state that the first write of a later life saw, or the state
+// now.
 //
-// So a lost transaction goes unnoticed only if other transactions have overwritten everything that
-// it wrote. Then the database is the same as if the transaction were not lost. A read without an
+// So the checker misses a lost transaction only if other transactions have overwritten all that the
+// lost one wrote. Then the loss does not change the database. A read without an
 // update of the same row is not recorded. Only the ledger proves that such reads saw recovered
 // rows.
 Check check_history(Database& database, const std::string& path, const std::string& workload,

@@ -111,9 +111,9 @@ class Exporter {
     });
   }
 
-  // Returns the writers of `key`, in order, up to `last`. A writer that the history does not know
-  // begins the list. A write that was overwritten blindly is in the list only if its transaction
-  // shows or was acknowledged. No row says whether another such write happened.
+  // Returns the writers of `key`, in order, up to `last`. If the history does not know a writer,
+  // the list begins with this writer. A write that was overwritten blindly is in the list only if
+  // its transaction shows or was acknowledged. No row says whether another such write happened.
   std::vector<TransactionId> list_up_to(Key key, TransactionId last) {
     std::vector<TransactionId> list;
     steps_ = 0;

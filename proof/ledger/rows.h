@@ -6,9 +6,9 @@
 // one number: the writer of the row.
 //
 // Cells are rows that transactions overwrite without reading them. So a cell names its writer, but
-// not the previous writer. A slot is a row that transactions often insert and erase; the cell of
-// the same number says whether the slot's row is present. In histories and in the checker, the keys
-// of ledger rows begin at 0, and the keys of cells follow them.
+// not the previous writer. A slot is a row that transactions often insert and erase. The cell with
+// the number of the slot says whether the slot's row is present. In histories and in the checker,
+// the keys of ledger rows begin at 0, and the keys of cells follow the keys of ledger rows.
 #pragma once
 
 #include <array>

@@ -15,8 +15,8 @@
 
 namespace logjam::ledger {
 
-// The last writer of each cell, in the memory of a running process. From it a transaction that
-// overwrites a cell without reading it learns whose write it overwrites.
+// The last writer of each cell, in the memory of a running process. A transaction that overwrites a
+// cell without reading the cell learns here whose write it overwrites.
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
@@ -50,8 +50,8 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // Returns a number that, modulo the number of slots, is the hot slot. It grows slowly: no worker
-  // uses a slot until its tuple is reclaimed, and then many workers use the slot at once.
+  // Returns a number that, modulo the number of slots, is the hot slot. The number grows slowly, so
+  // a slot's tuple is reclaimed before many workers use the slot at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
     return changes_.load(platform::memory_order_relaxed) / kChanges;
@@ -99,8 +99,8 @@ ResumeState read_resume_state(Database& database, CellOrder* order);
 
 // The newest transaction that each worker has acknowledged.
 //
-// Protocol. Each worker writes its own element, and all workers read it. The order is relaxed,
-// because a value is only a hint: a stale value chooses another moment for the kill.
+// Protocol. Each worker writes its own element, and all workers read all elements. The order is
+// relaxed, because a value is only a hint: a stale value chooses another moment for the kill.
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
@@ -128,7 +128,8 @@ class Acknowledged {
   std::vector<platform::atomic<TransactionId>> newest_;
 };
 
-// Decides for one worker when it kills the process. The worker's thread alone calls it.
+// The moment at which one worker kills the process. Only the worker's thread may call its
+// functions.
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
 // durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged

@@ -1,5 +1,5 @@
-// A small log whose only worker counts: its transaction n writes n into one of a few rows. So the
-// rows that a recovery returns must be those after some transaction n, and the recovery has found n
+// A small log whose only worker counts: its transaction n writes n into one of a few rows. So a
+// recovery must return the rows as they were after some transaction n, and then it has found n
 // transactions. Tests play the lives of such a log on a disk in memory (proof/disk/memory_files.h).
 #pragma once
 
@@ -36,11 +36,12 @@ struct CountingLog {
   // Recovers the log, as `recover` does, or as a run that continues it if `goes_on`. Returns what
   // is wrong with it, or an empty string.
   std::string recover(LogChain* chain, RecoveredChain* recovered, bool goes_on) const;
-  // Plays a life on the disk that is in use. Tells `acknowledged` of each acknowledged transaction.
-  // Returns what is wrong, or an empty string.
+  // Plays a life on the process's disk. Calls `acknowledged` for each acknowledged transaction.
+  // Returns a sentence about a failure, or an empty string.
   std::string live(const CountingLife& life,
                    const std::function<void(uint64_t)>& acknowledged) const;
-  // Takes a checkpoint, as `recover --checkpoint` does. Returns what is wrong, or an empty string.
+  // Takes a checkpoint, as `recover --checkpoint` does. Returns a sentence about a failure, or an
+  // empty string.
   std::string checkpoint() const;
 };
 

@@ -250,8 +250,8 @@ CrashRound derive_round(uint64_t seed) {
   } else if (streams > 1 && !scheme.traits.in_place && random.one_in(3)) {
     die_early(streams, &round);
   } else if (random.one_in(2)) {
-    // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
-    // from inside, right after an acknowledgement, finds work that is not yet durable.
+    // A kill from outside usually comes when the workers wait, above all on a loaded machine. A
+    // kill right after an acknowledgement comes when work is not yet durable.
     const uint64_t magnitude = uint64_t{1} << random.below(14);
     flags.die_after = magnitude + random.below(magnitude);
   }

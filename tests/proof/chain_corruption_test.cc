@@ -1,6 +1,6 @@
-// A log of several runs with checkpoints is damaged in one file: a bit is flipped, the file is cut
-// off or removed, a block of 512 bytes is zeroed, or the file is as it was at the end of an earlier
-// life. Any file may be hit: manifest and copy, member files, checkpoints, and all runs.
+// The tests damage one file of a log of several runs with checkpoints: they flip a bit, cut off or
+// remove the file, zero a block of 512 bytes, or put back the file of an earlier life. They may
+// damage any file: the manifest and its copy, member files, checkpoints, and the files of all runs.
 //
 // The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those after some
 // transaction. A recovery that reports no damage must have every acknowledged transaction. One loss

@@ -1,8 +1,8 @@
-// One stream of a small log is damaged: a bit is flipped, the file or one of its segment files is
-// cut off, or a block of 512 bytes is zeroed, anywhere. The set that recovery then uses must
-// consist of whole transactions, be ordered and be closed (R2 to R4). If a valid record vouches for
-// lost records, or a segment other than the last is cut off, recovery must report damage. The tests
-// cover all registered schemes and both record granularities, with and without ranges.
+// The tests damage one stream of a small log: they flip a bit, cut off the file or one of its
+// segment files, or zero a block of 512 bytes, anywhere. The set of transactions that recovery then
+// uses must be whole, ordered and closed (R2 to R4). If a valid record vouches for lost records, or
+// a segment other than the last segment is cut off, recovery must report damage. The tests cover
+// all registered schemes and both record granularities, with and without ranges.
 //
 // Environment variable: LOGJAM_CORRUPTIONS, the number of corruptions for each scheme and
 // granularity (proof/corruptions.py). Each test prints how many had which effect:
@@ -167,7 +167,7 @@ class DamagedRun {
     return drawn;
   }
 
-  // Returns what is wrong with `result`, as the verdict on a log with this corruption.
+  // Returns a sentence if `result` is a wrong verdict on a log with this corruption.
   std::string wrong_verdict(const Corruption& one, const Recovered& result) const {
     const std::string& content = run_.files[one.stream][one.stripe];
     const bool header_hit = one.at < (one.how == kCut ? kLogHeaderBytes : content.find('\0'));
@@ -223,8 +223,8 @@ class DamagedRun {
   }
 
  private:
-  // Returns whether a segment that is too short lacks bytes of the header that the stream's next
-  // record would have: then it may be a record that is lost.
+  // Returns whether a segment is so short that it lacks bytes of the header of the stream's next
+  // record, if there were one. Then the lost bytes may be those of a record.
   bool ends_in_lost_bytes(const Corruption& one) const {
     const auto& files = run_.files[one.stream];
     if (one.how != kCut || one.end == files[one.stripe].size()) return false;
@@ -256,7 +256,7 @@ class DamagedRun {
     return false;
   }
 
-  // Judges the recovery by the script's knowledge and the rows in the log, and by nothing else.
+  // Judges the recovery only by the script's knowledge and the rows in the log.
   void judge(const BodiesToApply& bodies, Recovered* result) const {
     std::vector<uint64_t> writes(run_.transactions.size());
     std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // number, transaction
@@ -319,7 +319,7 @@ class DamagedRun {
     }
   }
 
-  // Applies the bodies in their order in the streams, which is another than that of their numbers.
+  // Applies the bodies in the order of the streams, which is not the order of their numbers.
   // Returns how the rows differ from what `last` says of them.
   static std::string replayed(const BodiesToApply& bodies,
                               const std::vector<std::pair<uint64_t, uint64_t>>& last) {

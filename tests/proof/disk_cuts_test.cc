@@ -1,6 +1,6 @@
-// A log's life on a disk that is cut at any step: a log begins, is continued, replaced,
-// checkpointed and truncated, and at each step the power fails. Each state that the disk may then
-// have is recovered, continued, and recovered again.
+// The power fails at each step of a log's life: of its beginning, and when another run continues or
+// replaces, checkpoints and truncates the log. The tests recover each state that the disk may then
+// have, continue the log, and recover it again.
 //
 // The worker counts (proof/rounds/counting_log.h). The recovered rows must be those after some
 // transaction that is not before the last acknowledged transaction (R1 to R4). While a

@@ -107,7 +107,7 @@ TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   }
 }
 
-// The bug of an insert that is labelled write-only although it follows an erase.
+// Catches the bug that the log takes an insert after an erase for a write-only transaction.
 TEST(LedgerChecker, AnInsertDependsOnTheEraseBeforeIt) {
   World world;
   const TransactionId erase =

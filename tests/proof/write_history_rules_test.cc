@@ -157,7 +157,7 @@ TEST_F(Rules, WhatAnAcknowledgedTransactionHasUpdatedIsThere) {
             "write of rows 2 is not, which is as loaded");
 }
 
-// Both rows of the transaction in between were overwritten, so no row shows that it is there.
+// Both rows of the second transaction were overwritten, so no row shows that it happened.
 TEST_F(Rules, WhatAnAcknowledgedTransactionDependsOnThroughAnotherIsThere) {
   rows({{1, 13}, {2, 22}, {3, 30}});
   commit(0, {{1, 10, 11}, {3, 30, 31}}, kCommitted);
