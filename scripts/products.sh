@@ -24,9 +24,8 @@ for product in "${products[@]}"; do
   [ -n "${libraries[$name]:-}" ] && [ -e "/usr/include/${headers[$name]}.h" ] || continue
   to=build/products/$name
   mkdir -p build/products
-  sources=(scripts/products/embedded.cc "scripts/products/$name.cc")
-  [ -z "$(find "${sources[@]}" scripts/products/engine.h -newer "$to" 2>&1)" ] ||
-    g++ -std=c++20 -O2 -Wall -Wextra -Werror -I. -o "$to" "${sources[@]}" \
-      "-l${libraries[$name]}" -pthread
+  source=scripts/products/$name.cc
+  [ -z "$(find "$source" scripts/products/embedded.h -newer "$to" 2>&1)" ] ||
+    g++ -std=c++20 -O2 -Wall -Wextra -Werror -I. -o "$to" "$source" "-l${libraries[$name]}" -pthread
 done
 exec "${compare[@]}" "$@"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "scripts/products/engine.h"
+#include "scripts/products/embedded.h"
 
 namespace products {
 
@@ -23,27 +23,66 @@ DBT dbt(void* data, uint32_t bytes) {
   return out;
 }
 
-struct Tables {
+struct Berkeley {
+  Berkeley(const std::string& directory, bool durable) {
+    check(db_env_create(&env, 0), "create");
+    check(env->set_cachesize(env, 2, 0, 1), "cache");
+    check(env->set_lg_bsize(env, 16 << 20), "log buffer");
+    check(env->set_lg_max(env, 256 << 20), "log file");
+    check(env->set_lk_detect(env, DB_LOCK_DEFAULT), "detector");
+    check(env->set_tx_max(env, 1000), "transactions");
+    commit_flags = durable ? DB_TXN_SYNC : DB_TXN_NOSYNC;
+    constexpr uint32_t kUse = DB_CREATE | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL |
+                              DB_THREAD | DB_PRIVATE;
+    check(env->open(env, directory.c_str(), kUse, 0600), "open");
+  }
+  ~Berkeley() {
+    for (DB* db : tables) {
+      if (db != nullptr) db->close(db, 0);
+    }
+    env->close(env, 0);
+  }
+  void load(Table table, uint64_t rows) {
+    DB*& db = tables[table];
+    check(db_create(&db, env, 0), "table");
+    if (table == kHistory) check(db->set_re_len(db, kRowBytes), "row length");
+    const std::string file = std::string(kNames[table]) + ".db";
+    check(db->open(db, nullptr, file.c_str(), nullptr, table == kHistory ? DB_QUEUE : DB_HASH,
+                   DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0600),
+          "open table");
+    Row row{};
+    DB_TXN* txn = nullptr;
+    for (uint64_t key = 0; key < rows; ++key) {
+      if (txn == nullptr) check(env->txn_begin(env, nullptr, &txn, 0), "begin");
+      DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
+      check(db->put(db, txn, &at, &data, 0), "load");
+      if (key % 1000 == 999 || key + 1 == rows) {
+        check(txn->commit(txn, DB_TXN_NOSYNC), "commit");
+        txn = nullptr;
+      }
+    }
+  }
+
   DB_ENV* env = nullptr;
-  std::array<DB*, kTables> db{};
+  std::array<DB*, kTables> tables{};
   uint32_t commit_flags = 0;
 };
 
-class BerkeleyClient final : public Client {
+class Client {
  public:
-  explicit BerkeleyClient(Tables& tables) : tables_(tables) {}
-  bool execute(const Transfer& transfer) override {
+  explicit Client(Berkeley& engine) : engine_(engine) {}
+  bool execute(const Transfer& transfer) {
     DB_TXN* txn = nullptr;
-    check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
+    check(engine_.env->txn_begin(engine_.env, nullptr, &txn, 0), "begin");
     bool done = true;
     for (uint32_t table = kAccount; done && table <= kBranch; ++table) {
-      done = add(txn, tables_.db[table], transfer.keys[table], transfer.delta);
+      done = add(txn, engine_.tables[table], transfer.keys[table], transfer.delta);
     }
-    if (!done || !append(txn, tables_.db[kHistory], transfer.delta)) {
+    if (!done || !append(txn, engine_.tables[kHistory], transfer.delta)) {
       check(txn->abort(txn), "abort");
       return false;
     }
-    return check(txn->commit(txn, tables_.commit_flags), "commit");
+    return check(txn->commit(txn, engine_.commit_flags), "commit");
   }
 
  private:
@@ -60,58 +99,11 @@ class BerkeleyClient final : public Client {
     DBT at = dbt(&number, sizeof(number)), data = dbt(&row, kRowBytes);
     return check(db->put(db, txn, &at, &data, DB_APPEND), "append");
   }
-  Tables& tables_;
+  Berkeley& engine_;
 };
-
-class Berkeley final : public Engine {
- public:
-  Berkeley(const std::string& directory, bool durable) {
-    check(db_env_create(&tables_.env, 0), "create");
-    DB_ENV* const env = tables_.env;
-    check(env->set_cachesize(env, 2, 0, 1), "cache");
-    check(env->set_lg_bsize(env, 16 << 20), "log buffer");
-    check(env->set_lg_max(env, 256 << 20), "log file");
-    check(env->set_lk_detect(env, DB_LOCK_DEFAULT), "detector");
-    check(env->set_tx_max(env, 1000), "transactions");
-    tables_.commit_flags = durable ? DB_TXN_SYNC : DB_TXN_NOSYNC;
-    constexpr uint32_t kUse = DB_CREATE | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL |
-                              DB_THREAD | DB_PRIVATE;
-    check(env->open(env, directory.c_str(), kUse, 0600), "open");
-  }
-  ~Berkeley() override {
-    for (DB* db : tables_.db) {
-      if (db != nullptr) db->close(db, 0);
-    }
-    tables_.env->close(tables_.env, 0);
-  }
-  void load(Table table, uint64_t rows) override {
-    DB*& db = tables_.db[table];
-    check(db_create(&db, tables_.env, 0), "table");
-    if (table == kHistory) check(db->set_re_len(db, kRowBytes), "row length");
-    const std::string file = std::string(kNames[table]) + ".db";
-    check(db->open(db, nullptr, file.c_str(), nullptr, table == kHistory ? DB_QUEUE : DB_HASH,
-                   DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0600),
-          "open table");
-    Row row{};
-    DB_TXN* txn = nullptr;
-    for (uint64_t key = 0; key < rows; ++key) {
-      if (txn == nullptr) check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
-      DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
-      check(db->put(db, txn, &at, &data, 0), "load");
-      if (key % 1000 == 999 || key + 1 == rows) {
-        check(txn->commit(txn, DB_TXN_NOSYNC), "commit");
-        txn = nullptr;
-      }
-    }
-  }
-  std::unique_ptr<Client> connect() override { return std::make_unique<BerkeleyClient>(tables_); }
-
- private:
-  Tables tables_;
-};
-
-std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
-  return std::make_unique<Berkeley>(directory, durable);
-}
 
 }  // namespace products
+
+int main(int argc, char** argv) {
+  return products::run<products::Berkeley, products::Client>(argc, argv);
+}

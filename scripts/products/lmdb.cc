@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "scripts/products/engine.h"
+#include "scripts/products/embedded.h"
 
 namespace products {
 
@@ -12,25 +12,45 @@ void check(int status, const char* what) {
   if (status != 0) fail(std::string("LMDB ") + what, mdb_strerror(status));
 }
 
-struct Tables {
+struct Lmdb {
+  Lmdb(const std::string& directory, bool durable) {
+    check(mdb_env_create(&env), "create");
+    check(mdb_env_set_mapsize(env, size_t{8} << 30), "mapsize");
+    check(mdb_env_set_maxdbs(env, kTables), "maxdbs");
+    check(mdb_env_open(env, directory.c_str(), durable ? 0 : MDB_NOSYNC, 0600), "open");
+  }
+  ~Lmdb() { mdb_env_close(env); }
+  void load(Table table, uint64_t rows) {
+    MDB_txn* txn = nullptr;
+    check(mdb_txn_begin(env, nullptr, 0, &txn), "begin");
+    MDB_dbi* const dbi = &tables[table];
+    check(mdb_dbi_open(txn, kNames[table], MDB_CREATE | MDB_INTEGERKEY, dbi), "table");
+    Row row{};
+    for (uint64_t key = 0; key < rows; ++key) {
+      MDB_val at{sizeof(key), &key}, data{kRowBytes, &row};
+      check(mdb_put(txn, *dbi, &at, &data, MDB_APPEND), "load");
+    }
+    check(mdb_txn_commit(txn), "commit");
+  }
+
   MDB_env* env = nullptr;
-  MDB_dbi dbi[kTables] = {};
+  MDB_dbi tables[kTables] = {};
   uint64_t next_history = 0;  // only the present write transaction uses it
 };
 
-class LmdbClient final : public Client {
+class Client {
  public:
-  explicit LmdbClient(Tables& tables) : tables_(tables) {}
-  bool execute(const Transfer& transfer) override {
+  explicit Client(Lmdb& engine) : engine_(engine) {}
+  bool execute(const Transfer& transfer) {
     MDB_txn* txn = nullptr;
-    check(mdb_txn_begin(tables_.env, nullptr, 0, &txn), "begin");
+    check(mdb_txn_begin(engine_.env, nullptr, 0, &txn), "begin");
     for (uint32_t table = kAccount; table <= kBranch; ++table) {
-      add(txn, tables_.dbi[table], transfer.keys[table], transfer.delta);
+      add(txn, engine_.tables[table], transfer.keys[table], transfer.delta);
     }
     Row row{transfer.delta, {}};
-    uint64_t key = tables_.next_history++;
+    uint64_t key = engine_.next_history++;
     MDB_val at{sizeof(key), &key}, data{kRowBytes, &row};
-    check(mdb_put(txn, tables_.dbi[kHistory], &at, &data, MDB_APPEND), "append");
+    check(mdb_put(txn, engine_.tables[kHistory], &at, &data, MDB_APPEND), "append");
     check(mdb_txn_commit(txn), "commit");
     return true;
   }
@@ -45,38 +65,11 @@ class LmdbClient final : public Client {
     data = {kRowBytes, &row};
     check(mdb_put(txn, dbi, &at, &data, 0), "put");
   }
-  Tables& tables_;
+  Lmdb& engine_;
 };
-
-class Lmdb final : public Engine {
- public:
-  Lmdb(const std::string& directory, bool durable) {
-    check(mdb_env_create(&tables_.env), "create");
-    check(mdb_env_set_mapsize(tables_.env, size_t{8} << 30), "mapsize");
-    check(mdb_env_set_maxdbs(tables_.env, kTables), "maxdbs");
-    check(mdb_env_open(tables_.env, directory.c_str(), durable ? 0 : MDB_NOSYNC, 0600), "open");
-  }
-  ~Lmdb() override { mdb_env_close(tables_.env); }
-  void load(Table table, uint64_t rows) override {
-    MDB_txn* txn = nullptr;
-    check(mdb_txn_begin(tables_.env, nullptr, 0, &txn), "begin");
-    MDB_dbi* const dbi = &tables_.dbi[table];
-    check(mdb_dbi_open(txn, kNames[table], MDB_CREATE | MDB_INTEGERKEY, dbi), "table");
-    Row row{};
-    for (uint64_t key = 0; key < rows; ++key) {
-      MDB_val at{sizeof(key), &key}, data{kRowBytes, &row};
-      check(mdb_put(txn, *dbi, &at, &data, MDB_APPEND), "load");
-    }
-    check(mdb_txn_commit(txn), "commit");
-  }
-  std::unique_ptr<Client> connect() override { return std::make_unique<LmdbClient>(tables_); }
-
- private:
-  Tables tables_;
-};
-
-std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
-  return std::make_unique<Lmdb>(directory, durable);
-}
 
 }  // namespace products
+
+int main(int argc, char** argv) {
+  return products::run<products::Lmdb, products::Client>(argc, argv);
+}

@@ -186,7 +186,7 @@ class RocksDb(Side):
 
 
 class Embedded(Side):
-    """A library that executes TPC-B in the client's process (scripts/products/embedded.cc)."""
+    """A library that executes TPC-B in the client's process (scripts/products/embedded.h)."""
 
     load = "TPC-B in the client's process"
 

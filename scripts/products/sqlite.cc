@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "scripts/products/engine.h"
+#include "scripts/products/embedded.h"
 
 namespace products {
 
@@ -45,9 +45,32 @@ class Connection {
   sqlite3* db_ = nullptr;
 };
 
-class SqliteClient final : public Client {
+struct Sqlite {
+  Sqlite(const std::string& directory, bool durable)
+      : path(directory + "/tpcb.db"), durable(durable), keeps_open(path, durable) {}
+  void load(Table table, uint64_t rows) {
+    const std::string name = kNames[table];
+    keeps_open.execute("BEGIN");
+    keeps_open.execute("CREATE TABLE " + name +
+                       "(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, filler BLOB)");
+    sqlite3_stmt* insert =
+        keeps_open.prepare("INSERT INTO " + name + " VALUES(?, 0, zeroblob(92))");
+    for (uint64_t key = 0; key < rows; ++key) {
+      sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(key));
+      keeps_open.step(insert);
+    }
+    sqlite3_finalize(insert);
+    keeps_open.execute("COMMIT");
+  }
+
+  const std::string path;
+  const bool durable;
+  Connection keeps_open;
+};
+
+class Client {
  public:
-  SqliteClient(const std::string& path, bool durable) : connection_(path, durable) {
+  explicit Client(Sqlite& engine) : connection_(engine.path, engine.durable) {
     begin_ = connection_.prepare("BEGIN IMMEDIATE");
     commit_ = connection_.prepare("COMMIT");
     append_ = connection_.prepare("INSERT INTO history(balance, filler) VALUES(?, zeroblob(92))");
@@ -58,12 +81,12 @@ class SqliteClient final : public Client {
           connection_.prepare("UPDATE " + name + " SET balance = balance + ? WHERE id = ?");
     }
   }
-  ~SqliteClient() override {
+  ~Client() {
     for (sqlite3_stmt* one : {begin_, commit_, append_}) sqlite3_finalize(one);
     for (sqlite3_stmt* one : read_) sqlite3_finalize(one);
     for (sqlite3_stmt* one : add_) sqlite3_finalize(one);
   }
-  bool execute(const Transfer& transfer) override {
+  bool execute(const Transfer& transfer) {
     if (!connection_.step(begin_)) return false;
     for (uint32_t table = kAccount; table <= kBranch; ++table) {
       const auto key = static_cast<sqlite3_int64>(transfer.keys[table]);
@@ -86,36 +109,8 @@ class SqliteClient final : public Client {
   std::array<sqlite3_stmt*, 3> read_{}, add_{};
 };
 
-class Sqlite final : public Engine {
- public:
-  Sqlite(const std::string& directory, bool durable)
-      : path_(directory + "/tpcb.db"), durable_(durable), keeps_open_(path_, durable) {}
-  void load(Table table, uint64_t rows) override {
-    const std::string name = kNames[table];
-    keeps_open_.execute("BEGIN");
-    keeps_open_.execute("CREATE TABLE " + name +
-                        "(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, filler BLOB)");
-    sqlite3_stmt* insert =
-        keeps_open_.prepare("INSERT INTO " + name + " VALUES(?, 0, zeroblob(92))");
-    for (uint64_t key = 0; key < rows; ++key) {
-      sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(key));
-      keeps_open_.step(insert);
-    }
-    sqlite3_finalize(insert);
-    keeps_open_.execute("COMMIT");
-  }
-  std::unique_ptr<Client> connect() override {
-    return std::make_unique<SqliteClient>(path_, durable_);
-  }
-
- private:
-  const std::string path_;
-  const bool durable_;
-  Connection keeps_open_;
-};
-
-std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
-  return std::make_unique<Sqlite>(directory, durable);
-}
-
 }  // namespace products
+
+int main(int argc, char** argv) {
+  return products::run<products::Sqlite, products::Client>(argc, argv);
+}

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "scripts/products/engine.h"
+#include "scripts/products/embedded.h"
 
 namespace products {
 
@@ -18,9 +18,41 @@ bool check(int status, const char* what) {
 }
 std::string uri(uint32_t table) { return std::string("table:") + kNames[table]; }
 
-class WiredTigerClient final : public Client {
+struct WiredTiger {
+  WiredTiger(const std::string& directory, bool durable) {
+    const std::string config =
+        std::string("create,cache_size=2GB,session_max=1000,log=(enabled),transaction_sync=") +
+        (durable ? "(enabled,method=fsync)" : "(enabled=false)");
+    check(wiredtiger_open(directory.c_str(), nullptr, config.c_str(), &connection), "open");
+  }
+  ~WiredTiger() { connection->close(connection, nullptr); }
+  void load(Table table, uint64_t rows) {
+    WT_SESSION* session = nullptr;
+    check(connection->open_session(connection, nullptr, nullptr, &session), "session");
+    const char* config =
+        table == kHistory ? "key_format=r,value_format=u" : "key_format=q,value_format=u";
+    check(session->create(session, uri(table).c_str(), config), "create");
+    WT_CURSOR* cursor = nullptr;
+    check(session->open_cursor(session, uri(table).c_str(), nullptr, "bulk", &cursor), "bulk");
+    Row row{};
+    WT_ITEM item{};
+    item.data = &row;
+    item.size = kRowBytes;
+    for (uint64_t key = 0; key < rows; ++key) {
+      cursor->set_key(cursor, static_cast<int64_t>(key));
+      cursor->set_value(cursor, &item);
+      check(cursor->insert(cursor), "load");
+    }
+    check(session->close(session, nullptr), "close");
+  }
+
+  WT_CONNECTION* connection = nullptr;
+};
+
+class Client {
  public:
-  explicit WiredTigerClient(WT_CONNECTION* connection) {
+  explicit Client(WiredTiger& engine) {
+    WT_CONNECTION* const connection = engine.connection;
     check(connection->open_session(connection, nullptr, "isolation=snapshot", &session_),
           "session");
     for (uint32_t table = 0; table < kTables; ++table) {
@@ -29,8 +61,8 @@ class WiredTigerClient final : public Client {
             "cursor");
     }
   }
-  ~WiredTigerClient() override { session_->close(session_, nullptr); }
-  bool execute(const Transfer& transfer) override {
+  ~Client() { session_->close(session_, nullptr); }
+  bool execute(const Transfer& transfer) {
     check(session_->begin_transaction(session_, nullptr), "begin");
     bool done = true;
     for (uint32_t table = kAccount; done && table <= kBranch; ++table) {
@@ -69,44 +101,8 @@ class WiredTigerClient final : public Client {
   std::array<WT_CURSOR*, 4> cursors_{};
 };
 
-class WiredTiger final : public Engine {
- public:
-  WiredTiger(const std::string& directory, bool durable) {
-    const std::string config =
-        std::string("create,cache_size=2GB,session_max=1000,log=(enabled),transaction_sync=") +
-        (durable ? "(enabled,method=fsync)" : "(enabled=false)");
-    check(wiredtiger_open(directory.c_str(), nullptr, config.c_str(), &connection_), "open");
-  }
-  ~WiredTiger() override { connection_->close(connection_, nullptr); }
-  void load(Table table, uint64_t rows) override {
-    WT_SESSION* session = nullptr;
-    check(connection_->open_session(connection_, nullptr, nullptr, &session), "session");
-    const char* config =
-        table == kHistory ? "key_format=r,value_format=u" : "key_format=q,value_format=u";
-    check(session->create(session, uri(table).c_str(), config), "create");
-    WT_CURSOR* cursor = nullptr;
-    check(session->open_cursor(session, uri(table).c_str(), nullptr, "bulk", &cursor), "bulk");
-    Row row{};
-    WT_ITEM item{};
-    item.data = &row;
-    item.size = kRowBytes;
-    for (uint64_t key = 0; key < rows; ++key) {
-      cursor->set_key(cursor, static_cast<int64_t>(key));
-      cursor->set_value(cursor, &item);
-      check(cursor->insert(cursor), "load");
-    }
-    check(session->close(session, nullptr), "close");
-  }
-  std::unique_ptr<Client> connect() override {
-    return std::make_unique<WiredTigerClient>(connection_);
-  }
-
- private:
-  WT_CONNECTION* connection_ = nullptr;
-};
-
-std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
-  return std::make_unique<WiredTiger>(directory, durable);
-}
-
 }  // namespace products
+
+int main(int argc, char** argv) {
+  return products::run<products::WiredTiger, products::Client>(argc, argv);
+}

@@ -1,40 +1,69 @@
-// Executes TPC-B in an embedded storage engine: DIRECTORY CLIENTS SECONDS BRANCHES DURABLE.
-// Prints one line of JSON: commits, tries, seconds, p50_us, p99_us. Threads wait for each commit.
+// Executes TPC-B in an embedded storage engine, for scripts/products.py: one file implements it for
+// each engine. Arguments: DIRECTORY CLIENTS SECONDS BRANCHES DURABLE. Prints one line of JSON:
+// commits, tries, seconds, p50_us, p99_us. Threads wait for each commit.
+//
+// Tables are ACCOUNT, TELLER, BRANCH (a number, and a row of 100 bytes that begins with the
+// balance) and HISTORY (rows of 100 bytes, appended). A transaction reads and updates a row of each
+// of the first three, and appends one to HISTORY.
+//
+// An Engine(directory, durable) opens an empty database; without `durable` a commit syncs nothing.
+// load(table, rows) makes a table. A Client(engine) is a connection of the calling thread.
+// Its execute(transfer) returns whether it has committed; if not, the transfer must be tried again.
+#pragma once
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "scripts/products/engine.h"
-
 namespace products {
 
-void fail(const std::string& what, const std::string& why) {
+constexpr uint32_t kRowBytes = 100;
+constexpr uint64_t kTellers = 10, kAccounts = 10'000;  // of a branch
+
+enum Table : uint32_t { kAccount, kTeller, kBranch, kHistory, kTables };
+constexpr const char* kNames[] = {"account", "teller", "branch", "history"};
+constexpr uint64_t kRows[] = {kAccounts, kTellers, 1, 0};  // of a branch
+
+struct Row {
+  int64_t balance;
+  char filler[kRowBytes - sizeof(int64_t)];
+};
+static_assert(sizeof(Row) >= kRowBytes);
+
+struct Transfer {
+  uint64_t keys[3];  // of the account, the teller and the branch
+  int64_t delta;
+};
+
+// Ends the process with a sentence: what failed, and why.
+[[noreturn]] inline void fail(const std::string& what, const std::string& why) {
   std::fprintf(stderr, "%s: %s\n", what.c_str(), why.c_str());
   std::exit(1);
 }
 
-namespace {
-
 using Clock = std::chrono::steady_clock;
 
 // Asks for a file of this name, which a trace of the system calls shows.
-void mark(const char* name) { (void)!access(name, F_OK); }
+inline void mark(const char* name) { (void)!access(name, F_OK); }
 
 struct Measured {
   uint64_t tries = 0;
   std::vector<uint32_t> us;  // of each commit
 };
 
+template <class Engine, class Client>
 void run_client(Engine& engine, uint64_t branches, uint64_t seed, const std::atomic<int>& phase,
                 std::atomic<uint32_t>& connected, Measured* measured) {
-  const std::unique_ptr<Client> client = engine.connect();
+  Client client(engine);
   ++connected;
   std::mt19937_64 random(seed);
   while (phase != 2) {
@@ -44,7 +73,7 @@ void run_client(Engine& engine, uint64_t branches, uint64_t seed, const std::ato
                             static_cast<int64_t>(random() % 1999) - 999};
     const auto begin = Clock::now();
     uint64_t tries = 1;
-    for (; !client->execute(transfer); ++tries) {
+    for (; !client.execute(transfer); ++tries) {
       // A retry without a pause would take the core from the transaction that it waits for.
       std::this_thread::sleep_for(std::chrono::microseconds(std::min<uint64_t>(10 * tries, 1000)));
     }
@@ -55,21 +84,24 @@ void run_client(Engine& engine, uint64_t branches, uint64_t seed, const std::ato
   }
 }
 
+// Runs the benchmark as main() does. Each Client is used by one thread only.
+template <class Engine, class Client>
 int run(int argc, char** argv) {
   if (argc != 6) fail("usage", "DIRECTORY CLIENTS SECONDS BRANCHES DURABLE");
   const uint64_t clients = std::stoull(argv[2]), branches = std::stoull(argv[4]);
   const double seconds = std::stod(argv[3]);
-  const std::unique_ptr<Engine> engine = open_engine(argv[1], std::stoi(argv[5]) != 0);
+  Engine engine(argv[1], std::stoi(argv[5]) != 0);
   for (uint32_t table = 0; table < kTables; ++table) {
-    engine->load(static_cast<Table>(table), branches * kRows[table]);
+    engine.load(static_cast<Table>(table), branches * kRows[table]);
   }
   std::atomic<int> phase{0};
   std::atomic<uint32_t> connected{0};
   std::vector<Measured> measured(clients);
   std::vector<std::thread> threads;
   for (uint64_t i = 0; i < clients; ++i) {
-    threads.emplace_back(
-        [&, i] { run_client(*engine, branches, i + 1, phase, connected, &measured[i]); });
+    threads.emplace_back([&, i] {
+      run_client<Engine, Client>(engine, branches, i + 1, phase, connected, &measured[i]);
+    });
   }
   while (connected < clients) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds / 4));
@@ -97,7 +129,4 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
 }  // namespace products
-
-int main(int argc, char** argv) { return products::run(argc, argv); }
