@@ -226,6 +226,14 @@ def _distribution(rounds, column):
     return points
 
 
+def drawn_of(experiment, measured, extras):
+    """Returns the marks or the traces of a figure. A figure of dependencies has neither."""
+    kind = experiment.plot.get("kind", "lines")
+    if kind in TRACED:
+        return traces(experiment, measured, extras.get(kind, []))
+    return [] if kind == "dependencies" else marks(experiment, measured)
+
+
 def series_of(drawn):
     """Returns the argument of style.styles(), in the order of the series."""
     found = {}

@@ -74,14 +74,9 @@ def _facts(experiment, measured):
 def run_of(entry, run):
     one, measured = entry.experiment, run.measured
     kind = one.plot.get("kind", "lines")
-    marks, traces, edges = [], [], {}
-    if kind in ("cdf", "timeline"):
-        traces = curves.traces(one, measured, run.extras.get(kind, []))
-    elif kind == "dependencies":
-        edges = curves.edges(one, measured, run.extras.get(kind, []))
-    else:
-        marks = curves.marks(one, measured)
-    drawn = traces or marks
+    drawn = curves.drawn_of(one, measured, run.extras)
+    traces, marks = (drawn, []) if kind in curves.TRACED else ([], drawn)
+    edges = curves.edges(one, measured, run.extras.get("dependencies", []))
     series = curves.series_of(drawn)
     parts = component_names(curves.columns_of(one.plot)) if kind == "stacked" else []
     colours = component_colours(parts)

@@ -57,12 +57,7 @@ class Figure:
         self.size, self.cores = size, cores
         self.here = "simulated" if measured.simulated else "here"
         self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
-        if self.kind in curves.TRACED:
-            self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
-        elif self.kind == "dependencies":
-            self.drawn = []
-        else:
-            self.drawn = curves.marks(experiment, measured)
+        self.drawn = curves.drawn_of(experiment, measured, extras)
         self.edges = curves.edges(experiment, measured, extras.get("dependencies", []))
         self.columns = curves.columns_of(self.plot) or [""]
         self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]

@@ -1,14 +1,12 @@
 """What moved is found, and noise is not taken for it: on drawn rows with known changes."""
 
-import contextlib
-import io
 import random
 import re
 import types
 import unittest
 from unittest import mock
 
-from fixtures import InADirectory, experiment, row
+from fixtures import InADirectory, experiment, printed, row
 
 from experiments import definition, store
 from experiments.analysis import Measured
@@ -111,9 +109,6 @@ class CompareFolders(InADirectory):
                 store.write_rows(path, [{**one, "began": one["round"]} for one in rows])
         args = types.SimpleNamespace(old=self.directory / "old", new=self.directory / "new",
                                      size="small")
-        said = io.StringIO()
-        with mock.patch.object(definition, "load_all", return_value=all_of_them), \
-                contextlib.redirect_stdout(said):
-            print_moved(args)
-        self.said = said.getvalue()
+        with mock.patch.object(definition, "load_all", return_value=all_of_them):
+            self.said = printed(print_moved, args)
         return int(re.search(rf"^(\d+) changes in {count} ", self.said, re.MULTILINE)[1])

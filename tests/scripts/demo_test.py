@@ -1,12 +1,10 @@
 """The demo ends with what differs and what does not, or with the reason why nothing can be said."""
 
-import contextlib
-import io
 import random
 import types
 from unittest import mock
 
-from fixtures import InADirectory, ROOT, row
+from fixtures import InADirectory, ROOT, printed, row
 
 import demo
 from experiments import definition, store, style
@@ -29,10 +27,9 @@ class Demo(InADirectory):
         return types.SimpleNamespace(out=self.directory, all=False, logjam="x", budget=1)
 
     def said(self, **rows):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), mock.patch.object(demo, "figures") as figures:
-            demo.conclude(self.options(**rows))
-        return said.getvalue().strip().splitlines(), figures.called
+        with mock.patch.object(demo, "figures") as figures:
+            said = printed(demo.conclude, self.options(**rows))
+        return said.strip().splitlines(), figures.called
 
     def test_the_last_lines_say_what_differs_or_why_nothing_can_be_said(self):
         for rows, lines, drawn in (

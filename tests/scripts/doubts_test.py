@@ -1,10 +1,9 @@
 """Rows that are disturbed, unsteady or unsafe are seen wherever rows are shown."""
 
-import contextlib
-import io
 import unittest
 from unittest import mock
 
+import fixtures
 import synthetic
 from fixtures import InADirectory, experiment, outcome, row
 
@@ -31,10 +30,7 @@ def measured(**columns):
 
 
 def printed(found):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        text_tables.print_table(found)
-    return said.getvalue()
+    return fixtures.printed(text_tables.print_table, found)
 
 
 class Sentences(unittest.TestCase):

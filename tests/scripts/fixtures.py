@@ -1,5 +1,7 @@
 """Experiments and rows for the tests of scripts/experiments."""
 
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -31,6 +33,14 @@ def row(number, value, **axes):
 
 def outcome(value=1.0, **origin):
     return Outcome({"tps": str(value), **ORIGIN, **origin}, {})
+
+
+def printed(function, *given):
+    """Returns the text that a function prints."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        function(*given)
+    return said.getvalue()
 
 
 class InADirectory(unittest.TestCase):

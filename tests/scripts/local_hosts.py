@@ -49,12 +49,6 @@ Host {name}
 """
 
 
-def missing():
-    """One sentence that says what is not installed, or ""."""
-    absent = [name for name in PROGRAMS if not shutil.which(name, path=PATH)]
-    return f"there is no {', '.join(absent)}: scripts/install_deps.sh tools" if absent else ""
-
-
 class LocalHosts:
     def __init__(self, names):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="logjam-hosts-"))

@@ -59,12 +59,6 @@ TCPTimeout=2
 """
 
 
-def missing():
-    """One sentence that says what is not installed, or ""."""
-    absent = [name for name in DAEMONS if not shutil.which(name, path=PATH)]
-    return f"there is no {', '.join(absent)}: scripts/install_deps.sh tools" if absent else ""
-
-
 class LocalSlurm:
     def __init__(self, nodes=2, max_array_size=1001):
         self.nodes = [f"node{i + 1}" for i in range(nodes)]

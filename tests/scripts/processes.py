@@ -5,6 +5,7 @@ import ctypes
 import os
 import pathlib
 import pwd
+import shutil
 import signal
 import socket
 import time
@@ -12,6 +13,12 @@ import time
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # where Debian has servers
 # For what takes some seconds on an idle machine, or a minute with 200 points.
 PATIENCE_SECONDS = 400 if os.environ.get("LOGJAM_TEST_ALL") else 90
+
+
+def missing(programs):
+    """Returns a sentence that says which programs are not installed, or ""."""
+    absent = [name for name in programs if not shutil.which(name, path=PATH)]
+    return f"there is no {', '.join(absent)}: scripts/install_deps.sh tools" if absent else ""
 
 
 def user_name():

@@ -14,7 +14,7 @@ import unittest
 import local_hosts
 import local_slurm
 from fixtures import FIGURES, InADirectory
-from processes import wait_until
+from processes import missing, wait_until
 
 from experiments.files import read_rows
 
@@ -84,7 +84,7 @@ class Submitted(InADirectory):
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
-@unittest.skipIf(local_slurm.missing(), local_slurm.missing())
+@unittest.skipIf(missing(local_slurm.DAEMONS), missing(local_slurm.DAEMONS))
 class Slurm(Submitted):
     def setUp(self):
         super().setUp()
@@ -131,7 +131,7 @@ class Slurm(Submitted):
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
-@unittest.skipIf(local_hosts.missing(), local_hosts.missing())
+@unittest.skipIf(missing(local_hosts.PROGRAMS), missing(local_hosts.PROGRAMS))
 class Parallel(Submitted):
     def setUp(self):
         super().setUp()

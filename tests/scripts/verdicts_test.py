@@ -1,12 +1,10 @@
 """The verdict on a check and on a figure, and that every check of the published results can fail."""
 
-import contextlib
 import copy
-import io
 import random
 import unittest
 
-from fixtures import ROOT, experiment, row
+from fixtures import ROOT, experiment, printed, row
 
 from experiments import check_values, definition, report_data, text_tables, verdicts
 from experiments.analysis import Measured
@@ -119,10 +117,8 @@ class Figure(unittest.TestCase):
     def test_a_verdict_on_a_check_is_not_read_as_a_word_of_the_check(self):
         one = experiment(grid=GRID, check=[{"says": "open loop: so", "holds": "True", "needs_cores": 9},
                                            {"says": "closed loop: so", "holds": "True"}])
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            text_tables.print_measured(one, Measured(one, gains(2)))
-        self.assertEqual(said.getvalue().splitlines()[-3:], [
+        said = printed(text_tables.print_measured, one, Measured(one, gains(2)))
+        self.assertEqual(said.splitlines()[-3:], [
             "[open: needs 9 cores] open loop: so", "[holds] closed loop: so",
             "T1: holds in part: 1 of 2 checks holds, 1 is open: needs 9 cores"])
 
