@@ -40,19 +40,18 @@ void start_without_randomization(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
-// Returns --sim_seed. The heap begins before the flags are read.
-uint64_t seed_of(int argc, char** argv) {
-  uint64_t seed = 1;
+// Returns the value of the flag `name`, or "". The heap and the report begin before the flags are
+// read.
+std::string_view flag(int argc, char** argv, std::string_view name) {
+  std::string_view value;
   for (int i = 1; i < argc; ++i) {
-    constexpr std::string_view kFlag = "--sim_seed";
     const std::string_view argument(argv[i]);
-    if (argument.starts_with(std::string(kFlag) + "=")) {
-      seed = std::strtoull(argv[i] + kFlag.size() + 1, nullptr, 10);
-    } else if (argument == kFlag && i + 1 < argc) {
-      seed = std::strtoull(argv[i + 1], nullptr, 10);
+    if (argument == name && i + 1 < argc) value = argv[i + 1];
+    if (argument.starts_with(name) && argument.substr(name.size()).starts_with('=')) {
+      value = argument.substr(name.size() + 1);
     }
   }
-  return seed;
+  return value;
 }
 
 }  // namespace
@@ -60,11 +59,12 @@ uint64_t seed_of(int argc, char** argv) {
 extern "C" int __wrap_main(int argc, char** argv) {
   start_without_randomization(argv);
   logjam::sim::read_block_costs();
-  logjam::sim::begin_lines_report(argc, argv);
+  if (flag(argc, argv, "--report").starts_with("lines")) logjam::sim::begin_lines_report();
   logjam::sim::reserve_region();
   const bool explores = argc > 1 && std::string_view(argv[1]) == "explore";
   if (explores) logjam::sim::start_explored_heap();
-  logjam::sim::start_heap(seed_of(argc, argv));
+  const std::string_view seed = flag(argc, argv, "--sim_seed");
+  logjam::sim::start_heap(seed.empty() ? 1 : std::strtoull(seed.data(), nullptr, 10));
   // main() gets a stack of the region, because all fibers share the variables on it.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);

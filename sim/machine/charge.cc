@@ -155,7 +155,7 @@ void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
 
 // Charges an access that the L1 did not answer.
 [[gnu::noinline]] void access_line(const void* site, uint32_t line, Access kind) {
-  const UnchargedHere free;
+  const Uncharged free;
   Cpu& cpu = free.cpu();
   const uint32_t named = line;
   line = resolve_alias(line);
@@ -237,7 +237,7 @@ void before_read_modify_write(const void* site, const void* address) {
   ++accesses;
   drain_stores(*running);
   if (running->now > horizon) scheduler().visible();
-  const UnchargedHere free;
+  const Uncharged free;
   Cpu& cpu = free.cpu();
   const uint32_t line = line_of(address);
   if (line != kNoLine) {

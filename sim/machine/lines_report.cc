@@ -12,7 +12,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -141,12 +140,7 @@ void print_table(const char* title, const std::map<std::string, Sum>& sums, cons
 
 }  // namespace
 
-void begin_lines_report(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag(argv[i]);
-    if (flag.starts_with("--report=lines")) reporting_lines = reporting_memory = true;
-  }
-}
+void begin_lines_report() { reporting_lines = reporting_memory = true; }
 
 void begin_reported_time() {
   by_line_and_site().clear();

@@ -32,8 +32,8 @@ inline void note_allocation(const void* piece, size_t bytes) {
 void begin_reported_time();
 void end_reported_time();
 
-// Reads --report. Call it before the program allocates memory.
-void begin_lines_report(int argc, char** argv);
+// Begins --report=lines. Call it before the program allocates memory.
+void begin_lines_report();
 // Prints the report that --report asks for. Call it after the program's main().
 void print_lines_report();
 

@@ -305,7 +305,7 @@ Kernel::Usage Scheduler::usage() const {
 }
 
 void Scheduler::visible() {
-  const UnchargedHere free;
+  const Uncharged free;
   Cpu& cpu = *current_->cpu;
   ++waits_for_turn_;
   for (; cpu.now > horizon || cpu.preempt; ++turns_given_) switch_to(next_after(cpu));

@@ -177,25 +177,14 @@ int observe_from(int socket);
 // another context meanwhile.
 class Uncharged {
  public:
-  Uncharged() : charged_(running != nullptr) { running = nullptr; }
+  Uncharged() : cpu_(running) { running = nullptr; }
   ~Uncharged() {
-    if (charged_) running = &scheduler().current_cpu();
+    if (cpu_ != nullptr) running = &scheduler().current_cpu();
   }
   Uncharged(const Uncharged&) = delete;
   Uncharged& operator=(const Uncharged&) = delete;
 
- private:
-  const bool charged_;
-};
-
-// The same for a charged fiber that may let other fibers run, but stays on its context.
-class UnchargedHere {
- public:
-  UnchargedHere() : cpu_(running) { running = nullptr; }
-  ~UnchargedHere() { running = cpu_; }
-  UnchargedHere(const UnchargedHere&) = delete;
-  UnchargedHere& operator=(const UnchargedHere&) = delete;
-
+  // Returns the context of a charged fiber at the object's beginning.
   Cpu& cpu() const { return *cpu_; }
 
  private:

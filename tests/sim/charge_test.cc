@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/small_machine.h"
+#include "tests/sim/test_caches.h"
 
 namespace logjam::sim {
 namespace {
-
-constexpr Picoseconds kCycle = 1000;  // of small_profile()
 
 // Spends time until `cycles`, because fibers begin one after the other.
 void wait_until(RunningMachine& machine, Picoseconds cycles) {
@@ -21,7 +19,8 @@ void wait_until(RunningMachine& machine, Picoseconds cycles) {
 // Returns the cycles that an access costs its core.
 Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind) {
   const Picoseconds before = machine->now();
-  access(nullptr, address, 1, kind);
+  kind == Access::kAtomic ? before_read_modify_write(nullptr, address)
+                          : access(nullptr, address, 1, kind);
   return (machine->now() - before) / kCycle;
 }
 
@@ -58,11 +57,7 @@ Profile profile_of_far_atomics() {
 TEST(Charge, AFarAtomicCostsTheSharedCacheAlsoIfTheCoreHasTheLine) {
   RunningMachine machine(profile_of_far_atomics(), 4);
   const void* word = address_of(line_of_new_page());
-  const auto add = [&] {
-    const Picoseconds before = machine->now();
-    before_read_modify_write(nullptr, word);
-    return (machine->now() - before) / kCycle;
-  };
+  const auto add = [&] { return cycles_of(machine, word, Access::kAtomic); };
   machine.run_pinned({[&] {
     EXPECT_EQ(add(), 220U + 20U);
     EXPECT_EQ(add(), 45U + 20U);
@@ -120,7 +115,7 @@ TEST(Charge, WhatAFiberTouchesIsNotWarmed) {
   RunningMachine machine(small_profile(), 1);
   const void* word = address_of(line_of_new_page());
   machine.run_pinned({[&] {
-    const UnchargedHere free;
+    const Uncharged free;
     access(nullptr, word, 8, Access::kLoad);
   }});
   machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 220U); }});
@@ -176,9 +171,7 @@ TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesAfterIt) {
     machine->spend(200 * kCycle);
     EXPECT_EQ(cycles_of(machine, address_of(late), Access::kLoad), 20U);
     EXPECT_EQ(cycles_of(machine, address_of(atomic), Access::kPrefetch), 0U);
-    const Picoseconds before = machine->now();
-    before_read_modify_write(nullptr, address_of(atomic));
-    EXPECT_EQ((machine->now() - before) / kCycle, 240U);
+    EXPECT_EQ(cycles_of(machine, address_of(atomic), Access::kAtomic), 240U);
   }});
 }
 

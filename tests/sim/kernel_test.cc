@@ -1,7 +1,6 @@
 // The prices of the simulated kernel, the time that contexts are busy, and contexts of one core.
 #include <gtest/gtest.h>
 
-#include <utility>
 #include <vector>
 
 #include "sim/machine/scheduler.h"
@@ -46,17 +45,6 @@ TEST(Kernel, ACoreThatWorksPaysForTheInterruptOfAWakeUp) {
                  }});
     EXPECT_NEAR(static_cast<double>(woken - expected), interrupt * kNanosecond, 40 * kNanosecond);
   }
-}
-
-TEST(Kernel, WithAnotherSeedContextsBeginAtOtherMoments) {
-  const auto begin_of = [](uint64_t seed) {
-    RunningMachine machine(free_kernel(), 2, seed);
-    Picoseconds begin[2] = {};
-    machine.run_pinned({[&] { begin[0] = machine->now(); }, [&] { begin[1] = machine->now(); }});
-    return std::pair(begin[0], begin[1]);
-  };
-  EXPECT_EQ(begin_of(2), begin_of(2));
-  EXPECT_NE(begin_of(2), begin_of(3));
 }
 
 TEST(Kernel, TheBusyTimeIsWhatTheFibersUse) {
