@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "logging/flag_checks.h"
 #include "platform/assert.h"
+#include "platform/cpu_use.h"
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
@@ -20,7 +21,6 @@
 #include "platform/limits.h"
 #include "platform/memory.h"
 #include "platform/nearest_name.h"
-#include "platform/run_delay.h"
 #include "platform/test_value.h"
 #include "platform/thread.h"
 

@@ -1,14 +1,14 @@
 // Assertions: contracts that the program checks while it runs.
 //
 // LJ_ASSERT(condition) is in every build. LJ_ASSERT_IN_TESTS(condition) is in the builds of the
-// sanitizers and of the fuzzers (-DLOGJAM_ASSERTS=1, Makefile), for a condition whose check would
-// cost a transaction 1 % of its instructions or more. A condition has no side effects. Bad input is
-// not for an assertion: it gets a sentence (platform/fatal.h).
+// sanitizers and of the fuzzers (-DLOGJAM_ASSERTS=1), for a check that would cost a transaction 1 %
+// of its instructions or more. Conditions have no side effects. Bad input gets a sentence (fatal.h)
+// instead.
 #pragma once
 
 namespace logjam::platform {
 
-// Prints the condition and its place on stderr, and aborts. Any thread may call it.
+// Prints the condition and its place on stderr, and aborts.
 [[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(const char* condition,
                                                              const char* file, int line);
 

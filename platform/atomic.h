@@ -1,8 +1,5 @@
-// Atomics, fences and cache lines: the only way in which logging/ and cc/ touch shared memory.
-//
-// This folder is a seam. The simulated machine (sim/) compiles the sources of logging/ and cc/
-// against its own headers of platform/. Therefore neither folder names std::atomic or its
-// relatives; the lint checks that.
+// Atomics, fences and cache lines: the only way in which logging/ and cc/ touch shared memory. The
+// simulated machine (sim/) compiles their sources against its own headers of platform/.
 #pragma once
 
 #include <atomic>
@@ -23,7 +20,7 @@ using std::memory_order_release;
 using std::memory_order_seq_cst;
 
 // Orders every earlier store of the calling thread before every later load of the same thread: the
-// one order that x86 does not give for free. Any thread may call it.
+// one order that x86 does not give for free.
 #if defined(__SANITIZE_THREAD__)
 // ThreadSanitizer does not model stand-alone fences. It does model a read-modify-write.
 inline std::atomic<uint32_t> full_fence_word{0};
@@ -34,7 +31,7 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 
 // Raises `maximum` to `value` if it is smaller, and returns whether it was. A thread that loads the
 // result (acquire) sees what this thread did before the call. If `value` is not larger, the call is
-// only a load, which is seq_cst if `order` is. Any thread may call it.
+// only a load, which is seq_cst if `order` is.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {
@@ -47,8 +44,7 @@ inline bool atomic_max(std::atomic<T>& maximum, T value,
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Holds a value alone in its cache line, so that writes to the value do not slow down other
-// threads' reads of its neighbours.
+// Holds a value alone in its cache line: writes to it do not slow down reads of its neighbours.
 template <class T>
 struct alignas(kCacheLine) Padded {
   T value{};

@@ -1,4 +1,4 @@
-// Time stamps, clocks and sleeping. Any thread may call any function of this file.
+// Time stamps, clocks and sleeping. Any thread may call these functions.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,7 @@
 
 namespace logjam::platform {
 
-// Returns the length of a tick in nanoseconds. The first call calibrates it against
-// CLOCK_MONOTONIC, which takes 25 ms.
+// Returns the length of a tick. The first call takes 25 ms to calibrate it by CLOCK_MONOTONIC.
 double ns_per_tick();
 // An interval, measured with both clocks.
 struct ClockInterval {
@@ -23,8 +22,7 @@ inline uint64_t ns_to_ticks(double ns) { return static_cast<uint64_t>(ns / ns_pe
 
 // Returns CLOCK_MONOTONIC in nanoseconds.
 uint64_t now_ns();
-// Sleeps for `ns` nanoseconds. The kernel may wake the thread tens of microseconds late, and a
-// signal may wake it early.
+// Sleeps. The kernel may wake the thread tens of microseconds late, and a signal may wake it early.
 void sleep_ns(uint64_t ns);
 
 }  // namespace logjam::platform

@@ -1,5 +1,4 @@
-// Copies of memory that no other thread changes during the copy. platform/racy_copy.h has those of
-// memory that another thread may change.
+// Copies of memory that no other thread changes during the copy (otherwise: racy_copy.h).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace logjam::platform {
 inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 // Copies a row. Most rows are short, so it copies without a call: two copies of a fixed size, one
-// from each end, cover every size between one of them and both.
+// from each end, cover every size from one copy to both.
 inline void copy_row(std::byte* to, const std::byte* from, size_t bytes) {
   const auto both_ends = [&]<size_t kPiece>(std::integral_constant<size_t, kPiece>) {
     std::memcpy(to, from, kPiece);

@@ -1,5 +1,4 @@
-// A counter with one writer and any number of readers. It needs no read-modify-write, and orders no
-// other memory.
+// A counter with one writer and any number of readers. It orders no other memory.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,9 @@ namespace logjam::platform {
 
 class Counter {
  public:
-  // Adds to the counter. Only the one writer may call it, or several writers under one lock.
+  // Adds to the counter. Only its writer calls it, or several writers under one lock.
   void add(uint64_t n = 1) { set(value() + n); }
   void set(uint64_t value) { value_.store(value, memory_order_relaxed); }
-  // Returns the count. Any thread may call it.
   uint64_t value() const { return value_.load(memory_order_relaxed); }
 
  private:

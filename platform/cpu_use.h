@@ -5,21 +5,44 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "platform/mutex.h"
 
 namespace logjam::platform {
 
-// Returns the seconds that all programs and the kernel have used on `cores` since boot, according
-// to the text of /proc/stat.
+// Returns the seconds that all programs have used on `cores` since boot, by the text of /proc/stat.
 double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
-// Waits for up to 200 ms and returns whether others used less than a tenth of the processor time
-// that `workers` workers could have. Returns early once they have used more: after 20 ms on a busy
-// machine.
+// Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether others used less than a
+// tenth of the processor time that `workers` workers could have.
 //
 // Why a tenth: workers in the idle class lose the processor time that other programs use. The
-// services of an idle machine use one percent; a compiler or another run uses a whole core. Why
-// 200 ms: the kernel counts in units of 10 ms, and a tenth of one core should be more than one
-// unit.
+// services of an idle machine use one percent; a compiler or another run uses a whole core. Why 200
+// ms: the kernel counts in units of 10 ms, and a tenth of one core should exceed a unit.
 bool others_are_idle(uint32_t workers);
+
+// The run delay of threads: for how long they could have run, but the kernel gave their cores to
+// other threads. The kernel counts it for each thread (/proc/*/schedstat, second number).
+class RunDelay {
+ public:
+  RunDelay() = default;
+  RunDelay(const RunDelay&) = delete;
+  RunDelay& operator=(const RunDelay&) = delete;
+  ~RunDelay();
+
+  // Returns whether the kernel counts run delays.
+  static bool counted();
+
+  // Adds the calling thread to the threads that ns() is the sum of. A thread calls it once.
+  void add_this_thread();
+  // Returns the sum of the run delays of all added threads that have not ended, in nanoseconds
+  // since they started. Costs a system call for each.
+  uint64_t ns() const;
+
+ private:
+  mutable mutex mutex_;
+  std::vector<int> files_ LJ_GUARDED_BY(mutex_);
+};
 
 }  // namespace logjam::platform

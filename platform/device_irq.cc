@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -34,7 +33,7 @@ fs::path bus_device_of(fs::path path) {
   return device.has_relative_path() ? device : fs::path();
 }
 
-// Returns how often the interrupt has occurred on all cores. The file looks like "0,1234".
+// Returns how often the interrupt has occurred on all cores, from a text like "0,1234".
 unsigned long long times_of(const std::string& interrupt) {
   std::ifstream file("/sys/kernel/irq/" + interrupt + "/per_cpu_count");
   unsigned long long sum = 0, count = 0;

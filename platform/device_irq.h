@@ -1,7 +1,5 @@
-// Which core a storage device interrupts.
-//
-// A thread that waits for a write wakes soonest on the core that takes the device's interrupt. On
-// another core, that core must first send it a second interrupt.
+// The core that a storage device interrupts. A thread that waits for a write wakes soonest on that
+// core: on another core, it needs a second interrupt.
 #pragma once
 
 #include <span>
@@ -16,12 +14,12 @@ struct InterruptCount {
   unsigned long long times = 0;
 };
 
-// Returns the core to which nearly all of a device's interrupts go, or -1 if no core gets nearly
-// all. (A device with an interrupt for each core wakes a thread on the thread's own core.)
+// Returns the core to which nearly all of a device's interrupts go, or -1. (A device with an
+// interrupt for each core wakes a thread on the thread's own core.)
 int core_of_most(std::span<const InterruptCount> interrupts);
 
 // Returns the core that is interrupted by the device on which the directory `path` lies, or would
-// lie if it existed. Returns -1 if no such core exists or the kernel does not say. Reads sysfs.
+// lie if it existed; -1 if there is no such core or the kernel does not say. Reads sysfs.
 int interrupt_core(const std::string& path);
 
 }  // namespace logjam::platform

@@ -1,17 +1,15 @@
 // An event count: threads wait for a condition that another thread is about to make true. They
-// spin, then give their core away, and then sleep (the other thread may have lost its core, or
-// waits for the device). It is the usual form of "store, fence, look". The waits of logging/stream/
-// (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter there may take
-// over work; each proves its form.
+// spin, then yield, and then sleep. It is the usual form of "store, fence, look". The waits of
+// logging/stream/ (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter
+// there may take over work; each proves its form.
 //
-// Protocol. `event_` is a count of notifications, odd while a waiter may be asleep or about to be.
-// A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition is
-// false and `event_` is unchanged. A notifier makes the condition true, fences, looks at `event_`,
-// and if it is odd, makes it even and wakes all waiters. The fences order each side's store before
-// its look, so at least one side sees the other's store: either the waiter finds the condition
-// true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a time-out.
-// Of several notifiers one makes the system call, and no notifier makes another one before a waiter
-// has run again.
+// Protocol. `event_` is a count of notifications, odd while a waiter may be asleep or about to
+// sleep. A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition
+// is false and `event_` is unchanged. A notifier makes the condition true, fences, looks at
+// `event_`, and if it is odd, makes it even and wakes all waiters. The fences order each side's
+// store before its look, so at least one side sees the other's store: the waiter finds the
+// condition true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a
+// time-out. Of several notifiers one makes the system call.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +23,7 @@ namespace logjam::platform {
 
 class EventCount {
  public:
-  // Waits until `holds()` returns true to the caller. Any thread may call it.
+  // Waits until `holds()`. Any thread may call it.
   template <class Condition>
   void await(const Condition& holds) {
     SpinWait spin;
@@ -45,19 +43,17 @@ class EventCount {
     full_fence();
     notify_after_fence();
   }
-  // Wakes the waiters as notify() does, for a thread that has called full_fence() since the
-  // condition became true.
+  // Wakes the waiters, for a thread that has called full_fence() since the condition became true.
   void notify_after_fence() {
     uint32_t seen = event_.load(memory_order_relaxed);
     if ((seen & 1) != 0 && event_.compare_exchange_strong(seen, seen + 1)) wake_all(event_);
   }
 
-  // Returns whether a Waiter exists. The answer may be old: a caller that must not miss a waiter
-  // fences first.
+  // Returns whether a Waiter exists. The answer may be old: fence first to miss no waiter.
   bool has_waiters() const { return waiters_.load(memory_order_relaxed) != 0; }
 
-  // A wait in steps, for a waiter that works between its looks at the condition or limits its
-  // sleep. While a Waiter exists, has_waiters() is true. One thread uses a Waiter.
+  // A wait in steps, for a thread that works between its looks at the condition or limits its
+  // sleep.
   class Waiter {
    public:
     explicit Waiter(EventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
@@ -65,14 +61,13 @@ class EventCount {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    // Prepares for a look at the condition, and returns the argument for sleep(). Call it before
-    // each look.
+    // Returns the argument for sleep(). Call it before each look at the condition.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
       full_fence();
       return seen;
     }
-    // Sleeps until a notify() or for `timeout_ns`; may return early. Returns at once if a notify()
+    // Sleeps until a notify() or for `timeout_ns`; may return early. Does not sleep if a notify()
     // came after prepare() returned `seen`.
     void sleep(uint32_t seen, uint64_t timeout_ns = kForever) {
       LJ_ASSERT_IN_TESTS((seen & 1) != 0);
@@ -84,9 +79,9 @@ class EventCount {
   };
 
  private:
-  // The number of rounds in which SpinWait only pauses and yields. Threads that sleep sooner return
-  // so late that the next ones sleep as well: with a log thread on one of 64 cores, 64 threads of
-  // Aether's CD had a twentieth of the rate that they have without sleepers (simulated, niagara2).
+  // The rounds of pauses and yields. Threads that sleep sooner return so late that the next ones
+  // sleep as well: with a log thread on one of 64 cores, 64 threads of Aether's CD had a twentieth
+  // of their rate without sleepers (simulated, niagara2).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
   atomic<uint32_t> waiters_{0};

@@ -52,7 +52,7 @@ struct Schedule {
   bool drops_fences = false;  // full fences order nothing
   bool late_disk = false;     // some calls of the file system last
   // The schedule ends if two accesses race in the order that the program asks for, though x86
-  // forgives it. No store of such a schedule is late.
+  // forgives the race. No store of such a schedule is late.
   bool watches_races = false;
   // The code addresses of atomic operations that count as relaxed in the watch for races.
   std::vector<uint64_t> weakened;
@@ -70,27 +70,26 @@ struct Schedule {
   std::vector<Turn> turns;
   std::optional<CrashPoint> crash;
 
-  // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs any
-  // more. `in_a_file_call`: the caller of the last call of the file system does not know yet that
-  // it has returned. Returns the exit status; 0: nothing is wrong.
+  // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs.
+  // `in_a_file_call`: the caller of the last call of the file system does not know yet that the
+  // call has returned. Returns the exit status; 0: nothing is wrong.
   std::function<int(uint32_t crash, bool in_a_file_call)> judge;
-  // Ends the process: the schedule has ended, by itself or because something is wrong.
+  // Ends the process: the schedule has ended.
   std::function<void(const Explored&)> ended;
 };
 
-// Returns whether this build explores.
 bool explores();
 
 // Runs `body` on the calling thread, and the threads that it starts, under the schedule, and calls
-// ended(). The main thread calls it.
+// ended().
 void explore(const Schedule& schedule, const std::function<void()>& body);
 
 // Begins the steps of a schedule whose `from_start` is false. Until then threads change places only
 // where they wait, and there are no crashes. Does nothing without such a schedule.
 void begin_steps();
 
-// Counts the basic blocks that are executed from now on, also by processes that are forked later;
-// and those that the file `path` has, if it is not empty. The file then has both. Several processes
+// Counts the basic blocks that are executed from now on, also by processes that are forked later,
+// and the blocks that the file `path`, if not empty, has. The file then has both. Several processes
 // may share it: a block that two of them reach first at the same time may be counted later.
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
@@ -99,20 +98,18 @@ uint64_t blocks_covered();
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a
-// schedule; the caller must then not use the bytes again. Without a schedule, does nothing and
-// returns false.
+// schedule; then do not use the bytes again. Without a schedule, does nothing and returns false.
 bool forbid(const void* at, size_t bytes);
 
 // Calls `with` with the open file and the memory of each mapped file of a disk in memory. After a
 // crash the file may have lines that the program has not written back, or may lack them.
 void for_each_mapping(const std::function<void(int file, const std::byte* memory)>& with);
 
-// Notes that the call of the file system that the caller is about to make loads these bytes, or
-// stores to them.
+// Notes that the next call of the file system loads these bytes, or stores to them.
 void note_transfer(const void* at, size_t bytes, bool stores);
 
-// A call of the file system, from its construction to its destruction: steps of the schedule, and
-// what is between them is one step. Without a schedule it does nothing.
+// A call of the file system: steps of the schedule from its construction to its destruction; all
+// between them is one step. Does nothing without a schedule.
 class ExploredCall {
  public:
   ExploredCall();

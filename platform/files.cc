@@ -29,7 +29,6 @@ int64_t call_again(Call call) {
   }
 }
 
-// Returns 0 or the errno of a system call that returned `result`.
 int error_of(int result) { return result == 0 ? 0 : errno; }
 
 std::string without_slashes_at_end(std::string_view path) {
@@ -53,9 +52,9 @@ class HeldDirectories {
     const auto found = std::ranges::find(held_, file, &Held::file);
     return found == held_.end() ? "" : found->path + "/";
   }
-  // Sets `rest` to what follows in `path` after the longest name of a held directory, and `copy` to
-  // a descriptor of that directory, or -1 if no directory is held that has `path`. `itself`:
-  // a directory's own name leads to the directory.
+  // Sets `rest` to the part of `path` after the longest name of a held directory, and `copy` to a
+  // descriptor of that directory, or -1 if no held directory has `path`. `itself`: a directory's
+  // own name leads to the directory.
   int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
     *copy = -1;
     const lock_guard<mutex> guard(mutex_);
@@ -80,8 +79,7 @@ class HeldDirectories {
   std::vector<Held> held_ LJ_GUARDED_BY(mutex_);
 };
 
-// Where a path leads: to `name` in the open directory `directory`, for the calls of the kernel that
-// end in -at.
+// Where a path leads: to `name` in the open directory `directory`, for openat() and the like.
 class Place {
  public:
   // `as_name`: for a call that changes names. The name of a held directory is in its parent.
@@ -122,7 +120,6 @@ class Place {
   }
 
  private:
-  // Goes into the directory `name_`.
   void enter() {
     const int next = openat(directory_, name(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     error_ = next < 0 ? errno : 0;
@@ -143,7 +140,7 @@ class SystemFiles final : public Files {
     const Place place(held_, path);
     if (place.error() != 0) return -place.error();
     // With O_NONBLOCK a FIFO does not wait for its other end. A write through io_uring would fail
-    // with it, so it does not stay.
+    // with the flag, so it does not stay.
     const int all = flags | place.open_flags() | O_NONBLOCK | O_NOCTTY;
     const int file = static_cast<int>(
         call_again([&] { return openat(place.directory(), place.name(), all, mode); }));
@@ -186,8 +183,7 @@ class SystemFiles final : public Files {
   }
 
   // Bypasses pwrite(), for which ThreadSanitizer would report a race: workers may fill the part of
-  // a log's last block after the watermark while the block is written. That is harmless, because
-  // the block is written again.
+  // a log's last block after the watermark while the block is written. The block is written again.
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
     if (!synced) {
       return call_again(
@@ -332,7 +328,6 @@ Files*& files_in_place() {
   return in_place;
 }
 
-// Returns the parent directory of `path`.
 std::string parent_of(const std::string& path) {
   const std::string name = without_slashes_at_end(path);
   const size_t slash = name.rfind('/');
@@ -444,19 +439,6 @@ int replace_file(const std::string& path, std::string_view text) {
     return error;
   }
   return sync_parent(path);
-}
-
-// Asks for no status, which would follow a link: remove() of a directory fails with EISDIR.
-int remove_tree(const std::string& path) {
-  int error = files().remove(path);
-  if (error == ENOENT) return 0;
-  if (error != EISDIR) return error;
-  std::vector<std::string> names;
-  if ((error = files().list(path, &names)) != 0) return error;
-  for (const std::string& name : names) {
-    if ((error = remove_tree(path + "/" + name)) != 0) return error;
-  }
-  return files().remove_directory(path);
 }
 
 int make_directories(const std::string& path, std::vector<std::string>* made) {

@@ -1,12 +1,11 @@
 // The seam between the engine and the file system. Every call that names, reads, writes or syncs a
-// file of a log, a checkpoint or a history goes through one object of class Files, so that a test
-// can put a disk of its own in the system's place: one that fails, fills up, or loses at a crash
-// what was not synced.
+// file of a log, a checkpoint or a history goes through one object of class Files. So a test can
+// replace the disk by one that fails, fills up, or loses at a crash what was not synced.
 //
-// A function that returns an int returns 0 or the errno of what failed, unless its comment says
-// otherwise. Signals do not make a call fail: it is made again. Nothing is durable before the sync
-// that makes it so: a file's bytes and length need `sync` of the file; a name that a call creates,
-// changes or removes needs `sync` of the directory that has it.
+// A function that returns an int returns 0 or the errno of the failure, unless its comment says
+// otherwise. A call that a signal interrupts is repeated. A file's bytes and length are durable
+// only after a `sync` of the file; a new, changed or removed name only after a `sync` of its
+// directory.
 //
 // Others may write into a log's directories. They can destroy the log. But a call on a path in a
 // held directory (`hold`) never reaches a file outside of that directory, and never blocks.
@@ -38,13 +37,13 @@ class Files {
   virtual ~Files() = default;
 
   // Opens the file at `path` with the flags of open(2), and creates it with `mode` if they have
-  // O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. A process that this one
-  // starts does not inherit the open file. Returns the open file, which is at least 0, or -errno;
-  // -EBADFD, and at once, if it is neither a regular file nor a directory.
+  // O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. Child processes do not
+  // inherit the file. Returns the open file, which is at least 0, or -errno: -EBADFD, and at once,
+  // if it is neither a regular file nor a directory.
   virtual int open(const std::string& path, int flags, int mode = 0644) = 0;
   // Opens a directory and holds it until it is closed. While it is held, all functions look up
   // `directory`, and each path that begins with its name and a slash, from this open directory,
-  // wherever it has been moved. There they follow no symbolic link (open: -ELOOP), and open no file
+  // even if it has been moved. There they follow no symbolic link (open: -ELOOP), and open no file
   // for writing that has another name, too (-EMLINK). Returns as `open` does.
   virtual int hold(const std::string& directory) = 0;
   // Returns whether the name with which the directory was held still leads to it.
@@ -55,43 +54,39 @@ class Files {
   // Reads up to `into.size()` bytes at `offset`. Returns how many it read or -errno. 0 bytes mean
   // that the file ends at `offset` or before; fewer bytes than asked for do not.
   virtual int64_t read(int file, uint64_t offset, std::span<std::byte> into) = 0;
-  // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. If `synced`,
-  // those that it wrote, and the length that they need, are durable when it returns: one request to
-  // a device that can force a write through its cache. Returns how many it wrote or -errno. The
-  // bytes may change during the call; the file then has the earlier or the later value of each.
+  // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. Returns how
+  // many it wrote or -errno. If `synced`, these bytes, and the length that they need, are then
+  // durable: one request to a device that can force a write through its cache. The bytes may change
+  // during the call; the file then has the earlier or the later value of each.
   virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
                         bool synced) = 0;
   // Cuts the file to `bytes`, or extends it with zeros.
   virtual int resize(int file, uint64_t bytes) = 0;
-  // Sets `bytes` to the file's length.
   virtual int size(int file, uint64_t* bytes) = 0;
-  // Makes the file's bytes and length durable; or, of a directory, its names.
+  // Makes the file's bytes and length durable; of a directory, its names.
   virtual int sync(int file) = 0;
   // Makes the file's bytes durable, and its length if they need it.
   virtual int sync_data(int file) = 0;
-  // Gives the file disk space for its first `bytes` bytes, also where it has holes. A
-  // shorter file grows to that length.
+  // Gives the file disk space for its first `bytes` bytes, also for holes. A shorter file grows.
   virtual int allocate(int file, uint64_t bytes) = 0;
-  // Gives the disk space of a range back. The range then reads as zeros; the file's length stays.
+  // Gives the disk space of a range back: it then reads as zeros, and the file's length stays.
   // EOPNOTSUPP if the file system cannot.
   virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;
 
-  // Takes the lock of an open file or directory: for one holder alone, or shared by several. If it
-  // is taken, waits for it, or returns EWOULDBLOCK. The lock is released when the last reference to
-  // the open file is gone: the descriptor, or a write through io_uring that a killed process has
-  // left under way.
+  // Takes the lock of an open file or directory, alone or shared. If it is taken, waits for it, or
+  // returns EWOULDBLOCK. The lock is released when the last reference to the open file is gone: the
+  // descriptor, or a write through io_uring that a killed process has left under way.
   virtual int lock(int file, bool alone, bool waits) = 0;
-  // Sets `identity` to the device and the inode of an open file or directory.
+  // Sets `identity` to the device and the inode.
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
 
-  // Sets `status` to what lies at `path`, or at the end of the symbolic links there; a link in a
-  // held directory is kOther. If nothing lies there, sets kNone and returns 0. Returns EACCES, EIO,
-  // ... if that cannot be found out.
+  // Sets `status` to the kind of file at `path`, or at the end of the symbolic links there; a link
+  // in a held directory is kOther. If there is none, sets kNone and returns 0.
   virtual int status(const std::string& path, FileStatus* status) = 0;
   // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
   // come in the middle, `names` is empty.
   virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
-  // Renames `from` to `to` in one step. If `to` exists, it is replaced.
+  // Renames `from` to `to` in one step, and replaces `to` if it exists.
   virtual int rename(const std::string& from, const std::string& to) = 0;
   // Removes a file, or a symbolic link itself. EISDIR if it is a directory.
   virtual int remove(const std::string& path) = 0;
@@ -103,8 +98,8 @@ class Files {
 // Returns the system's file system, or the one that a test has put in its place.
 Files& files();
 
-// Puts another file system in place of files() while it lives; for tests. One thread makes and
-// destroys it while no other uses files(). The object that it puts in place outlives it.
+// Replaces files() while it lives; for tests. One thread makes and destroys it while no other
+// thread uses files(). `by` outlives it.
 class ReplaceFiles {
  public:
   explicit ReplaceFiles(Files& by);
@@ -116,7 +111,7 @@ class ReplaceFiles {
   Files &before_, &by_;
 };
 
-// A held directory (Files::hold). One thread makes and destroys it; any may call its functions.
+// A held directory (Files::hold). One thread makes and destroys it; any thread may use it.
 class HeldDirectory {
  public:
   explicit HeldDirectory(std::string path);
@@ -140,33 +135,26 @@ class HeldDirectory {
 // Returns what an errno of Files says of the file, as strerror() does.
 std::string error_text(int error);
 
-// Sets `text` to what the file at `path` has. ENOENT if there is no file; EFBIG if it is longer
+// Sets `text` to the text of the file at `path`. ENOENT if there is no file; EFBIG if it is longer
 // than `most_bytes`. After an error `text` is empty.
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
-// Sets `names` to those in the directory, sorted. It is no error if there is no such directory:
-// then there are none.
+// Sets `names` to those in the directory, sorted; to none if there is no such directory.
 int names_in(const std::string& directory, std::vector<std::string>* names);
-// Reads at `offset` until `into` is full or the file ends. Returns how many bytes it read or
-// -errno.
+// Reads at `offset` until `into` is full or the file ends. Returns how many bytes, or -errno.
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
-// Writes all of `bytes` at `offset`. EIO if a write takes no byte. After an error any part of
-// `bytes` may be in the file.
+// Writes all of `bytes`. EIO if a write takes no byte. After an error any part may be in the file.
 int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced = false);
 // Makes the names in the directory `path` durable.
 int sync_directory(const std::string& path);
-// Makes the name `path` durable, or its removal: syncs the directory that has it.
+// Makes the name `path` durable, or its removal.
 int sync_parent(const std::string& path);
-// Makes a new file at `path` for writing: removes a file, or a link, that has the name. Returns the
-// open file or -errno.
+// Makes and opens a new file, after removing a file or link at `path`. Returns it or -errno.
 int create_file(const std::string& path, int flags = O_WRONLY);
-// Replaces the file at `path`, or creates it, in one step: after a crash it has what it had before
-// or `text`. When it returns 0, that is durable. It writes `path`.new, syncs it and renames it.
-// After an error either may be there, unless nothing was renamed: then `path` is as it was.
+// Replaces the file at `path`, or creates it, in one step: after a crash it has its earlier text or
+// `text`; after success `text`, durably. Writes `path`.new, syncs it and renames it. After an error
+// either text may be there, unless nothing was renamed: then `path` is as it was.
 int replace_file(const std::string& path, std::string_view text);
-// Removes a file, or a directory with all that is in it. It is no error if nothing is there. It
-// removes symbolic links and never follows one. It syncs nothing. After an error the rest is there.
-int remove_tree(const std::string& path);
-// Makes the directory `path` and those above it that are missing, outermost first, and the name of
+// Makes the directory `path` and the missing directories above it, outermost first, and the name of
 // each durable. Appends those that it made to `made`, unless that is null, even if it fails later.
 // ENOTDIR if something else has one of the names.
 int make_directories(const std::string& path, std::vector<std::string>* made);

@@ -1,6 +1,5 @@
-// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key of the
-// list that may only be 1 stands without its number, as in --checkpoint=end. Any thread may call
-// these functions.
+// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key that may
+// only be 1 stands without its number, as in --checkpoint=end. Any thread may call these functions.
 #pragma once
 
 #include <span>
@@ -16,12 +15,11 @@ struct ListKey {
   bool whole = true;  // whole numbers only
 };
 
-// Returns why `text` cannot be the value of --`flag`, in one sentence, or an empty string if it can
-// be: an empty list, or some of `keys`, each once, with a number that it may take.
+// Returns why `text` cannot be the value of --`flag`, in one sentence, or an empty string. A list
+// is empty, or has some of `keys`, each once, with a number that it may take.
 std::string check_list(std::string_view flag, std::string_view text, std::span<const ListKey> keys);
 
-// Returns the value that the list gives to `key`, or `otherwise` if the list does not have the key.
-// check_list() must accept the list.
+// Returns the value that the list, which check_list() accepts, gives to `key`, else `otherwise`.
 double listed(std::string_view text, std::string_view key, double otherwise = 0);
 
 }  // namespace logjam::platform

@@ -1,5 +1,4 @@
-// A reference to a callable, for parameters. Unlike std::function it costs neither a copy nor an
-// allocation.
+// A reference to a callable, for parameters: no copy and no allocation, unlike std::function.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +11,8 @@ namespace logjam::platform {
 template <class Signature>
 class FunctionRef;
 
-// A FunctionRef does not own its callable. It is for parameters only, bound to an argument that
-// outlives the call. A variable `FunctionRef<...> f = [&] {...};` would dangle: name the lambda
-// instead.
+// Does not own its callable, which outlives the call. A variable `FunctionRef<...> f = [&] {...};`
+// would dangle: name the lambda instead.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:

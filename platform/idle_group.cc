@@ -8,10 +8,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
-#include "platform/cgroups.h"
 #include "platform/clock.h"
 
 namespace logjam::platform {
@@ -19,7 +17,7 @@ namespace {
 
 constexpr char kName[] = "logjam-workers-";
 
-// Returns whether the mount is the root. The root has files that no other group has (version 1), or
+// Returns whether the mount is the root, which has files that no other group has (version 1), or
 // lacks files that every other group has (version 2).
 bool mount_is_root(const KernelFiles& kernel, const OwnGroup& own) {
   return own.version == 1 ? kernel.exists(own.mount + "/release_agent")
@@ -31,16 +29,16 @@ int open_directory(const std::string& path) {
 }
 
 // Takes the lock of the open directory `lock`. Returns whether the lock is that of the directory
-// which is now at `path`: another process may have removed the open one, and a third process may
-// have made another one of the same name.
+// which is now at `path`: another process may have removed the open directory, and a third process
+// may have made another of the same name.
 bool take_lock(int lock, const std::string& path) {
   struct stat mine, there;
   return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&
          stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
 }
 
-// Removes the groups of crashed runs in `directory`. It skips a live run's group, whose lock is
-// held; and the kernel refuses to remove a group that has threads.
+// Removes the groups of crashed runs in `directory`. Skips a live run's group, whose lock is held;
+// and the kernel refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {
@@ -74,8 +72,7 @@ int make_locked(const KernelFiles& kernel, const std::string& directory) {
 bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string& directory) {
   if (own.version == 2) {
     // Threads of one process may be in different groups only if the groups are threaded. The cpu
-    // controller must be on for the children of the parent. It stays on: another run may rely on
-    // it.
+    // controller must be on for the parent's children. It stays on: another run may rely on it.
     if (!kernel.write(directory + "/cgroup.type", "threaded")) return false;
     if (!kernel.exists(directory + "/cpu.idle")) {
       kernel.write(own.directory() + "/cgroup.subtree_control", "+cpu");
@@ -84,8 +81,8 @@ bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string
   return kernel.write(directory + "/cpu.idle", "1");
 }
 
-// Removes the directory, and returns whether it is gone. A thread that has ended stays in its group
-// for a moment, so it tries for a second.
+// Removes the directory, and returns whether it is gone. Tries for a second: a thread that has
+// ended stays in its group for a moment.
 bool remove_soon(const KernelFiles& kernel, const std::string& directory) {
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {

@@ -1,19 +1,16 @@
 // A cgroup with cpu.idle = 1 for the workers of one run: any other thread that becomes runnable
-// preempts them at once. A cgroup is needed where autogroup is on, because the scheduler then
-// compares groups and not threads.
+// preempts them at once. It is needed with autogroup, where the scheduler compares groups.
 //
 // The group is a child of the process's own cgroup of the cpu controller, version 1 or 2, and is
-// named logjam-workers-PID. After a crash it remains, until the next run that makes one there
-// removes it.
+// named logjam-workers-PID. After a crash it remains, until the next run removes it.
 //
-// Protocol. The main thread makes and destroys the object. Each worker calls join() on itself,
-// which reads members that the main thread wrote before it started the workers. Between processes:
-// the process that makes a group holds the lock (flock) of the group's directory for as long as the
-// process lives. A process removes the group of another process only while it holds this lock. So
-// the group of a live run stays, even before a worker has joined it. (The PID in the name does not
-// tell whether the run lives: a PID may be used again, or belong to another PID namespace.) Another
-// process may remove a new directory before its maker has the lock. So when the maker has the lock,
-// it checks that the directory still exists, and otherwise makes it again.
+// Protocol. The main thread makes and destroys the object. Each worker calls join() on itself.
+// Between processes: the process that makes a group holds the lock (flock) of the group's directory
+// as long as the process lives. A process removes another process's group only while it holds this
+// lock. So the group of a live run stays, even before a worker has joined it. (The PID in the name
+// does not tell whether the run lives: another process may have the PID, or another PID namespace.)
+// Another process may remove a new directory before its maker has the lock. So when the maker has
+// the lock, it checks that the directory still exists, and otherwise makes it again.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +24,8 @@
 namespace logjam::platform {
 
 // The place of this process among the cgroups. When the scheduler decides whether a kernel thread
-// preempts a thread of this process, it compares the kernel thread with the outermost group that
-// the process is in ("sched/fair: Make SCHED_IDLE entity be preempted in strict hierarchy", Linux
-// 6.12).
+// preempts a thread of this process, it compares the kernel thread with the process's outermost
+// group ("sched/fair: Make SCHED_IDLE entity be preempted in strict hierarchy", Linux 6.12).
 enum class GroupPlace : uint8_t {
   kTop,     // in no cgroup but the root
   kIdle,    // in a cgroup below the root that has cpu.idle = 1, or inside of it
@@ -39,10 +35,10 @@ GroupPlace group_place(const KernelFiles& kernel);
 
 class IdleGroup {
  public:
-  // Makes a group, after removing the groups of crashed runs beside it. Returns null where none can
-  // be made: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
+  // Makes a group, after removing the groups of crashed runs beside it. Returns null where that is
+  // impossible: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
   static std::unique_ptr<IdleGroup> make(const KernelFiles& kernel);
-  // Removes the group. The threads that have joined must have ended. It may take up to a second,
+  // Removes the group. The threads that have joined must have ended. May take up to a second,
   // because the kernel may still be busy with the last of them.
   ~IdleGroup();
   IdleGroup(const IdleGroup&) = delete;

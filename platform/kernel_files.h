@@ -1,9 +1,11 @@
-// The text files of /proc and /sys, which a program reads and writes to query and configure the
-// kernel. Any thread may use a KernelFiles.
+// The text files of /proc and /sys, which query and configure the kernel; and the cgroups that this
+// process is in. Any thread may call these functions.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace logjam::platform {
 
@@ -11,8 +13,7 @@ struct KernelFiles {
   // The prefix of every path. A test sets its own directory.
   std::string root = {};
   // Tests set these to behave as the kernel would. changed() is called after a directory was made
-  // or a file was written; removing() is called before a directory is removed, so that it can
-  // remove the files that the kernel has put there. Both get the path without `root`.
+  // or a file written, removing() before a directory is removed, without `root`.
   std::function<void(const std::string& path)> changed = [](const std::string&) {};
   std::function<void(const std::string& path)> removing = [](const std::string&) {};
 
@@ -28,5 +29,24 @@ struct KernelFiles {
   // Removes a directory. Returns 0, or errno: EBUSY if the directory is a cgroup with threads.
   int remove_directory(const std::string& path) const;
 };
+
+// The process's group in the hierarchy that has a controller.
+struct OwnGroup {
+  int version;
+  std::string mount;  // the topmost visible directory of the hierarchy
+  std::string path;   // of the group, below `mount`; "" if it is `mount` itself
+
+  std::string directory() const { return mount + path; }
+  // Returns the directories of the group and of all visible groups around it, outwards.
+  std::vector<std::string> outwards() const;
+};
+
+// Returns the group for `controller`, such as "cpu", or nothing if no hierarchy is visible.
+std::optional<OwnGroup> own_group(const KernelFiles& kernel, const std::string& controller);
+
+// Returns the path of the process's group in the hierarchy of `version`, as the kernel gives the
+// path, or nothing if `controller` is in no hierarchy of that version.
+std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version,
+                                             const std::string& controller);
 
 }  // namespace logjam::platform

@@ -12,8 +12,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "platform/cgroups.h"
-
 namespace logjam::platform {
 namespace {
 
@@ -59,7 +57,7 @@ void lower_by_group(const KernelFiles& kernel, int version, const std::string& g
   }
 }
 
-// Lowers `least` to what a resource limit leaves. The lines of /proc/self/limits are the limit's
+// Lowers `least` to the rest of a resource limit. The lines of /proc/self/limits are the limit's
 // name, the soft limit, the hard limit, the unit; those of /proc/self/status have the use, in kB.
 void lower_by_resource(const KernelFiles& kernel, std::string_view limit, std::string_view used,
                        const std::string& by, Limit* least) {

@@ -32,6 +32,14 @@ bool is_page(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % kPage == 0;
 }
 
+std::byte* map_anonymous(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  return static_cast<std::byte*>(pages);
+}
+
 // Linux 6.1, and younger than Debian 12's headers.
 constexpr int kMadvCollapse = 25;
 
@@ -39,12 +47,8 @@ constexpr int kMadvCollapse = 25;
 
 void* map_huge(size_t bytes) {
   bytes = round_up(bytes, kHugePage);
-  // The mapping has one huge page more than asked, so that it contains a range aligned for huge
-  // pages. The unaligned ends go back to the kernel.
-  auto* raw = static_cast<std::byte*>(mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (raw == MAP_FAILED)
-    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  // One huge page more contains an aligned range. The unaligned ends go back to the kernel.
+  std::byte* const raw = map_anonymous(bytes + kHugePage);
   const auto address = reinterpret_cast<uintptr_t>(raw);
   const size_t head = round_up(address, kHugePage) - address;
   if (head != 0) munmap(raw, head);
@@ -58,13 +62,7 @@ void unmap_huge(void* address, size_t bytes) {
   munmap(address, round_up(bytes, kHugePage));
 }
 
-void* map_pages(size_t bytes) {
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
-    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
-  return pages;
-}
+void* map_pages(size_t bytes) { return map_anonymous(bytes); }
 
 uint64_t available_bytes() {
   const double bytes = memory_left().amount;
@@ -116,8 +114,7 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
   for (const int number : numbers) {
     mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
   }
-  // With MPOL_BIND the process would end when the node is full. These policies then take another
-  // node.
+  // With MPOL_BIND the process would end when the node is full. These policies take another node.
   const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
   // The kernel reads one bit less than it is told.
   return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;
@@ -146,7 +143,7 @@ void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_
   place(pages, bytes, where);
   const size_t end = std::min(bytes, prefaulted);
   for (size_t at = 0; at < end && now_ns() < until_ns; at += kHugePage) {
-    // A kernel that refuses gives the pages at the first touch, as without this call.
+    // A kernel that refuses gives the pages at the first touch.
     madvise(pages + at, std::min(kHugePage, bytes - at), MADV_POPULATE_WRITE);
   }
   return pages;

@@ -7,19 +7,18 @@
 
 namespace logjam::platform {
 
-// Which NUMA node memory lies on: the number of a node (as node_of_core() counts), or one of these.
+// Which NUMA node memory lies on: the number of a node (node_of_core()), or one of these.
 inline constexpr int kFirstTouch = -1;  // each page where the thread runs that first writes it
 inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which workers run
 
-// Asks the kernel to put the pages of [address, address + bytes) on node `node`, also those that
-// exist already. Does nothing on a machine of one node, and where the kernel refuses.
+// Asks the kernel to put the pages of [address, address + bytes) on node `node`, also existing
+// pages. Does nothing on a machine of one node, and where the kernel refuses.
 void place_on_node(void* address, size_t bytes, int node);
-// Spreads the pages over the nodes on which workers run, page after page in turn; otherwise as
-// place_on_node().
+// Spreads the pages in turn over the nodes on which workers run; otherwise as place_on_node().
 void interleave(void* address, size_t bytes);
 // Asks the kernel for pages on the nodes with these numbers, as the kernel counts. With one number
 // the pages come from that node as long as it has memory; with several, from each in turn. Returns
-// whether the kernel agrees. The native machine alone has it.
+// whether the kernel agrees. Only the native machine has this function.
 bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers);
 // Calls place_on_node() or interleave(), or neither for kFirstTouch.
 inline void place(void* address, size_t bytes, int where) {
@@ -27,32 +26,30 @@ inline void place(void* address, size_t bytes, int where) {
   if (where != kFirstTouch) place_on_node(address, bytes, where);
 }
 
-// Returns at least `bytes` bytes of zeroed memory, aligned to 2 MiB, for which it requests huge
-// pages. The memory is placed by first touch, unless place() says otherwise. Ends the process with
-// one sentence if the kernel refuses the mapping. The caller owns the memory.
+// Returns at least `bytes` bytes of zeroed memory, aligned to 2 MiB, in huge pages if possible,
+// placed by first touch. Ends the process with one sentence if the kernel refuses. The caller owns
+// it.
 void* map_huge(size_t bytes);
 // Returns the same as map_huge(bytes), placed as `where` says, when the kernel has given and zeroed
-// the first `prefaulted` bytes, a huge page at a time, or as many as it could until `until_ns`
-// (now_ns): the caller takes no page faults there later. Returns null on the simulated machine,
-// where a page fault takes no time.
+// the first `prefaulted` bytes, or as many as it could until `until_ns` (now_ns): the caller takes
+// no page faults there later. Returns null on the simulated machine.
 void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
-// Unmaps what map_huge(bytes) returned; `bytes` is the same number.
+// Unmaps the memory that map_huge(bytes) returned.
 void unmap_huge(void* address, size_t bytes);
-// Returns zeroed ordinary pages, for memory that may stay small. They stay mapped until the process
-// ends. Ends the process with one sentence if the kernel refuses the mapping.
+// Returns zeroed ordinary pages, for memory that may stay small, until the process ends. Ends the
+// process with one sentence if the kernel refuses the mapping.
 void* map_pages(size_t bytes);
 
 // Returns how many bytes this process can still get (memory_left of limits.h), or the largest
-// uint64_t if the kernel does not say. (On the simulated machine, what the host can give.)
+// uint64_t if the kernel does not say. (Simulated: what the host can give.)
 uint64_t available_bytes();
 // Returns how many bytes of this process are in memory.
 uint64_t resident_bytes();
 
-// A ring buffer whose bytes [size, 2*size) are the same memory as [0, size). A hole of up to `size`
-// bytes is therefore contiguous wherever it starts. The constructor rounds `size` up to a multiple
-// of the page size, allocates all pages, placed as `where` says, and ends the process with one
-// sentence if the memory cannot be mapped. A multiple of 2 MiB gets huge pages, if the kernel gives
-// them.
+// A ring buffer whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size`
+// bytes is contiguous wherever it starts. The constructor rounds `size` up to a multiple of the
+// page size, allocates all pages, placed as `where` says, in huge pages if it is a multiple of 2
+// MiB, and ends the process with one sentence if the memory cannot be mapped.
 class MirroredMemory {
  public:
   explicit MirroredMemory(size_t bytes, int where = kFirstTouch);
@@ -70,16 +67,13 @@ class MirroredMemory {
   size_t size_;
 };
 
-// A file as memory: a store to the mapping changes the file.
-
 // Returns how far a mapped file may grow, in bytes.
 uint64_t most_mapped_bytes();
-
-// Maps most_mapped_bytes() of the file `fd` for reading and writing, also beyond its end, so that
-// the file may grow without another mapping. On a file system with DAX, stores go to the medium
-// itself. Returns null, with errno, if the kernel refuses.
+// Maps most_mapped_bytes() of the file `fd` for reading and writing: a store to the mapping changes
+// the file, which may grow without another mapping. On a file system with DAX, stores go to the
+// medium itself. Returns null, with errno, if the kernel refuses.
 std::byte* map_file(int fd);
-// Unmaps what map_file() returned.
+// Unmaps a file that map_file() has mapped.
 void unmap_file(std::byte* address);
 
 }  // namespace logjam::platform

@@ -1,5 +1,4 @@
-// The mutex of logging/ and cc/: the standard library's. The simulated machine has its own
-// (sim/include).
+// The mutex of all rooms: the standard library's. The simulated machine has its own (sim/include).
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,4 @@
-// The standard library's mutex, in the simulated build too: for what is no part of what is
-// simulated.
+// The standard library's mutex, also in the simulated build: for parts that are not simulated.
 #pragma once
 
 #include <mutex>

@@ -1,9 +1,9 @@
-// A text file that a command writes for its user. It may also be a terminal, a pipe, /dev/null
-// or /dev/stdout. A failed write ends the process with one sentence (R7).
+// A text file that a command writes for its user. It may also be a terminal, a pipe, /dev/null or
+// /dev/stdout. A failed write ends the process with one sentence (R7).
 //
 // A file that is the stdout of the process is written through stdout: a second open file would have
-// an offset of its own, and its text and what is printed would overwrite each other. If the
-// reader of stdout has ended, the text is lost, and nothing else changes.
+// an offset of its own, and its text and the printed text would overwrite each other. If the reader
+// of stdout has ended, the text is lost, and nothing else changes.
 #pragma once
 
 #include <string>
@@ -11,15 +11,14 @@
 
 namespace logjam::platform {
 
-// Keeps stdout for the output files with the name "-": all else that the process prints from now on
-// goes to stderr. Call it before anything is printed.
+// Keeps stdout for the output files with the name "-": all other text goes to stderr from now on.
+// Call it before anything is printed.
 void reserve_stdout();
 
-// Returns whether the open file is the stdout of the process.
 bool is_stdout(int file);
 
-// Opens a file for writing, and for reading if it keeps text; with more `flags` of open(). Creates
-// it. "-" is stdout. Returns a descriptor that the caller closes, or -1 and errno.
+// Opens or creates a file for writing, and for reading if it keeps text; "-" is stdout. `flags` are
+// more flags of open(). Returns a descriptor that the caller closes, or -1 and errno.
 int open_output(const std::string& path, int flags = 0);
 
 // Writes all of the text. Returns 0 or errno; 0 also if the reader of stdout is gone.
@@ -28,12 +27,11 @@ int open_output(const std::string& path, int flags = 0);
 // Returns why the printed text has not reached stdout, or an empty string.
 std::string lost_stdout();
 
-// A file that is written once, from its beginning to its end. One thread uses an object.
+// A file that is written once, from its beginning to its end, by one thread.
 class OutputFile {
  public:
   // Creates or replaces the file.
   explicit OutputFile(const std::string& path);
-  // Completes the file.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

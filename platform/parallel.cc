@@ -23,13 +23,12 @@ namespace {
 void happens_before(char& edge) { __tsan_release(&edge); }
 void happens_after(char& edge) { __tsan_acquire(&edge); }
 
-// True while this thread is in libtbb, called by Call::run, and not in a body.
-thread_local bool in_libtbb = false;
+thread_local bool in_libtbb = false;  // called by Call::run, and not in a body
 
-// Says, until the end of the scope, whether the calling thread is in libtbb. While it is, its reads
-// and writes are hidden from ThreadSanitizer. The reason: libtbb's allocate_arena() clears memory
-// that an earlier arena has used with memset(), which ThreadSanitizer intercepts without seeing how
-// libtbb orders the two uses.
+// Says, until the end of the scope, whether the calling thread is in libtbb. If it is, its reads
+// and writes are hidden from ThreadSanitizer: libtbb's allocate_arena() clears memory that an
+// earlier arena has used with memset(), and ThreadSanitizer does not see how libtbb orders the two
+// uses.
 class InLibtbb {
  public:
   explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }
@@ -54,8 +53,7 @@ class InLibtbb {
 };
 #endif
 
-// To find the NUMA nodes, libtbb loads libtbbbind with RTLD_DEEPBIND, for which sanitizers end the
-// process.
+// Sanitizers end the process when libtbb loads libtbbbind, for NUMA nodes, with RTLD_DEEPBIND.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kMayLoadTbbbind = false;
 #else
@@ -63,7 +61,7 @@ constexpr bool kMayLoadTbbbind = true;
 #endif
 
 // A call's body between the two edges of the protocol. Each edge has its own address, so that
-// ThreadSanitizer does not take either for an order among parts.
+// ThreadSanitizer does not take either edge for an order among parts.
 struct Call {
   FunctionRef<void(uint32_t)> body;
   char fork = 0;
@@ -103,7 +101,6 @@ void parallel_for_parts(uint32_t parts, uint32_t threads,
 
 void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_of,
                                 FunctionRef<void(uint32_t)> body) noexcept {
-  // Asks before any thread is bound to a node.
   std::map<int, NodeParts> by_node;
   for (uint32_t part = 0; part < parts; ++part) {
     NodeParts& group = by_node[node_of(part)];

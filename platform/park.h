@@ -1,4 +1,4 @@
-// Sleeping until another thread wakes the sleeper.
+// Sleeping until another thread wakes the sleeper. Any thread may call these functions.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,18 @@ namespace logjam::platform {
 
 inline constexpr uint64_t kForever = ~uint64_t{0};
 
-// Sleeps, if `word` is `expected`, until another thread wakes the caller or `timeout_ns`
-// nanoseconds have passed. May return early. Any thread may call it.
+// Sleeps, if `word` is `expected`, until a wake-up or the timeout. May return early.
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
-// Wakes one of the threads that sleep on `word`. Any thread may call it.
+// Wakes one of the threads that sleep on `word`.
 void wake_one(const atomic<uint32_t>& word);
-// Wakes all threads that sleep on `word`. Any thread may call it.
 void wake_all(const atomic<uint32_t>& word);
 
-// The place where one thread, its owner, sleeps.
-//
-// Protocol. Only the owner calls park(); any thread calls unpark(). An unpark() that comes before
-// its park() is not lost: the next park() returns at once. All that a thread wrote before unpark()
-// is visible to the owner after the park() that this unpark() ended (release and acquire on
-// `state_`).
+// The place where one thread, its owner, sleeps. Only the owner calls park(); any thread calls
+// unpark(). If unpark() comes first, the next park() does not sleep. The owner sees what a thread
+// wrote before unpark() after the park() that it ended.
 class Parker {
  public:
-  // Sleeps until unpark(), or for `timeout_ns` nanoseconds. May return early.
+  // Sleeps until unpark(), or until the timeout is over. May return early.
   void park(uint64_t timeout_ns = kForever);
   void unpark();
 

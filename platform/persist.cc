@@ -31,7 +31,7 @@ struct Choice {
   const char* name;
 };
 
-// Asks CPUID itself, because clang's __builtin_cpu_supports does not know these two features.
+// Asks CPUID: clang's __builtin_cpu_supports does not know these two features.
 Choice best_choice() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kFeatures = 7;

@@ -1,5 +1,4 @@
-// Stores that must reach memory itself: non-volatile memory keeps only what has left the CPU's
-// caches. Any thread may call any function of this file.
+// Stores that must leave the CPU's caches for memory. Any thread may call these functions.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +6,15 @@
 
 namespace logjam::platform {
 
-// Writes every cache line of [address, address + bytes) back to memory, and returns after a store
-// fence. If the memory is persistent, the bytes then survive a power cut. Uses clwb, which keeps
-// the line in the cache, if the CPU has it; else clflushopt; else clflush.
+// Writes every cache line of [address, address + bytes) back to memory, and fences. If the memory
+// is persistent, the bytes then survive a power cut. Uses clwb, which keeps the line in the cache,
+// if the CPU has it; else clflushopt; else clflush.
 void write_back(const void* address, size_t bytes);
 
 // Returns the name of the instruction that write_back() uses on this CPU.
 const char* write_back_instruction();
 
-// Spins for `ticks` ticks of platform::ticks() without giving the core away: for latencies shorter
-// than any sleep.
+// Spins without giving the core away: for latencies shorter than any sleep.
 void spin_ticks(uint64_t ticks);
 
 }  // namespace logjam::platform

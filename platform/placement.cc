@@ -63,24 +63,15 @@ Placement::Placement(const Topology& topology, PlacementPolicy policy, uint32_t 
   LJ_ASSERT(order_.size() == topology.contexts().size());
 }
 
-bool Placement::begin_at(int number) {
+bool Placement::begin_at(int number) { return rotate(number, 0); }
+bool Placement::end_at(int number) { return rotate(number, 1); }
+
+bool Placement::rotate(int number, ptrdiff_t after) {
   const auto found = std::ranges::find(order_, number, &HardwareContext::number);
   if (found == order_.end()) return false;
-  rotate(static_cast<size_t>(found - order_.begin()));
-  return true;
-}
-
-bool Placement::end_at(int number) {
-  const auto found = std::ranges::find(order_, number, &HardwareContext::number);
-  if (found == order_.end()) return false;
-  rotate(static_cast<size_t>(found - order_.begin()) + 1);
-  return true;
-}
-
-void Placement::rotate(size_t first) {
-  LJ_ASSERT(first <= order_.size());
-  std::rotate(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(first), order_.end());
+  std::rotate(order_.begin(), found + after, order_.end());
   if (policy_ != PlacementPolicy::kSmt) order_ = cores_first(order_);
+  return true;
 }
 
 std::vector<int> Placement::nodes_of_workers() const {
@@ -154,7 +145,5 @@ int node_of_core(int index) {
   LJ_ASSERT(index >= 0);
   return placement().of(static_cast<uint32_t>(index)).node;
 }
-bool count_cores_from(int core) { return chosen_placement().begin_at(core); }
-bool count_cores_up_to(int core) { return chosen_placement().end_at(core); }
 
 }  // namespace logjam::platform

@@ -1,10 +1,10 @@
 // Which hardware context each thread of a run gets (--placement). "Core number i" is the i-th
 // context of the run's placement, where worker i is pinned.
 //
-// Protocol. The main thread changes the placement before it starts a thread that reads it. After
-// that any thread may read it.
+// Protocol. The main thread changes the placement only before it starts a thread that reads it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +26,6 @@ enum class PlacementPolicy : uint8_t {
   // Siblings next to each other, core by core, socket by socket.
   kSmt,
 };
-// All policies, in the order above.
 inline constexpr PlacementPolicy kPlacementPolicies[] = {
     PlacementPolicy::kCompact, PlacementPolicy::kScatter, PlacementPolicy::kSmt};
 std::string_view name_of(PlacementPolicy policy);
@@ -39,14 +38,13 @@ class Placement {
   // the run's workers; 0: as many as contexts.
   Placement(const Topology& topology, PlacementPolicy policy, uint32_t workers = 0);
 
-  // Rotates the order so that the context that the kernel knows as `number` comes first; but no
-  // sibling comes before a free core. Returns false, and does nothing, if no such context exists.
+  // Rotates the order so that the context with the kernel's `number` comes first; but no sibling
+  // comes before a free core. Returns false, and does nothing, if no such context exists.
   bool begin_at(int number);
   // Rotates the order so that the context comes last; otherwise as begin_at().
   bool end_at(int number);
 
-  // Returns the context of worker `index`. If there are more workers than contexts, they start
-  // again with the first one.
+  // Returns the context of worker `index`, modulo the number of contexts.
   const HardwareContext& of(uint32_t index) const { return order_[index % order_.size()]; }
   const std::vector<HardwareContext>& order() const { return order_; }
   const Topology& topology() const { return topology_; }
@@ -56,7 +54,7 @@ class Placement {
   std::string text() const;
 
  private:
-  void rotate(size_t first);
+  bool rotate(int number, ptrdiff_t after);
 
   Topology topology_;
   PlacementPolicy policy_;
@@ -71,8 +69,6 @@ std::string ranges_of(const std::vector<int>& numbers);
 const Placement& placement();
 void use_placement(const Placement& chosen);
 
-// The following functions are about this process's placement.
-
 // Returns the number of cores that this process may use, at least 1.
 int core_count();
 // Returns the cores that this process may use, by the kernel's numbers; core number i is the i-th.
@@ -83,9 +79,5 @@ int socket_count();
 int socket_of_core(int index);
 // Returns the NUMA node of core number `index`, counted from 0.
 int node_of_core(int index);
-// Makes the core that the kernel knows as `core` number 0 (begin_at).
-bool count_cores_from(int core);
-// Makes the core that the kernel knows as `core` the last number (end_at).
-bool count_cores_up_to(int core);
 
 }  // namespace logjam::platform

@@ -2,13 +2,12 @@
 //
 // Optimistic readers copy a row while its writer may be storing into it, and discard the copy if
 // the version word has changed. C++ calls that a data race unless every access is atomic. On x86 a
-// torn copy does no harm, because the version word decides whether the copy is used. So the normal
-// build uses memcpy between compiler barriers. The ThreadSanitizer build copies word by word with
-// relaxed atomics, which tells the tool that the race is intended. The simulated machine has its
-// own copies (sim/include), which tell the same to the explorer.
+// torn copy does no harm, so the normal build uses memcpy between compiler barriers. The
+// ThreadSanitizer build copies word by word with relaxed atomics, which tells the tool that the
+// race is intended. The simulated machine has its own copies (sim/include)for the explorer.
 //
-// A reader that finds the version unchanged, or has a lock, says so with racy_load_is_whole(). Then
-// the explorer demands that the program's orders put the writer's stores before the copy.
+// A reader that finds the version unchanged, or has a lock, calls racy_load_is_whole(). Then the
+// explorer demands that the program's orders put the writer's stores before the copy.
 #pragma once
 
 #include <atomic>
@@ -47,7 +46,7 @@ inline void racy_store(void* to, const void* from, size_t bytes) {
 }
 #endif
 
-// Declares that what racy_load() has copied from there is a whole value, and is used.
+// Declares that the copy of these bytes is a whole value, and is used.
 inline void racy_load_is_whole(const void*, size_t) {}
 
 }  // namespace logjam::platform

@@ -1,17 +1,14 @@
-// Small generators of random numbers, which draw the same numbers on every machine. One thread uses
-// each generator.
+// Small generators of random numbers, which draw the same numbers on every machine.
 #pragma once
 
 #include <cstdint>
 
 namespace logjam::platform {
 
-// 2^64 divided by the golden ratio, as an odd number. A product with it spreads small numbers over
-// all 64 bits.
+// 2^64 divided by the golden ratio, as an odd number: a factor that spreads small numbers.
 inline constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
 
-// Returns a hash of `x`, the last step of splitmix64: a change of one input bit changes about half
-// of the output bits.
+// Returns a hash of `x`, the last step of splitmix64: one changed bit changes half of the bits.
 constexpr uint64_t mix_bits(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -28,8 +25,7 @@ class SplitMix64 {
   uint64_t state_;
 };
 
-// The high bits of Knuth's MMIX linear congruential generator: random enough to spread threads, for
-// the price of a multiplication.
+// The high bits of Knuth's MMIX linear congruential generator: good enough to spread threads.
 class Lcg {
  public:
   Lcg() = default;

@@ -1,7 +1,5 @@
-// The registry of one kind of choice: schemes, protocols, workloads.
-//
-// Static objects fill a registry before main() begins, in an order that the linker chooses. From
-// then on the registry does not change, so any thread may read it.
+// The registry of one kind of choice: schemes, protocols, workloads. Static objects fill it before
+// main() begins, in an order that the linker chooses. Later, any thread may read it.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +11,7 @@
 
 namespace logjam::platform {
 
-// `Info` has a member `name`. If it also has a member `file`, that becomes the file which holds the
-// registration.
+// `Info` has a member `name`, and perhaps `file`, which becomes the file of the registration.
 template <class Info>
 class Registry {
  public:

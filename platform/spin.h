@@ -13,10 +13,9 @@
 namespace logjam::platform {
 
 // Spins with restraint. The first rounds only pause, because the awaited thread is probably
-// running. Later rounds give the core away: with more threads than cores, the awaited thread may
-// need this core. The last rounds sleep: threads that only yield to each other keep the kernel's
-// own workers off a core (Linux 6.18 ran none of them for a minute), and the awaited thread may
-// need those.
+// running. Later rounds yield: with more threads than cores, the awaited thread may need this core.
+// The last rounds sleep: threads that only yield to each other keep the kernel's own workers off a
+// core (Linux 6.18 ran none of them for a minute), and the awaited thread may need those.
 class SpinWait {
  public:
   void once() {
@@ -36,18 +35,16 @@ class SpinWait {
   uint32_t rounds_ = 0;
 };
 
-// Waits with ever longer gaps between two looks at what is waited for. Each look of each waiter
-// takes the cache line away from the thread that is waited for, and that thread needs the line to
-// end the wait. With many waiters the looks alone keep the line busy (Anderson, TPDS 1990). One
-// thread uses an object for one wait.
+// Waits with ever longer gaps between two looks. Each look of each waiter takes the cache line away
+// from the awaited thread, which needs the line to end the wait. With many waiters the looks alone
+// keep the line busy (Anderson, TPDS 1990). One thread uses an object for one wait.
 class BackOff {
  public:
-  // Waits before the next look.
   void once() {
     for (uint32_t i = 0; i < gap_; ++i) wait_.once();
     gap_ = std::min(2 * gap_, kLongestGap);
   }
-  // Returns how many rounds of SpinWait it has waited.
+  // Returns the rounds of SpinWait that it has waited.
   uint32_t rounds() const { return wait_.rounds(); }
   bool waits_longest() const { return gap_ == kLongestGap; }
 
@@ -58,9 +55,7 @@ class BackOff {
   uint32_t gap_ = 1;
 };
 
-// A one-word lock for short critical sections (index nodes, flush leadership). Any thread may lock
-// it; the thread that holds it unlocks it. try_lock() returns whether it took the lock, and never
-// waits.
+// A one-word lock for short critical sections. The thread that holds it unlocks it.
 class LJ_CAPABILITY("latch") SpinLock {
  public:
   void lock() LJ_ACQUIRE() {

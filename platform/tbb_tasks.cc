@@ -18,8 +18,7 @@ namespace {
 // core. The limit is never set lower, because the lowest limit in force counts for every call of
 // the process. The handle keeps oneTBB's threads, which sleep between calls, until the process
 // ends. Without it oneTBB would end them when its last user returns, and the next call would start
-// them again; and the last of them would free memory that others had read, unseen by
-// ThreadSanitizer.
+// them again; and free memory that others had read, unseen by ThreadSanitizer.
 tbb::global_control allow(uint32_t threads) {
   // In static storage, and never destroyed.
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
@@ -30,7 +29,7 @@ tbb::global_control allow(uint32_t threads) {
 }
 
 // Returns oneTBB's name of the node; "automatic", which binds no thread, if there is no choice.
-// Without libtbbbind oneTBB knows one node only.
+// Without libtbbbind oneTBB knows only one node.
 tbb::numa_node_id node_of(int node) {
   if (node == NodeParts::kAnyNode) return tbb::task_arena::automatic;
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
@@ -38,8 +37,8 @@ tbb::numa_node_id node_of(int node) {
   return nodes[static_cast<size_t>(node) % nodes.size()];
 }
 
-// One group's tasks. A waiting thread runs only tasks of the arena in which it waits. So a part
-// that itself forks and joins does not begin another part of the outer call meanwhile.
+// One group's tasks. A waiting thread runs only tasks of its arena. So a part that itself forks and
+// joins does not begin another part of the outer call meanwhile.
 struct Tasks {
   explicit Tasks(const NodeParts& group)
       : arena(tbb::task_arena::constraints{}

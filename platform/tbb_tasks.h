@@ -1,7 +1,7 @@
-// The part of oneTBB that parallel.cc uses; no other file includes this one. Only tbb_tasks.cc
-// includes oneTBB's headers. Its object is compiled without ThreadSanitizer's instrumentation, as
-// libtbb is: libtbb orders the writes and reads of a task object by two threads, but the sanitizer
-// does not see that order and would report a race. The functions that tasks call are instrumented.
+// The part of oneTBB that parallel.cc uses. Only tbb_tasks.cc includes oneTBB's headers. Its object
+// is compiled without ThreadSanitizer's instrumentation, as libtbb is: libtbb orders the writes and
+// reads of a task object by two threads, but the sanitizer does not see that order and would report
+// a race. The functions that tasks call are instrumented.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct NodeParts {
   std::vector<uint32_t> parts;
 };
 
-// Calls run(context, part) for each part of each group and returns when all have returned. Groups
-// run side by side, each in a task arena of its own; the caller works in one after the other.
+// Calls run(context, part) for each part of each group and waits for all. Groups run side by side,
+// each in a task arena of its own; the caller works in one after the other.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context);
 

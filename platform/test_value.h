@@ -10,19 +10,18 @@ namespace logjam::platform {
 
 class TestValue {
  public:
-  // Registers the name. `name` must outlive the program's run.
+  // Registers the name, which outlives the program's run.
   explicit TestValue(std::string_view name);
 
-  // Returns the value that --test gives the name, or 0. Parses the flag: call it once, when what
-  // reads the value is constructed. Any thread may call it.
+  // Returns the value that --test gives the name, or 0. Parses the flag: call it once, at
+  // construction. Any thread may call it.
   uint64_t get() const;
 
  private:
   const std::string_view name_;
 };
 
-// Returns why --test cannot be used, in one sentence, or an empty string if it can be used. The
-// main thread calls it.
+// Returns why --test cannot be used, in one sentence, or an empty string. The main thread calls it.
 std::string check_test_values();
 
 }  // namespace logjam::platform

@@ -19,7 +19,7 @@ inline void append_part(std::string* list, std::string_view separator, std::stri
   *list += part;
 }
 
-// Returns text_of(item) of each of `items`, with `separator` between two of them.
+// Returns text_of(item) of each of `items`, with `separator` between two texts.
 template <class Items, class TextOf = std::identity>
 std::string join(const Items& items, std::string_view separator, TextOf text_of = {}) {
   std::string list;
@@ -27,8 +27,7 @@ std::string join(const Items& items, std::string_view separator, TextOf text_of 
   return list;
 }
 
-// Returns the text with codes in place of control characters: others may have written them, and a
-// terminal would obey them.
+// Returns the text with codes in place of control characters, which a terminal would obey.
 inline std::string without_control_characters(std::string_view text) {
   std::string shown;
   for (const char c : text) {
@@ -55,8 +54,8 @@ inline std::string short_number(double value) {
   return text;
 }
 
-// Returns the fewest digits that are read as exactly `value`: 0.2, not 0.20000000000000001. It has
-// an exponent only if it is very large or very small.
+// Returns the fewest digits that are read as exactly `value`: 0.2, not 0.20000000000000001. The
+// text has an exponent only if `value` is very large or very small.
 inline std::string shortest(double value) {
   constexpr double kLeast = 1e-5, kMost = 1e15;
   const double size = std::abs(value);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "platform/assert.h"
@@ -32,7 +33,9 @@ struct SchedAttr {
   uint64_t period_ns = 0;
 };
 
-// The first error of a thread that was to be pinned to a core; 0: none. Any thread writes it.
+constexpr int kPolicies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};  // by SchedulingClass
+
+// The first error of a thread that was to be pinned to a core; 0: none.
 atomic<int> pin_error{0};
 constexpr int kMoved = -1;  // the kernel's set was changed while the thread ran
 
@@ -54,8 +57,8 @@ int pin_to(const std::vector<int>& numbers) {
   return error;
 }
 
-// Returns the contexts that the process was started with. Asks for those of the main thread, so
-// that the answer is the same for every calling thread.
+// Returns the contexts that the process was started with: those of the main thread, so that the
+// answer is the same for every calling thread.
 std::vector<int> allowed_numbers() {
   std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
   const size_t bytes = set.size() * sizeof(cpu_set_t);
@@ -104,24 +107,13 @@ void pin_to_socket(int socket) {
 
 bool set_scheduling_class(SchedulingClass wanted) {
   LJ_ASSERT(wanted != SchedulingClass::kOther);
-  const int policy = wanted == SchedulingClass::kIdle    ? SCHED_IDLE
-                     : wanted == SchedulingClass::kBatch ? SCHED_BATCH
-                                                         : SCHED_OTHER;
   const sched_param no_priority = {};
-  return sched_setscheduler(0, policy, &no_priority) == 0;  // 0: this thread
+  return sched_setscheduler(0, kPolicies[static_cast<size_t>(wanted)], &no_priority) == 0;
 }
 
 SchedulingClass scheduling_class() {
-  switch (sched_getscheduler(0)) {
-    case SCHED_IDLE:
-      return SchedulingClass::kIdle;
-    case SCHED_BATCH:
-      return SchedulingClass::kBatch;
-    case SCHED_OTHER:
-      return SchedulingClass::kNormal;
-    default:
-      return SchedulingClass::kOther;
-  }
+  const auto* const found = std::ranges::find(kPolicies, sched_getscheduler(0));  // of this thread
+  return static_cast<SchedulingClass>(found - std::begin(kPolicies));
 }
 
 std::string favour_this_thread() {

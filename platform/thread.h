@@ -1,5 +1,4 @@
-// Threads, the cores they run on, and how promptly the kernel wakes them. Any thread may call any
-// function of this file.
+// Threads, the cores they run on, and how promptly the kernel wakes them.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,11 @@ namespace logjam::platform {
 
 // Pins the calling thread to core number `index` (modulo their count) of the placement.
 void pin_to_core(int index);
-// Looks, for why_not_pinned(), whether the calling thread is still pinned as pin_to_core() did it.
+// Looks, for why_not_pinned(), whether the calling thread is still pinned.
 void look_at_pin(int index);
 // Returns why a thread that was to be pinned was not, or not until its end; empty if all were.
 std::string why_not_pinned();
-// Restricts the calling thread to the cores of `socket`. Does nothing if the machine has one
-// socket, or if `socket` is kNoSocket.
+// Restricts the calling thread to `socket`, unless that is kNoSocket or the only socket.
 void pin_to_socket(int socket);
 
 // The scheduling class of a thread. Any other thread preempts a thread of the idle class.
@@ -28,8 +26,8 @@ bool set_scheduling_class(SchedulingClass wanted);
 SchedulingClass scheduling_class();
 
 // Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all
-// cores busy. It requests a short time slice, which is an early deadline under EEVDF, and a lower
-// nice value where that is permitted. Returns what the kernel granted, for the run's summary.
+// cores busy: requests a short time slice, which is an early deadline under EEVDF, and a lower nice
+// value where that is permitted. Returns what the kernel granted, for the run's summary.
 std::string favour_this_thread();
 
 // Gives the calling thread a name for debuggers and top. The kernel keeps the first 15 bytes.

@@ -1,6 +1,6 @@
-// Clang's annotations of thread safety (-Wthread-safety), which `.ci/run` makes errors: which latch
-// guards a field, which latch or role a function's caller holds. Other compilers see nothing.
-// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
+// Clang's annotations of thread safety (-Wthread-safety,
+// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html): which latch guards a field, which latch
+// or role a function's caller holds.
 //
 //   uint64_t tail_ LJ_GUARDED_BY(latch_);            only who holds latch_ reads or writes tail_
 //   void step() LJ_REQUIRES(latch_);                 the caller holds latch_
@@ -19,13 +19,10 @@
 #define LJ_CAPABILITY(name) LJ_ANNOTATION(capability(name))
 #define LJ_SCOPED_CAPABILITY LJ_ANNOTATION(scoped_lockable)
 #define LJ_GUARDED_BY(latch) LJ_ANNOTATION(guarded_by(latch))
-#define LJ_PT_GUARDED_BY(latch) LJ_ANNOTATION(pt_guarded_by(latch))
 #define LJ_REQUIRES(...) LJ_ANNOTATION(requires_capability(__VA_ARGS__))
-#define LJ_REQUIRES_SHARED(...) LJ_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define LJ_ACQUIRE(...) LJ_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define LJ_ACQUIRE_SHARED(...) LJ_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define LJ_TRY_ACQUIRE(...) LJ_ANNOTATION(try_acquire_capability(__VA_ARGS__))
-#define LJ_TRY_ACQUIRE_SHARED(...) LJ_ANNOTATION(try_acquire_shared_capability(__VA_ARGS__))
 #define LJ_RELEASE(...) LJ_ANNOTATION(release_capability(__VA_ARGS__))
 #define LJ_RELEASE_SHARED(...) LJ_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define LJ_EXCLUDES(...) LJ_ANNOTATION(locks_excluded(__VA_ARGS__))

@@ -16,8 +16,8 @@ struct Destroy {
 };
 using Machine = std::unique_ptr<hwloc_topology, Destroy>;
 
-// Loads a synthetic machine, or the host if `description` is empty. Contexts that the process may
-// not use are loaded as well, because socket_key() needs all cores of a package.
+// Loads a synthetic machine, or the host if `description` is empty. Also loads the contexts that
+// the process may not use, because socket_key() needs all cores of a package.
 Machine load(const std::string& description) {
   hwloc_topology_t machine = nullptr;
   if (hwloc_topology_init(&machine) != 0) return nullptr;
@@ -28,10 +28,6 @@ Machine load(const std::string& description) {
   hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(machine) != 0) return nullptr;
   return owned;
-}
-
-bool contains(std::span<const int> numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
 }  // namespace
@@ -45,7 +41,7 @@ class TopologyReader {
     hwloc_obj_t context = nullptr;
     while ((context = hwloc_get_next_obj_by_type(machine_, HWLOC_OBJ_PU, context)) != nullptr) {
       const auto number = static_cast<int>(context->os_index);
-      if (allowed.empty() || contains(allowed, number)) add(number, context);
+      if (allowed.empty() || std::ranges::count(allowed, number) != 0) add(number, context);
     }
     found_.cores_ = static_cast<int>(cores_.size());
     found_.sockets_ = static_cast<int>(sockets_.size());
@@ -78,8 +74,7 @@ class TopologyReader {
   }
 
   // Returns a key that the contexts of one socket share. Virtual machines may show each processor
-  // as a package of its own, with common memory. Such packages, of one core each and on one node,
-  // count as one socket.
+  // as a package of its own, with common memory. Such packages on one node count as one socket.
   std::pair<hwloc_obj_t, int> socket_key(hwloc_obj_t context, int node_number) const {
     const hwloc_obj_t package =
         hwloc_get_ancestor_obj_by_type(machine_, HWLOC_OBJ_PACKAGE, context);
@@ -90,8 +85,7 @@ class TopologyReader {
     return {nullptr, package == nullptr ? 0 : node_number};
   }
 
-  // Returns the number of `key`: keys are numbered from 0, in the order in which they are first
-  // seen.
+  // Returns the number of `key`, in the order in which keys are first seen.
   template <class Key>
   static int counted(std::map<Key, int>& seen, const Key& key) {
     return seen.try_emplace(key, static_cast<int>(seen.size())).first->second;

@@ -1,10 +1,7 @@
-// The hardware contexts of a machine, and what they share: cores, sockets, NUMA nodes.
-//
-// A hardware context is what the kernel calls a CPU; threads are pinned to contexts. The contexts
-// of a core (SMT siblings) share its execution units, the cores of a socket share its last cache,
-// and memory belongs to a NUMA node. hwloc finds all this; no header of platform/ includes hwloc's.
-//
-// A Topology is a value that does not change. Any thread may call any function of this file.
+// The hardware contexts of a machine, and what they share: cores, sockets, NUMA nodes. A hardware
+// context is a CPU of the kernel; threads are pinned to contexts. The contexts of a core (SMT
+// siblings) share its execution units, the cores of a socket share its last cache, and memory
+// belongs to a NUMA node. Only topology.cc includes hwloc, which finds all this.
 #pragma once
 
 #include <optional>
@@ -16,7 +13,7 @@
 
 namespace logjam::platform {
 
-// Cores, sockets and nodes are counted from 0. Those without a usable context are not counted.
+// Cores, sockets and nodes are counted from 0, without those that have no usable context.
 struct HardwareContext {
   int number = 0;   // as the kernel counts contexts
   int core = 0;     // counted over the whole machine
@@ -34,8 +31,8 @@ class Topology {
   // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed` of the machine that this process runs on. If
-  // hwloc does not find all of them, the result has them as cores of one socket.
+  // Returns the contexts `allowed` of this machine. If hwloc lacks some, all are cores of one
+  // socket.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.
@@ -43,7 +40,7 @@ class Topology {
   int sockets() const { return sockets_; }
   int nodes() const { return static_cast<int>(node_numbers_.size()); }
   int cores() const { return cores_; }
-  // Returns the number by which the kernel knows a node.
+  // Returns the kernel's number of a node.
   int node_number(int node) const {
     LJ_ASSERT(0 <= node && node < nodes());
     return node_numbers_[static_cast<size_t>(node)];
@@ -59,8 +56,7 @@ class Topology {
   int sockets_ = 0;
 };
 
-// Returns the machine that this process runs on, with the contexts that it may use. (The native
-// definition is in thread.cc; the simulated machine has its own.)
+// Returns this machine, with the contexts that the process may use. (In thread.cc, or sim/.)
 const Topology& this_machine();
 
 }  // namespace logjam::platform

@@ -8,17 +8,8 @@ namespace {
 constexpr char kAutogroup[] = "/proc/sys/kernel/sched_autogroup_enabled";
 
 std::string word_of(SchedulingClass scheduling) {
-  switch (scheduling) {
-    case SchedulingClass::kNormal:
-      return "normal";
-    case SchedulingClass::kBatch:
-      return "batch";
-    case SchedulingClass::kIdle:
-      return "idle";
-    case SchedulingClass::kOther:
-      break;
-  }
-  return "real time";
+  constexpr const char* kWords[] = {"normal", "batch", "idle", "real time"};
+  return kWords[static_cast<size_t>(scheduling)];
 }
 
 }  // namespace
@@ -51,8 +42,8 @@ WorkerClass::WorkerClass(const Request& request, const KernelFiles& kernel,
   }
 }
 
-// Takes the idle class. With Wanted::kAuto, takes the normal class instead if the idle class has no
-// effect, or would leave the workers too little processor time.
+// Takes the idle class. With Wanted::kAuto, takes the normal class if the idle class has no effect,
+// or would leave the workers too little processor time.
 void WorkerClass::take_idle(const Request& request, const KernelFiles& kernel,
                             const std::function<bool(uint32_t)>& others_idle) {
   const GroupPlace place = group_place(kernel);
@@ -99,8 +90,8 @@ void WorkerClass::take_idle(const Request& request, const KernelFiles& kernel,
   granted_ += ", " + (preemptible_ ? where : "without effect");
 }
 
-// Takes the class, and the reason `why` for the report. A thread tries the class first, so that the
-// report names the class that workers really get.
+// Takes the class, with the reason `why` for the report. A thread tries the class first, so that
+// the report names the class that workers really get.
 void WorkerClass::take(SchedulingClass scheduling, const std::string& why) {
   class_ = scheduling;
   bool entered = false;

@@ -4,14 +4,13 @@
 // the idle class are preempted at once.
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
-// groups that two threads are in, and kernel workers are in none. So while autogroup is on, the
-// workers need a cgroup with cpu.idle = 1 (idle_group.h). Within another cgroup, a service
-// manager's or a container's, neither has any effect: that group would have to be idle.
+// groups of two threads, and kernel workers are in none. So while autogroup is on, the workers need
+// a cgroup with cpu.idle = 1 (idle_group.h). Within another cgroup, a service manager's or a
+// container's, neither has any effect: that group would have to be idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
-// join() on itself once, and no other thread does; join() reads members that no thread writes while
-// workers run, and run_delay_ has a mutex. The main thread calls end() when the workers' threads
-// have ended.
+// join() on itself once, which reads members that no thread writes while workers run. The main
+// thread calls end() when the workers' threads have ended.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,6 @@
 #include "platform/fatal.h"
 #include "platform/idle_group.h"
 #include "platform/kernel_files.h"
-#include "platform/run_delay.h"
 #include "platform/thread.h"
 
 namespace logjam::platform {
@@ -31,9 +29,8 @@ namespace logjam::platform {
 class WorkerClass {
  public:
   enum class Wanted : uint8_t {
-    // The class in which the process was started, if that is not the normal class. Otherwise the
-    // idle class, if it helps, has an effect, and other programs use hardly any processor time.
-    // Otherwise the normal class.
+    // The class of the process, if that is not the normal class. Otherwise the idle class, if it
+    // helps, has an effect, and others use hardly any processor time; else the normal class.
     kAuto,
     kNormal,
     kBatch,
@@ -52,11 +49,10 @@ class WorkerClass {
 
   // Puts the calling thread, a worker, into the class, and adds it to run_delay().
   void join() const;
-  // Removes the cgroup, if one was made. The workers' threads have ended.
+  // Removes the cgroup, if there is one.
   void end();
 
-  // Returns what the kernel granted, in a few words: "idle, cgroup v1", "idle, autogroup off",
-  // "normal".
+  // Returns what the kernel granted: "idle, cgroup v1", "idle, autogroup off", "normal".
   const std::string& granted() const { return granted_; }
   // Returns whether kernel workers and log threads preempt workers at once.
   bool preemptible() const { return preemptible_; }

@@ -3,7 +3,6 @@
 #include "logging/stream/stream_home.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -94,24 +93,17 @@ TEST(StreamHome, TheStreamOfASocketIsThere) {
     const WithPlacement placed(kFourSockets, policy, 16);
     EXPECT_EQ(homes(config_of(16, 4), Writers::kOfSocket), "0.0 1.1 2.2 3.3");
   }
-}
-
-TEST(StreamHome, OneSocketMayHaveSeveralNodes) {
-  const WithPlacement compact("pack:2 numa:2 core:2 pu:1", PlacementPolicy::kCompact, 4);
+  const WithPlacement several_nodes("pack:2 numa:2 core:2 pu:1", PlacementPolicy::kCompact, 4);
   EXPECT_EQ(homes(config_of(4, 1), Writers::kDealt), "0.-");
   EXPECT_EQ(homes(config_of(4, 4), Writers::kDealt), "0.0 0.0 0.1 0.1");
 }
 
-TEST(StreamHome, StripesBelongToTheirStream) {
+TEST(StreamHome, StripesBelongToTheirStreamAndWorkersThatAreNotPinnedHaveNoHome) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
   LogConfig config = config_of(4, 4);
   config.stripes = 4;
   EXPECT_EQ(homes(config, Writers::kDealt), "-.-");
-}
-
-TEST(StreamHome, WithoutPinnedWorkersThereIsNone) {
-  const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
-  LogConfig config = config_of(4, 4);
+  config.stripes = 1;
   config.pinned_workers = false;
   EXPECT_EQ(homes(config, Writers::kDealt), "-.- -.- -.- -.-");
 }
@@ -160,7 +152,9 @@ TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
   std::ranges::sort(allowed);
   if (!std::ranges::includes(allowed, std::vector{0, 1})) GTEST_SKIP() << "needs cores 0 and 1";
   const WithPlacement compact("pack:2 numa:1 core:1 pu:1", PlacementPolicy::kCompact, 2);
-  platform::count_cores_from(1);  // worker 0 is on socket 1
+  platform::Placement placed = platform::placement();
+  placed.begin_at(1);  // worker 0 is on socket 1
+  platform::use_placement(placed);
   const std::string everywhere = platform::ranges_of(allowed);
   const Watchdog watchdog("a flusher does not begin, or may run on every core");
   const LogDirectory directory;

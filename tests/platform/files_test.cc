@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <random>
 
 #include "proof/disk/memory_files.h"
@@ -136,21 +135,6 @@ TEST(Files, AFileSystemInMemoryAnswersAsTheSystemsDoes) {
   }
 }
 
-TEST(Files, ATestCanPutItsOwnInTheSystemsPlace) {
-  Files& system = files();
-  MemoryFiles outer, inner;
-  {
-    const platform::ReplaceFiles replace(outer);
-    EXPECT_EQ(&files(), &outer);
-    {
-      const platform::ReplaceFiles again(inner);
-      EXPECT_EQ(&files(), &inner);
-    }
-    EXPECT_EQ(&files(), &outer);
-  }
-  EXPECT_EQ(&files(), &system);
-}
-
 TEST(Files, AWriteThatTakesNothingIsAnError) {
   class Stuck : public WrappedFiles {
    public:
@@ -234,19 +218,6 @@ TEST_P(OnFiles, DirectoriesAreMadeOutermostFirst) {
   EXPECT_EQ(platform::make_directories(".", nullptr), 0);
 }
 
-TEST_P(OnFiles, ATreeIsRemoved) {
-  ASSERT_EQ(platform::make_directories(path("x/y"), nullptr), 0);
-  create("x/a", "");
-  create("x/y/a", "");
-  create("b", "");
-  EXPECT_EQ(platform::remove_tree(path("x")), 0);
-  EXPECT_EQ(platform::remove_tree(path("x")), 0);
-  EXPECT_EQ(platform::remove_tree(path("b")), 0);
-  std::vector<std::string> names;
-  ASSERT_EQ(files().list(directory_.path(), &names), 0);
-  EXPECT_TRUE(names.empty());
-}
-
 TEST_P(OnFiles, TheSyncOfSomethingThatIsNotThereIsAnError) {
   EXPECT_EQ(platform::sync_directory(path("x")), ENOENT);
   EXPECT_EQ(platform::sync_parent(path("x")), 0);
@@ -269,21 +240,15 @@ TEST_P(OnFiles, APunchedRangeReadsAsZeros) {
 INSTANTIATE_TEST_SUITE_P(Both, OnFiles, testing::Values(true, false),
                          [](const auto& info) { return info.param ? "System" : "Memory"; });
 
-TEST(Files, ATreeIsRemovedWithItsLinksAndNotWhatTheyLeadTo) {
+TEST(Files, StatusFollowsALinkAndMakeDirectoriesFollowsNone) {
   const TemporaryDirectory directory;
-  const std::string kept = directory.path_of("kept"), tree = directory.path_of("tree");
-  ASSERT_EQ(platform::make_directories(kept, nullptr), 0);
-  ASSERT_EQ(platform::replace_file(kept + "/a", "a"), 0);
-  ASSERT_EQ(platform::make_directories(tree, nullptr), 0);
-  ASSERT_EQ(symlink(kept.c_str(), (tree + "/link").c_str()), 0);
-  ASSERT_EQ(symlink("nowhere", (tree + "/dangling").c_str()), 0);
+  const std::string link = directory.path_of("link"), dangling = directory.path_of("dangling");
+  ASSERT_EQ(symlink(directory.path().c_str(), link.c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", dangling.c_str()), 0);
   platform::FileStatus status;
-  EXPECT_EQ(files().status(tree + "/link", &status), 0);
+  EXPECT_EQ(files().status(link, &status), 0);
   EXPECT_EQ(status.kind, platform::FileKind::kDirectory);
-  EXPECT_EQ(platform::make_directories(tree + "/dangling", nullptr), ENOTDIR);
-  EXPECT_EQ(platform::remove_tree(tree), 0);
-  std::string text;
-  EXPECT_EQ(platform::read_file(kept + "/a", &text), 0);
+  EXPECT_EQ(platform::make_directories(dangling, nullptr), ENOTDIR);
 }
 
 TEST(FilesDeathTest, WhatCannotBeReadIsAnErrorAndNotAnAbsence) {
@@ -304,8 +269,7 @@ TEST(FilesDeathTest, WhatCannotBeReadIsAnErrorAndNotAnAbsence) {
         std::string text;
         const bool good = files().status(hidden + "/x", &status) == EACCES &&
                           files().list(hidden, &names) == EACCES && names.empty() &&
-                          platform::read_file(hidden + "/x", &text) == EACCES &&
-                          platform::remove_tree(hidden + "/x") == EACCES;
+                          platform::read_file(hidden + "/x", &text) == EACCES;
         _exit(good ? 0 : 2);
       },
       testing::ExitedWithCode(0), "");

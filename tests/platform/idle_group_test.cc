@@ -49,20 +49,14 @@ TEST(IdleGroup, OfVersionTwoIsThreadedAndTurnsTheControllerOn) {
 }
 
 TEST(IdleGroup, WhereItCannotBeIdleNothingStays) {
-  FakeCgroups old_kernel(1, "/");
+  FakeCgroups old_kernel(1, "/a"), no_controller(2, "/a"), no_threads(2, "/a");
   old_kernel.has_cpu_idle = false;
-  EXPECT_EQ(IdleGroup::make(old_kernel.kernel()), nullptr);
-  EXPECT_TRUE(old_kernel.worker_groups("/cg").empty());
-
-  FakeCgroups no_controller(2, "/a");
   no_controller.may_enable_for_children = false;
-  EXPECT_EQ(IdleGroup::make(no_controller.kernel()), nullptr);
-  EXPECT_TRUE(no_controller.worker_groups("/cg/a").empty());
-
-  FakeCgroups no_threads(2, "/a");
   no_threads.may_make_threaded = false;
-  EXPECT_EQ(IdleGroup::make(no_threads.kernel()), nullptr);
-  EXPECT_TRUE(no_threads.worker_groups("/cg/a").empty());
+  for (FakeCgroups* cgroups : {&old_kernel, &no_controller, &no_threads}) {
+    EXPECT_EQ(IdleGroup::make(cgroups->kernel()), nullptr);
+    EXPECT_TRUE(cgroups->worker_groups("/cg/a").empty());
+  }
 }
 
 // The mount is missing, or the process may not make a directory in it.

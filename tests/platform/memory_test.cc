@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <numaif.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 

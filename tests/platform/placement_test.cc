@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +41,11 @@ uint32_t most(const std::map<int, uint32_t>& counts) {
   return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->second;
 }
 
+void expect_even(const std::map<int, uint32_t>& shares, uint32_t workers, size_t parts) {
+  EXPECT_EQ(shares.size(), std::min<size_t>(workers, parts));
+  EXPECT_EQ(most(shares), (workers + parts - 1) / parts);
+}
+
 // Calls check(placement, workers) for each machine and each number of workers.
 template <class Check>
 void on_all_machines(PlacementPolicy policy, const Check& check) {
@@ -64,10 +68,8 @@ TEST(Placement, NoContextIsTakenTwiceWhileOthersAreFree) {
   for (const PlacementPolicy policy : kPlacementPolicies) {
     SCOPED_TRACE(name_of(policy));
     on_all_machines(policy, [](const Placement& placement, uint32_t workers) {
-      const auto taken = shares(placement, workers, &HardwareContext::number);
-      const size_t contexts = placement.topology().contexts().size();
-      EXPECT_EQ(taken.size(), std::min<size_t>(workers, contexts));
-      EXPECT_EQ(most(taken), (workers + contexts - 1) / contexts);
+      expect_even(shares(placement, workers, &HardwareContext::number), workers,
+                  placement.topology().contexts().size());
     });
   }
 }
@@ -76,10 +78,8 @@ TEST(Placement, CompactAndScatterTakeACoreBeforeASibling) {
   for (const auto policy : {PlacementPolicy::kCompact, PlacementPolicy::kScatter}) {
     SCOPED_TRACE(name_of(policy));
     on_all_machines(policy, [](const Placement& placement, uint32_t workers) {
-      const auto cores = static_cast<uint32_t>(placement.topology().cores());
-      const auto taken = shares(placement, workers, &HardwareContext::core);
-      EXPECT_EQ(taken.size(), std::min(workers, cores));
-      EXPECT_EQ(most(taken), (workers + cores - 1) / cores);
+      expect_even(shares(placement, workers, &HardwareContext::core), workers,
+                  static_cast<size_t>(placement.topology().cores()));
     });
   }
 }

@@ -1,9 +1,9 @@
-#include "platform/run_delay.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <thread>
+
+#include "platform/cpu_use.h"
 
 namespace logjam::platform {
 namespace {

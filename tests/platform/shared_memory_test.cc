@@ -72,16 +72,6 @@ TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   EXPECT_FALSE(event.has_waiters());
 }
 
-// A notify after prepare() and before the sleep is not lost: the sleep returns at once.
-TEST(EventCount, ANotifyBetweenPrepareAndSleepEndsTheSleep) {
-  const Watchdog watchdog("a notify between prepare() and sleep() was lost");
-  EventCount event;
-  EventCount::Waiter waiter(event);
-  const uint32_t seen = waiter.prepare();
-  event.notify();
-  waiter.sleep(seen);
-}
-
 // Several threads await one condition each; one notify for all of them makes all conditions true.
 TEST(EventCount, OneNotifyWakesAllThatAwait) {
   const Watchdog watchdog("a thread that awaits was not woken");

@@ -24,6 +24,13 @@ std::vector<int> cores_of_pinned(int threads) {
   return cores;
 }
 
+bool count_cores_from(int core) {
+  Placement placed = placement();
+  const bool found = placed.begin_at(core);
+  use_placement(placed);
+  return found;
+}
+
 TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {
   const std::vector<int> usual = cores_of_pinned(core_count());
   for (size_t first = 0; first < usual.size(); ++first) {

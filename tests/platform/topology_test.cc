@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
