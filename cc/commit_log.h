@@ -8,7 +8,7 @@
 
 #include "cc/access_set.h"
 #include "engine/protocol.h"
-#include "logging/format/staged_record.h"
+#include "logging/format/record_writer.h"
 #include "logging/log_scheme.h"
 #include "logging/read_stamps.h"
 #include "logging/row_vectors.h"
@@ -21,9 +21,8 @@ namespace logjam {
 // and finish(). In place of reserve(), a protocol that validates calls before_validation(), and
 // then either after_validation() or validation_failed().
 //
-// reserve() encodes the writes (or the worker's command, for a scheme that logs commands) before it
-// reserves the hole. finish() seals the record and copies it into the hole
-// (logging/format/staged_record.h).
+// reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
+// record and copies it into the hole (logging/format/record_writer.h).
 //
 // With --log_records=op, reserve() also writes the begin record and the operation records. Each of
 // these has a reservation of its own, which is published before the next one. The reservation that

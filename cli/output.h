@@ -1,6 +1,6 @@
 // The files that commands write. A command claims each file that a flag names before its long work
-// begins, so that a mistyped name costs neither a run nor the file of another program. Only the main
-// thread may call these functions.
+// begins, so that a mistyped name costs neither a run nor the file of another program. Only the
+// main thread may call these functions.
 //
 // A file may keep no text: a terminal, a pipe, /dev/null. No command reads such a file. The file
 // stays open after its claim, because otherwise the reader of a FIFO would see an end before the

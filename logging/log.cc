@@ -3,7 +3,8 @@
 #include <cstring>
 #include <set>
 
-#include "logging/format/stripes.h"
+#include "logging/format/log_file.h"
+#include "platform/assert.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"

@@ -24,11 +24,11 @@ ROOMS = {
                "logging/format/manifest_file.h logging/format/segments.h",
     "cc/": "cc/ engine/ platform/ logging/log_scheme.h logging/read_stamps.h "
            "logging/row_vectors.h logging/format/record.h logging/format/range_image.h "
-           "logging/format/staged_record.h",
+           "logging/format/record_writer.h",
     "logging/": "logging/ platform/",
     "workloads/log_insert/": "workloads/log_insert/ engine/stats/ engine/run/commit_pipeline.h "
                              "engine/run/benchmark_threads.h platform/ logging/log_scheme.h "
-                             "logging/format/staged_record.h",
+                             "logging/format/record_writer.h",
     "workloads/sync/": "workloads/sync/ engine/run/benchmark_threads.h platform/",
     "workloads/": "workloads/ engine/workload.h engine/transaction.h engine/storage/ platform/",
     **dict.fromkeys(("proof/rounds/", "tests/"), "tests/ cli/ platform/ sim/ engine/ cc/ logging/ "

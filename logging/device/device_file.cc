@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 // The length of one write of zeros while the log is written. The log's own writes wait for it at
-// the device (logging/device/segment_maker.h).
+// the device (logging/device/device_file.h).
 constexpr uint64_t kPieceBytes = kMiB / 4;
 // With segments: 192 MiB are a quarter of a second at 800 MB/s.
 constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;

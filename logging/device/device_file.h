@@ -23,7 +23,7 @@
 #include <string>
 
 #include "logging/device/device.h"
-#include "logging/device/segment_maker.h"
+#include "logging/device/device_file.h"
 #include "logging/format/log_file.h"
 #include "platform/atomic.h"
 #include "platform/event_count.h"

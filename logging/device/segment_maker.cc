@@ -1,10 +1,9 @@
-#include "logging/device/segment_maker.h"
-
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "logging/device/device_file.h"
 #include "platform/assert.h"
 #include "platform/files.h"
 #include "platform/memory.h"

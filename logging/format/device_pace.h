@@ -1,6 +1,5 @@
 // Slows the reading of a log and its checkpoints, and the writing of checkpoints, down to the speed
-// of a paper's devices. Each directory has a fixed number of bytes a second, however many files and
-// threads share it. (A `sim` device slows down only the log's writes.)
+// of a paper's devices. All files and threads of a directory share its speed.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +24,7 @@ class DevicePace {
     LJ_ASSERT(bytes_per_second != 0);
   }
 
-  // Queues a transfer of `bytes` after all earlier ones, and sleeps until a device of that speed
-  // would have completed it.
+  // Queues a transfer after all earlier transfers, and sleeps until it would be complete.
   void transfer(uint64_t bytes) {
     const uint64_t now = platform::now_ns();
     uint64_t done;
@@ -52,8 +50,8 @@ class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file, or an empty vector if the speed is 0, which means unlimited. The
-  // paces live as long as this object.
+  // Returns the pace of each file, or nothing for the speed 0: no limit. This object owns the
+  // paces.
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <string_view>
@@ -31,7 +30,6 @@ bool has_segments(const LogFileHeader& header) { return header.segment_bytes != 
 bool has_scale(const LogFileHeader& header) { return !header.scale.empty(); }
 bool has_given(const LogFileHeader& header) { return !header.given.empty(); }
 
-// A line of the header. Flags have lines of their own.
 struct Field {
   std::string_view key;
   std::variant<std::string LogFileHeader::*, uint32_t LogFileHeader::*, uint64_t LogFileHeader::*>
@@ -74,6 +72,10 @@ bool read_field(const std::string& text, const Field&, std::string* member) {
 template <class Number>
 bool read_field(const std::string& text, const Field& field, Number* member) {
   return parse_number(text, field.base, member) && *member >= field.least;
+}
+
+uint64_t checksum_of(uint64_t sdl, uint64_t run) {
+  return XXH3_64bits_withSeed(&sdl, sizeof sdl, run);
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ std::string LogFileHeader::read(const KeyValues& lines) {
   for (const auto& [key, value] : lines) {
     const auto field = std::ranges::find(kFields, key, &Field::key);
     if (field != std::end(kFields)) {
-      // Clang 14 lets a lambda capture a structured binding only by a name of its own.
+      // Clang 14 captures a structured binding only under a new name.
       const auto read_text = [&, &text = value](auto member) {
         return read_field(text, *field, &(read.*member));
       };
@@ -220,14 +222,6 @@ bool log_file_is_blank(const std::string& path) {
   files().close(file);
   return n == 0;
 }
-
-namespace {
-
-uint64_t checksum_of(uint64_t sdl, uint64_t run) {
-  return XXH3_64bits_withSeed(&sdl, sizeof sdl, run);
-}
-
-}  // namespace
 
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl) {
   LJ_ASSERT(block.size() == kLogHeaderBytes);

@@ -5,15 +5,16 @@
 #include <iterator>
 
 #include "logging/format/log_file.h"
+#include "logging/format/manifest_file.h"
 #include "logging/format/segments.h"
-#include "logging/format/stripes.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
 
-// The shortest window. A longer record than the window is first checked in pieces of this length.
+// The shortest window, and the pieces in which a record is checked that is longer than its window.
 constexpr uint64_t kLeastWindowBytes = uint64_t{64} << 10;
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 // After the end, the reader looks for records that are valid but cannot be used, to tell the
@@ -27,8 +28,7 @@ struct Unused {
   uint64_t first = 0;  // the position of the first of them
 };
 
-// Returns whether `header` can be the header of a record, in a stream that has `room` bytes from
-// the header on.
+// Returns whether `header` can be a record's header where the stream has `room` bytes from it on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -64,13 +64,13 @@ struct LogReader::State {
   uint64_t least_window_bytes = 0;  // enough for a watermark record
   ReadMemory memory;
   std::string path;  // of the first file
-  // The part of a record that has been read already, and its position.
+  // A part of a record that has been read already, and its position.
   LogMemory carry;
   uint64_t carry_position = 0;
   bool ended = false;
 
   // Returns the length of the window at position `from`. It grows with the position, because most
-  // streams of a small log end soon; and it follows from the position alone, for read_again().
+  // streams of a small log end soon. It follows from the position alone, for read_again().
   uint64_t window_at(uint64_t from) const {
     return std::clamp(from - start, least_window_bytes, memory.window_bytes);
   }
@@ -78,8 +78,8 @@ struct LogReader::State {
   LogMemory allocate(uint64_t bytes) const { return allocate_log_memory(memory.meter, bytes); }
 
   // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
-  // fewer than `count` only at the end of the file. If one of several striped files is too short,
-  // it has lost bytes that were written, and these read as zeros.
+  // fewer than `count` only at the end of the file. The lost bytes of a short striped file read as
+  // zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
     if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
     prefetch(from + count);
@@ -115,8 +115,7 @@ struct LogReader::State {
     return done;
   }
 
-  // Reads on after `before`, which the stream has from position `from` on, until there are `bytes`
-  // bytes or the stream has no more.
+  // Continues `before`, which begins at position `from`, to `bytes` bytes or the stream's end.
   LogMemory read_on(const LogMemory& before, uint64_t from, uint64_t bytes) {
     const uint64_t had = before == nullptr ? 0 : before->size();
     const uint64_t wanted = std::min(bytes, std::max(stream_bytes, from + had) - from);
@@ -128,9 +127,8 @@ struct LogReader::State {
     return all;
   }
 
-  // Reads a batch that begins at position `from`. Its records follow from the position alone, so
-  // that it can be read again. Returns whether the stream ends after them: in the bytes of the
-  // batch's memory that follow its records.
+  // Reads a batch that begins at position `from`. Its records follow from the position alone, for
+  // read_again(). Returns whether the stream ends in the bytes of the batch's memory after them.
   bool read_batch(uint64_t from, RecordBatch* batch) {
     batch->records.clear();
     batch->positions.clear();
@@ -349,7 +347,6 @@ bool LogReader::has_word_for_each_stream(const RecordHeader& header) const {
   return watermark_body(header).size() == header_.streams;
 }
 
-// Adds what the body of a watermark record says of each stream.
 void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
   const auto words = watermark_body(header);
   for (size_t s = 0; s < words.size(); ++s) {
@@ -357,7 +354,6 @@ void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
   }
 }
 
-// Completes tail() at the end that the reader was given.
 void LogReader::end_at_limit() {
   State& state = *state_;
   tail_.why = "the end that the next run, or a checkpoint, is built on";
@@ -399,6 +395,67 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   for (const auto& file : state_->files) {
     if (!file->why_lost().empty()) tail_.lost = file->why_lost();
   }
+}
+
+LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run) {
+  LogFiles files;
+  files.header = run.header;
+  files.ends = run.ends;
+  files.paths.resize(run.header.streams);
+  if (!run.begun) return files;
+  const std::vector<std::string> paths = log_file_paths(run_directories(directories, run.ordinal()),
+                                                        run.header.streams, run.header.stripes);
+  for (size_t file = 0; file < paths.size(); ++file) {
+    files.paths[file / run.header.stripes].push_back(paths[file]);
+  }
+  return files;
+}
+
+std::string check_files(const LogFiles& files, bool* missing) {
+  constexpr uint64_t kMostNamed = 4;
+  std::string wrong;
+  uint64_t faults = 0;
+  if (missing != nullptr) *missing = false;
+  for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
+    for (uint32_t stripe = 0; stripe < files.paths[stream].size(); ++stripe) {
+      const std::string& path = files.paths[stream][stripe];
+      platform::FileStatus status;
+      if (const int error = platform::files().status(path, &status); error != 0) {
+        platform::fail("cannot look at the log file " + path + ": " + platform::error_text(error));
+      }
+      LogFileHeader header;
+      int error = 0;
+      const bool there = status.kind != platform::FileKind::kNone;
+      if (!there && missing != nullptr) *missing = true;
+      std::string why = there ? read_log_file_header(path, &header, &error) : path + " is missing";
+      if (error != 0) platform::fail(why);
+      LogFileHeader expected = files.header;
+      expected.stream = stream;
+      expected.stripe = stripe;
+      if (why.empty() && header.run != expected.run) {
+        why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(expected.run);
+      } else if (why.empty() && (header.stream != stream || header.stripe != stripe)) {
+        why = path + " says it is stripe " + std::to_string(header.stripe) + " of stream " +
+              std::to_string(header.stream);
+      } else if (why.empty() && header.lines() != expected.lines()) {
+        why = path + " has another header than the manifest says";
+      }
+      if (!why.empty() && ++faults <= kMostNamed) platform::append_part(&wrong, "; ", why);
+    }
+  }
+  if (faults > kMostNamed) wrong += "; and " + std::to_string(faults - kMostNamed) + " more";
+  return wrong;
+}
+
+LogFiles find_log_files(const std::vector<std::string>& directories) {
+  const FoundManifest found = find_manifest(directories);
+  LogFiles files;
+  files.error = found.error;
+  if (files.error.empty() && found.manifest.runs.empty()) files.error = "the log has no run";
+  if (!files.error.empty()) return files;
+  files = files_of_run(found.directories, found.manifest.runs.back());
+  files.error = check_files(files);
+  return files;
 }
 
 }  // namespace logjam

@@ -11,20 +11,38 @@
 
 #include "logging/format/device_pace.h"
 #include "logging/format/log_file.h"
-#include "logging/format/log_files.h"
+#include "logging/format/manifest.h"
 #include "logging/format/record.h"
 #include "logging/format/stream_tail.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
-// The memory into which a log is read.
+// The log files of one run.
+struct LogFiles {
+  // By stream: the stream's files in stripe order; none if the run has not begun.
+  std::vector<std::vector<std::string>> paths;
+  LogFileHeader header;                  // of the run
+  std::string error;                     // why the files cannot be used, or empty
+  std::vector<StreamStart> starts = {};  // by stream; empty: each stream is read from position 0
+  std::vector<uint64_t> ends = {};       // ManifestRun::ends; empty: each stream is read to its end
+
+  StreamStart start(size_t stream) const { return starts.empty() ? StreamStart{} : starts[stream]; }
+};
+
+// Returns the files of a run of the log in `directories`. Looks at no file.
+LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
+// Returns an empty string, or in one sentence which files of the run are missing or have another
+// header. Sets `missing`, unless null, if one is missing. Fails if one cannot be read.
+std::string check_files(const LogFiles& files, bool* missing = nullptr);
+// Returns the files of the last run of the log in `directories`, which may be in any order. Sets
+// `error` if there is no log, or if check_files() finds something wrong.
+LogFiles find_log_files(const std::vector<std::string>& directories);
+
 using LogMemory = std::shared_ptr<std::vector<std::byte>>;
 
-// Counts the bytes that were allocated through it and are not freed yet.
-//
-// Protocol. Any thread may call any function. No thread concludes from the counters what other
-// memory holds, so all accesses are relaxed.
+// Counts the bytes that were allocated through it and are not freed yet. Any thread may call any
+// function; the counters are relaxed, and order no other memory.
 class LogMemoryMeter {
  public:
   // Allocates `bytes` zeros. The meter outlives them.
@@ -53,14 +71,13 @@ class LogMemoryMeter {
   platform::atomic<uint64_t> now_{0}, most_{0};
 };
 
-// Allocates `bytes` zeros, which `meter` counts, unless it is null.
+// Allocates `bytes` zeros, which `meter` counts unless it is null.
 inline LogMemory allocate_log_memory(LogMemoryMeter* meter, uint64_t bytes) {
   return meter == nullptr ? std::make_shared<std::vector<std::byte>>(bytes)
                           : meter->allocate(bytes);
 }
 
-// Consecutive valid records. They point into `memory`, which lives as long as any copy of the
-// batch.
+// Consecutive valid records in `memory`, which lives as long as any copy of the batch.
 struct RecordBatch {
   LogMemory memory;
   std::vector<const RecordHeader*> records;
@@ -68,9 +85,8 @@ struct RecordBatch {
 };
 
 // How much memory a LogReader may use. It reads a window at a time (a shorter one near the begin of
-// the stream), or one whole record if that is longer. In addition to the batch that it has
-// returned, it has at most the next window, the part of the next record that it has read, and 64
-// KiB.
+// the stream), or one whole record if that is longer. Besides the batch that it has returned, it
+// has at most the next window, a part of the next record, and 64 KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // 64 KiB or a watermark's length if that is more
   LogMemoryMeter* meter = nullptr;            // counts what is read, if there is one
@@ -80,12 +96,11 @@ struct ReadMemory {
 class LogReader {
  public:
   // Opens the files of stream `stream`; without files the stream is empty. On failure error() says
-  // why in one sentence; otherwise it is empty. `paces` has the pace of each file, or is empty; the
-  // caller owns the paces, and they outlive the reader. Before the stream's start only the log
-  // files themselves need to exist.
+  // why. `paces` has the pace of each file, or is empty; the paces outlive the reader. Before the
+  // stream's start only the log files themselves need to exist.
   LogReader(const LogFiles& files, size_t stream, std::vector<DevicePace*> paces = {},
             ReadMemory memory = {});
-  // Opens files in stripe order, whose first one's header says what they are.
+  // Opens files in stripe order; the header of the first file says what they are.
   explicit LogReader(const std::vector<std::string>& paths, StreamStart start = {},
                      ReadMemory memory = {});
   ~LogReader();
@@ -93,13 +108,13 @@ class LogReader {
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }
 
-  // Reads the next records, a window at a time, into `batch`. Returns false at the end of the
-  // usable log; tail() then says why it ended. The batch also has void records, watermark records
-  // and padding, which the caller skips. Fails if a file cannot be read.
+  // Reads the next records, a window at a time, into `batch`, also void records, watermark records
+  // and padding. Returns false at the end of the usable log; tail() then says why it ended. Fails
+  // if a file cannot be read.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
-  // Reads a batch again, which next() has returned when tail().bytes was `position`. Leaves tail()
-  // as it is. Fails if the batch is not there any more.
+  // Reads the batch again that next() returned when tail().bytes was `position`. Leaves tail() as
+  // it is. Fails if the batch is not there any more.
   void read_again(uint64_t position, RecordBatch* batch);
   // Empties tail().watermarks, which the caller has moved elsewhere.
   void forget_watermarks() { tail_.watermarks.clear(); }

@@ -1,7 +1,5 @@
 #include "logging/format/manifest_file.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <span>
@@ -28,11 +26,16 @@ std::string member_path(const std::string& directory, uint64_t log) {
   return directory + "/member-" + hex(log);
 }
 
-// Reads the file. Returns false if there is none. Fails if it cannot be read.
+void or_end(int error, const char* action, const std::string& path) {
+  if (error == 0) return;
+  platform::fatal(std::string("cannot ") + action + " " + path + ": " +
+                  platform::error_text(error));
+}
+
+// Returns false if there is no file. Fails if the file cannot be read.
 bool read_or_fail(const std::string& path, std::string* text) {
   const int error = platform::read_file(path, text, kMostBytes);
-  if (error == 0) return true;
-  if (error == ENOENT) return false;
+  if (error == 0 || error == ENOENT) return error == 0;
   platform::fail("cannot read " + path + ": " + platform::error_text(error));
 }
 
@@ -57,8 +60,8 @@ uint32_t place_in(const std::string& directory, const Manifest& manifest) {
   return log == manifest.log && place < manifest.directories ? place : 0;
 }
 
-// Puts `directories` into the order of the log, whose manifest is in directory `first` of them.
-// Returns an empty string, or why they are not the directories of the log.
+// Puts `directories` into the order of the log, whose manifest is in the one with the index
+// `first`. Returns an empty string, or why they are not the directories of the log.
 std::string put_in_order(const std::vector<std::string>& directories, size_t first,
                          FoundManifest* found) {
   const Manifest& manifest = found->manifest;
@@ -81,13 +84,13 @@ std::string put_in_order(const std::vector<std::string>& directories, size_t fir
   return "";
 }
 
-// A manifest, and in which of the directories it is.
+// A manifest, and the index of its directory.
 struct Candidate {
   size_t directory;
   Manifest manifest;
 };
 
-// Leaves out the manifests of logs that another one has replaced.
+// Leaves out the manifests of logs that another log has replaced.
 void drop_replaced(std::vector<Candidate>* found) {
   const std::vector<Candidate> all = *found;
   std::erase_if(*found, [&all](const Candidate& one) {
@@ -97,7 +100,7 @@ void drop_replaced(std::vector<Candidate>* found) {
   });
 }
 
-// Reads the manifests or their copies. Appends to `why_not` what is wrong with one that is none.
+// Reads the manifests or their copies. Appends to `why_not` why a file is not a manifest.
 std::vector<Candidate> read_all(const std::vector<std::string>& directories,
                                 std::string (*path_in)(const std::string&), std::string* why_not) {
   std::vector<Candidate> found;
@@ -118,7 +121,7 @@ std::vector<Candidate> read_all(const std::vector<std::string>& directories,
 }
 
 // Leaves out the manifests that are older than the copy of a log in all of `directories`: a copy is
-// written after its manifest. Appends to `why_not` which they are.
+// written after its manifest. Appends their names to `why_not`.
 void drop_older(const std::vector<std::string>& directories, const std::vector<Candidate>& copies,
                 std::vector<Candidate>* manifests, std::string* why_not) {
   std::erase_if(*manifests, [&](const Candidate& one) {
@@ -136,7 +139,7 @@ void drop_older(const std::vector<std::string>& directories, const std::vector<C
   });
 }
 
-// Calls `visit(path, name)` for all that lies in the directories.
+// Calls `visit(path, name)` for each name in the directories.
 void visit_names(const std::vector<std::string>& directories,
                  const std::function<void(const std::string&, std::string_view)>& visit) {
   for (const std::string& directory : directories) {
@@ -148,21 +151,21 @@ void visit_names(const std::vector<std::string>& directories,
   }
 }
 
-// Returns the number in `name`, which begins with `prefix`, or 0 if it does not, or has none.
+// Returns the number in `name` after `prefix`, or 0 if it has no prefix or no number.
 uint64_t number_in(std::string_view name, std::string_view prefix) {
   uint64_t number = 0;
   if (!name.starts_with(prefix)) return 0;
   return parse_number(name.substr(prefix.size()), 10, &number) ? number : 0;
 }
 
-// Returns the number of the checkpoint whose directory has this path and name, or 0 if it is none.
+// Returns the number of the checkpoint whose directory has this path and name, or 0.
 uint64_t checkpoint_at(const std::string& path, std::string_view name) {
   const uint64_t number = number_in(name, "checkpoint-");
   return number != 0 && number < kMostPosition && has_proof(path) ? number : 0;
 }
 
-// Returns the path of what a run or a checkpoint has left of which `manifest` does not know, or an
-// empty string. The log's manifest had it: such a manifest was put back from a copy.
+// Returns the path of a part of a run or of a checkpoint that `manifest` does not know, or an empty
+// string. The log's manifest had it: such a manifest was put back from a copy.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   std::string unknown;
   visit_names(directories, [&](const std::string& path, std::string_view name) {
@@ -181,8 +184,7 @@ std::string unknown_part(const std::vector<std::string>& directories, const Mani
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
   FoundManifest found;
   std::string why_not, ignored;
-  // The copies are read first: a run that changes the manifest at this moment changes its copy
-  // later.
+  // Copies are read first: a run that changes the manifest now changes its copy later.
   const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
   drop_older(directories, copies, &manifests, &why_not);
@@ -259,9 +261,7 @@ void LogManifest::change(const std::function<void(Manifest&)>& change) {
   const std::string text = next.encode();
   for (const std::string& path :
        {manifest_path(directories_.front()), copy_path(directories_.back())}) {
-    if (const int error = platform::replace_file(path, text); error != 0) {
-      platform::fatal("cannot write " + path + ": " + platform::error_text(error));
-    }
+    or_end(platform::replace_file(path, text), "write", path);
   }
   manifest_ = std::move(next);
 }
@@ -294,10 +294,9 @@ void LogManifest::commit() {
   const std::string path = manifest_path(directories_.front());
   int error = platform::files().rename(fresh_path(path), path);
   if (error == 0) error = platform::sync_parent(path);
-  if (error != 0) platform::fatal("cannot replace " + path + ": " + platform::error_text(error));
+  or_end(error, "replace", path);
   const std::string copy = copy_path(directories_.back());
-  error = platform::replace_file(copy, prepared_.encode());
-  if (error != 0) platform::fatal("cannot write " + copy + ": " + platform::error_text(error));
+  or_end(platform::replace_file(copy, prepared_.encode()), "write", copy);
   const platform::lock_guard<platform::mutex> hold(mutex_);
   LJ_ASSERT(is_prepared_);
   is_prepared_ = false;
@@ -318,10 +317,8 @@ void remove_replaced(const LogManifest& log) {
   if (manifest.replaced.empty()) return;
   const auto remove = [](const std::string& path) {
     const int error = platform::files().remove(path);
-    if (error == 0 || error == ENOENT) return;
-    platform::fatal("cannot remove " + path + ": " + platform::error_text(error));
+    if (error != ENOENT) or_end(error, "remove", path);
   };
-  // Removes the file if it is the manifest of a log that was replaced.
   const auto remove_manifest = [&](const std::string& path) {
     std::string text;
     Manifest other;
@@ -332,9 +329,7 @@ void remove_replaced(const LogManifest& log) {
     remove_manifest(manifest_path(directory));
     remove_manifest(copy_path(directory));
     for (const uint64_t other : manifest.replaced) remove(member_path(directory, other));
-    if (const int error = platform::sync_directory(directory); error != 0) {
-      platform::fatal("cannot sync " + directory + ": " + platform::error_text(error));
-    }
+    or_end(platform::sync_directory(directory), "sync", directory);
   }
 }
 

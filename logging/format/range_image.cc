@@ -16,7 +16,6 @@ static_assert(sizeof(RangeHeader) == 4);
 
 constexpr uint32_t kWord = sizeof(uint64_t);
 
-// Returns the bits in which two words differ.
 uint64_t difference(const std::byte* before, const std::byte* after) {
   uint64_t old_word, new_word;
   std::memcpy(&old_word, before, kWord);
@@ -24,8 +23,8 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
   return old_word ^ new_word;
 }
 
-// Returns which of the first `words` words differ, a bit for each. Most words of a row do not, and
-// this takes few instructions a word.
+// Returns which of the first `words` words differ, a bit for each. Most words of a row are equal,
+// and this takes few instructions a word.
 constexpr uint32_t kBlockWords = 8;
 uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
   uint32_t changed = 0;
@@ -54,7 +53,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
     used += sizeof header + length;
     return true;
   };
-  // Adds the bytes that differ in the word from `at` on to the last range, or begins a range.
+  // Adds the bytes that differ in the word at `at` to the last range, or begins a range.
   const auto add = [&](uint32_t at, uint64_t differs) {
     const uint32_t first = at + static_cast<uint32_t>(std::countr_zero(differs)) / 8;
     const uint32_t past = at + kWord - static_cast<uint32_t>(std::countl_zero(differs)) / 8;

@@ -4,10 +4,10 @@
 //   range       := offset u16, length u16, the row's new bytes [length]
 //
 // `version` is the sequence number of the row's previous writer, or 0 if no transaction of the run
-// has written it: the ranges change exactly that version. The ranges do not overlap, and their
+// has written the row: the ranges change exactly that version. The ranges do not overlap, and their
 // offsets grow. There is none if the write left all bytes as they were.
 //
-// Any thread may call any function. Each object is used by one thread.
+// Any thread may call any function. One thread uses an object.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ struct Range {
   const std::byte* bytes;  // borrowed from the image
 };
 
-// Writes at `image`, which has room for `row_bytes` bytes, the range image of a write that makes
-// `after` of `before`. Returns its length, or 0 if the row is no longer than that: then the row
-// itself is to be logged. No thread may change either row during the call.
+// Writes the range image of a write that changes `before` to `after` at `image`, which has room for
+// `row_bytes` bytes. Returns its length, or 0 if the row is no longer than that: then log the row
+// itself. No thread may change either row during the call.
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 
@@ -33,8 +33,7 @@ class RangeImage {
  public:
   explicit RangeImage(std::span<const std::byte> image);
   uint64_t version() const { return version_; }
-  // Returns true and fills `range`. Returns false at the end, and also if the image contradicts
-  // itself; well_formed() tells the two apart.
+  // Fills `range`. Returns false at the end, or if the image contradicts itself (well_formed()).
   bool next(Range* range);
   bool well_formed() const { return well_formed_; }
 
@@ -44,8 +43,7 @@ class RangeImage {
   bool well_formed_ = true;
 };
 
-// Changes the row as `image` says. Returns false if the image contradicts itself, or does not fit
-// the row.
+// Changes the row. Returns false if the image contradicts itself or does not fit the row.
 bool apply_ranges(RangeImage image, std::byte* row, uint32_t row_bytes);
 
 }  // namespace logjam

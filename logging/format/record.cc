@@ -11,8 +11,7 @@
 namespace logjam {
 namespace {
 
-// Returns the seed of a record's checksum. The odd factor spreads the positions, so that no two
-// positions of one run share a seed.
+// Returns the seed. The odd factor gives each position of a run its own seed.
 uint64_t checksum_seed(uint64_t run, uint64_t position) {
   return run + position * 0x9e3779b97f4a7c15;
 }

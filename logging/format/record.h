@@ -1,7 +1,7 @@
 // The record format, on one page.
 //
 // A stream is a file: one 4096-byte block of text about the run (logging/format/log_file.h), then
-// the records, each directly after the one before. A record's length is a multiple of 8 bytes.
+// the records without gaps. A record's length is a multiple of 8 bytes.
 //
 //   record  := header (32 bytes) body
 //   body    := write*                                       kinds kTransaction, kOperation
@@ -17,45 +17,83 @@
 // The record then has the flag kVector.
 //
 // A range image (--log_records=txn,range) says which version of the row it changes. A transaction
-// that logs one has read that version, so its records never carry kWriteOnly. Inserts, blind writes
-// and rows that are no longer than their ranges are logged as rows.
+// that logs a range image has read that version, so its records never carry kWriteOnly. Inserts,
+// blind writes and rows that are no longer than their ranges are logged as rows.
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
 // `txn` and lie in one stream. The transaction counts if its kCommit counts, with the kCommit's
 // sequence number. All records of a transaction that read nothing carry kWriteOnly: some schemes
-// may use these records where other records depend on lost ones (Poplar, section 5).
+// may use these records where other records depend on lost records (Poplar, section 5).
 //
-// kCommand holds what a transaction was asked to do, not what it wrote: its type and its input, as
-// its workload encodes them. Executing all commands again, in the log's order, writes the same
-// values. `rows` is the number of rows that the transaction changed. Recovery compares it with the
-// rows that its own execution changes, and so notices an execution that took another path.
+// kCommand holds a transaction's type and input, as its workload encodes them, in place of its
+// writes. Executing all commands again, in the log's order, writes the same values. `rows` is the
+// number of rows that the transaction changed. Recovery compares it with the number of rows that
+// its own execution changes, and so notices an execution that took another path.
 //
 // kWatermark belongs to no transaction. A scheme with several streams makes a statement about one
 // stream with it. Without a body, it states that every later record of the stream has a larger
 // sequence number, and that every record of the stream with a number up to the watermark's lies
-// before it. The body, if any, has a word for each stream (logging/format/durable_lag.h): a
-// position, whose meaning the scheme defines (dlog's tails). kPadding is space that no record
-// needed; its bytes mean nothing.
+// before it. The body, if any, has a word for each stream (WatermarkWord): a position, whose
+// meaning the scheme defines (dlog's tails). The bytes of kPadding mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
 // position. Bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere
 // in the file fail the check, so the record needs no field for its position (R6).
 //
-// logging/format/record_writer.h and staged_record.h write records. Any thread may call any
-// function here. Each object is used by one thread.
+// Evidence of durability. Each record says roughly how far its stream was durable when its hole was
+// reserved: it carries a bound on its *durable lag*, which is its position minus that durable
+// position. A valid record vouches for all bytes of its stream before its position minus the bound:
+// they were durable once, so no crash can have torn them. A stream that ends before them is damaged
+// (stream_tail.h). The bound is stored as a code of 5 bits, so that no record grows:
+//
+//   0       nothing is known (a lag of 16 GiB or more)
+//   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...
+//
+// Any thread may call any function here. One thread uses an object.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
-#include "logging/format/durable_lag.h"
 #include "platform/assert.h"
 
 namespace logjam {
 
+inline constexpr uint32_t kLagCodeBits = 5;
+inline constexpr uint64_t kMostLagCode = (1 << kLagCodeBits) - 1;
+
+// Returns the code for `position`, if the stream was durable up to `durable`.
+constexpr uint64_t lag_code(uint64_t position, uint64_t durable) {
+  const uint64_t lag = durable < position ? position - durable : 0;
+  const auto code = static_cast<uint64_t>(std::bit_width((lag + 15) / 16)) + 1;
+  return code <= kMostLagCode ? code : 0;
+}
+// Returns the position up to which the stream was certainly durable, 0 if nothing is known.
+constexpr uint64_t vouched_position(uint64_t position, uint64_t code) {
+  if (code == 0) return 0;
+  const uint64_t bound = ((uint64_t{1} << (code - 1)) - 1) * 16;
+  return position > bound ? position - bound : 0;
+}
+
+// A word of a watermark record's body: a position in a stream, and the code of its durable lag.
+struct WatermarkWord {
+  static constexpr uint32_t kPositionBits = 56;
+
+  static constexpr uint64_t encode(uint64_t position, uint64_t durable) {
+    LJ_ASSERT(position >> kPositionBits == 0);
+    return position | lag_code(position, durable) << kPositionBits;
+  }
+  static constexpr uint64_t position(uint64_t word) {
+    return word & ((uint64_t{1} << kPositionBits) - 1);
+  }
+  static constexpr uint64_t vouched(uint64_t word) {
+    return vouched_position(position(word), word >> kPositionBits & kMostLagCode);
+  }
+};
 enum class RecordKind : uint8_t {
   kVoid = 1,  // a hole without content: recovery skips it
   kTransaction = 2,
@@ -67,8 +105,8 @@ enum class RecordKind : uint8_t {
   kCommand = 8,
 };
 
-// RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag
-// (logging/format/durable_lag.h). All records of a transaction carry kClosed or none does.
+// RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag. All records of a
+// transaction carry kClosed or none does.
 inline constexpr uint8_t kWriteOnly = 1;
 inline constexpr uint32_t kLagShift = 1;
 inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
@@ -86,7 +124,6 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
-// The worker's number is in the upper 16 bits of RecordHeader::txn.
 inline constexpr unsigned kWorkerShift = 48;
 inline uint32_t worker_of(const RecordHeader& record) {
   return static_cast<uint32_t>(record.txn >> kWorkerShift);
@@ -104,7 +141,7 @@ struct WriteHeader {
 };
 static_assert(sizeof(WriteHeader) == 16);
 
-// One write, as the encoder takes it and the decoder returns it. The pointers are borrowed.
+// One write. The pointers are borrowed.
 struct LoggedWrite {
   WriteHeader header;
   const std::byte* after = nullptr;   // image_bytes bytes; null for kErase
@@ -124,32 +161,30 @@ struct CommandHeader {
 };
 static_assert(sizeof(CommandHeader) == 8);
 
-// A command, as the encoder takes it and read_command() returns it. The input is borrowed.
+// A command. Its input is borrowed.
 struct LoggedCommand {
   uint16_t type = 0;
   uint16_t rows = 0;
   std::span<const std::byte> input;
 };
 
-// The largest number of writes in a record.
-inline constexpr uint32_t kMostWrites = 65535;
+inline constexpr uint32_t kMostWrites = 65535;  // in a record
 
 // Returns `row_bytes` rounded up to a multiple of 8.
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 
-// Returns how many bytes of a record's body the write takes.
+// Returns how many bytes of a record's body a write, or a command, takes.
 constexpr uint32_t encoded_bytes(const WriteHeader& header) {
   const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
                           (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
   return sizeof(WriteHeader) + images * padded_row(header.image_bytes);
 }
 
-// Returns how many bytes of a record's body the command takes.
 constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
   return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
 }
 
-// Returns the checksum that the record at stream position `position` of the run must have.
+// Returns the checksum that the record at stream position `position` must have.
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
 
 // Computes record_checksum() of a record that is not in memory as a whole.
@@ -166,14 +201,12 @@ class ChecksumInPieces {
   std::unique_ptr<State> state_;
 };
 
-// Returns the position up to which the record at `position` says that its stream was durable, or 0
-// if it does not say.
+// Returns the position up to which the record at `position` says that its stream was durable, or 0.
 inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) {
   return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
 }
 
-// Returns the words of a record's body: of a kWatermark record, all that it says. They point into
-// the record.
+// Returns the words of a record's body, which point into the record.
 inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
   return {reinterpret_cast<const uint64_t*>(&header + 1),
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
@@ -205,8 +238,7 @@ struct VectorWord {
   }
 };
 
-// Returns the words of the record's LSN vector, which is empty if the record has none. They point
-// into the record.
+// Returns the words of the record's LSN vector, if it has one. They point into the record.
 inline std::span<const uint64_t> vector_of(const RecordHeader& header) {
   if ((header.flags & kVector) == 0) return {};
   const std::span<const uint64_t> body = watermark_body(header);
@@ -218,10 +250,10 @@ inline std::span<const uint64_t> vector_of(const RecordHeader& header) {
 // Walks the writes of a record whose checksum has passed.
 class RecordBody {
  public:
-  // Borrows the record, which must outlive this object.
+  // Borrows the record, which outlives this object.
   explicit RecordBody(const RecordHeader& header);
   // Returns true and fills `write`, whose pointers point into the record. Returns false at the end,
-  // and also if the body contradicts itself; well_formed() tells the two apart.
+  // and also if the body contradicts itself (well_formed()).
   bool next(LoggedWrite* write);
   bool well_formed() const { return well_formed_; }
 

@@ -1,9 +1,18 @@
 #include "logging/format/record_writer.h"
 
+#include <algorithm>
+#include <bit>
+#include <new>
+
 #include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam {
+namespace {
+
+constexpr uint64_t kFirstRoom = uint64_t{16} << 10;
+
+}  // namespace
 
 void too_many_writes() {
   platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
@@ -54,6 +63,31 @@ void RecordWriter::add(uint64_t watermark_word) {
 void RecordWriter::seal(uint64_t run, uint64_t position) {
   logjam::seal(reinterpret_cast<RecordHeader*>(hole_), static_cast<uint64_t>(next_ - hole_), run,
                position);
+}
+
+void StagedRecord::Free::operator()(std::byte* memory) const {
+  ::operator delete[](memory, std::align_val_t{kAlign});
+}
+
+void StagedRecord::grow(uint64_t keep_bytes) {
+  room_ = std::bit_ceil(std::max(used_, kFirstRoom));
+  auto* larger = static_cast<std::byte*>(::operator new[](kLead + room_, std::align_val_t{kAlign}));
+  if (memory_ != nullptr) std::memcpy(larger + kLead, record(), keep_bytes);
+  memory_.reset(larger);
+}
+
+void StagedRecord::fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags,
+                        uint64_t run) {
+  if (memory_ == nullptr) grow(0);
+  if (!hole.vector.empty()) {
+    std::memcpy(take(hole.vector.size_bytes()), hole.vector.data(), hole.vector.size_bytes());
+    flags |= kVector;
+  }
+  auto* header = reinterpret_cast<RecordHeader*>(record());
+  *header = header_for(hole, kind, txn, flags);
+  header->writes = static_cast<uint16_t>(writes_);
+  seal(header, used_, run, hole.position);
+  platform::copy(hole.hole, record(), hole.bytes);
 }
 
 }  // namespace logjam

@@ -1,12 +1,11 @@
-// Encodes records (logging/format/record.h). A record of a transaction is assembled by a
-// StagedRecord (logging/format/staged_record.h); a RecordWriter writes the others.
-//
-// Any thread may call any function here. Each object is used by one thread.
+// Encodes records (logging/format/record.h). A StagedRecord assembles a record of a transaction; a
+// RecordWriter writes the other records. One thread uses an object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "logging/commit_point.h"
 #include "logging/format/record.h"
@@ -14,18 +13,16 @@
 
 namespace logjam {
 
-// Writes the image of a write at `to`, padded with zeros to a multiple of 8 bytes. Returns where it
-// ends.
+// Writes the image of a write, padded with zeros to a multiple of 8 bytes. Returns where it ends.
 inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
   const uint32_t padded = padded_row(row_bytes);
-  // The last word is written first: it zeroes the padding, and then the copy overwrites its start
-  // with the end of the row.
+  // The last word is zeroed first; then the copy overwrites its start with the end of the row.
   if (padded != row_bytes) std::memset(to + padded - 8, 0, 8);
   platform::copy_row(to, row, row_bytes);
   return to + padded;
 }
 
-// Writes encoded_bytes() of the write at `to`.
+// Writes encoded_bytes() of the write, or of the command, at `to`.
 inline void encode(std::byte* to, const LoggedWrite& write) {
   // Field by field: the header was just made that way, and a wider load would wait for the stores.
   auto& header = *reinterpret_cast<WriteHeader*>(to);
@@ -39,15 +36,12 @@ inline void encode(std::byte* to, const LoggedWrite& write) {
   if (write.header.op != WriteOp::kErase) to = encode_row(to, write.after, image_bytes);
   if (write.header.image == WriteImage::kBeforeAndAfter) encode_row(to, write.before, image_bytes);
 }
-
-// Writes encoded_bytes() of the command at `to`.
 void encode(std::byte* to, const LoggedCommand& command);
 
 // Ends the process: a transaction has more than kMostWrites writes.
 [[noreturn]] void too_many_writes();
 
 // Returns the header of the record for `hole`, still without its checksum and its number of writes.
-// The header says how far the hole's stream was durable.
 inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint64_t txn,
                                uint8_t flags) {
   const uint32_t lag = lag_code(hole.position, hole.durable) << kLagShift;
@@ -55,9 +49,9 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
           0};
 }
 
-// Stores the checksum of the record that begins with `header`, for the run `run` and the stream
-// position `position`. `encoded_bytes` were written of it: all, unless it is a kVoid or kPadding
-// record. A record that is kPlacedLater gets no checksum yet.
+// Stores the checksum of the record that begins with `header`, for a run and a stream position.
+// `encoded_bytes` were written of it: all, unless it is a kVoid or kPadding record. A record that
+// is kPlacedLater gets no checksum yet.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
 // Seals records that were kPlacedLater: the `bytes` at `records`, which lie at `position` of a
@@ -68,16 +62,66 @@ void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t po
 // Writes a void, padding or watermark record directly into its hole.
 class RecordWriter {
  public:
-  // Writes the record's header. `hole` stays the caller's.
+  // Writes the record's header. The caller owns the memory of `hole`.
   RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0);
   // Appends a word to the body of a kWatermark record.
   void add(uint64_t watermark_word);
-  // Stores the checksum.
   void seal(uint64_t run, uint64_t position);
 
  private:
   std::byte* const hole_;
   std::byte* next_;
+};
+
+// A record that is assembled in its worker's own memory, and then copied into its hole as a whole.
+//
+// The memory of a hole was last used a lap of the ring ago, so it is in no cache near the worker.
+// Bytes that are written there piece by piece, and then read again for the checksum, wait for
+// memory. A staged record is written and checksummed in memory that stays in the worker's cache.
+// Its body is encoded before the hole is reserved. So the encoder knows how many bytes to reserve,
+// and the hole, which holds up its stream's watermark, is open for a shorter time.
+class StagedRecord {
+ public:
+  StagedRecord() { start(); }
+  // Starts a new record without a body. Drops the previous one.
+  void start() {
+    used_ = sizeof(RecordHeader);
+    writes_ = 0;
+  }
+  // Appends a write to the body. Ends the process if the record already has kMostWrites.
+  void add(const LoggedWrite& write) {
+    if (writes_++ == kMostWrites) [[unlikely]]
+      too_many_writes();
+    encode(take(encoded_bytes(write.header)), write);
+  }
+  void add(const LoggedCommand& command) { encode(take(encoded_bytes(command)), command); }
+  uint64_t bytes() const { return used_; }
+
+  // Appends the hole's LSN vector, copies the record into the hole, and seals it for the run.
+  void fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags, uint64_t run);
+
+ private:
+  // The checksum covers the record from its second word on, which is aligned for vector loads.
+  static constexpr size_t kAlign = 64, kLead = kAlign - sizeof(uint64_t);
+
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+
+  std::byte* record() { return memory_.get() + kLead; }
+  std::byte* take(uint64_t bytes) {
+    const uint64_t begin = used_;
+    used_ += bytes;
+    if (used_ > room_) [[unlikely]]
+      grow(begin);
+    return record() + begin;
+  }
+  void grow(uint64_t keep_bytes);
+
+  std::unique_ptr<std::byte[], Free> memory_;
+  uint64_t room_ = 0;  // for the record, in memory_
+  uint64_t used_ = 0;
+  uint32_t writes_ = 0;
 };
 
 }  // namespace logjam

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
+#include "logging/format/log_file.h"
 #include "logging/format/segments.h"
-#include "logging/format/stripes.h"
 #include "platform/files.h"
 
 namespace logjam {
@@ -15,13 +15,13 @@ std::string id_path(const std::string& directory) { return directory + "/id"; }
 
 std::string id_text(uint64_t id) { return encode_text_block(kIdLine, {{"id", hex(id)}}); }
 
-// Removes what one entry names from one directory.
+// Removes the files of one entry from one directory.
 class Removal {
  public:
   Removal(RemovedFiles* removed, const std::function<void()>& after_step)
       : removed_(*removed), after_step_(after_step) {}
 
-  // Returns whether nothing of it is left.
+  // Returns whether no file of the entry is left.
   bool run(const std::string& directory, const Removable& run) {
     whole_ = true;
     const std::string path = run_directory(directory, static_cast<uint32_t>(run.number));
@@ -71,7 +71,7 @@ class Removal {
   }
 
  private:
-  // Lists the directory. Returns false if it is not there, or cannot be listed.
+  // Returns false if the directory is not there, or cannot be listed.
   bool list(const std::string& path) {
     const int error = platform::files().list(path, &names_);
     if (error == 0) return true;

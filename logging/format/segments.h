@@ -3,11 +3,10 @@
 // as it would be if it were one file: the byte at offset `at` lies in segment at / bytes, at offset
 // at % bytes of it. Only the first `bytes` bytes of a segment file count.
 //
-// A writer makes the segments in order. It begins the next one only when all of the current one is
-// durable: its bytes (zeros, or a recycled file's), its length and its name. So after a crash no
+// A writer makes the segments in order. It begins a segment only when all of the segment before it
+// is durable: its bytes (zeros, or a recycled file's), its length and its name. So after a crash no
 // segment file is missing or too short if a later one exists, except segments before the stream's
-// start that the log has released (logging/device/segment_maker.h). Any thread may call any
-// function.
+// start that the log has released (logging/device/device_file.h).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 
 namespace logjam {
 
-// No file of a log is longer, with all its segments. The sum of two such lengths, and a stream of
+// The most bytes of a log file with all its segments. The sum of two such lengths, and a stream of
 // kMaxStripes such files, still fit in 64 bits.
 inline constexpr uint64_t kMostLogFileBytes = uint64_t{1} << 50;
 
@@ -32,7 +31,6 @@ struct Segments {
   uint64_t left(uint64_t at) const { return bytes == 0 ? ~uint64_t{0} : bytes - at % bytes; }
 };
 
-// Returns the path of segment `index` of the log file at `path`.
 std::string segment_path(const std::string& path, uint64_t index);
 
 struct SegmentFile {
@@ -41,20 +39,17 @@ struct SegmentFile {
   uint64_t bytes = 0;
 };
 // Sets `files` to the segment files in `directory`, also those whose log file is missing, sorted by
-// log file and index. A directory that does not exist has none. Returns 0 or errno, with which
-// `files` is undefined.
+// log file and index. A missing directory has none. Returns 0, or errno with `files` undefined.
 [[nodiscard]] int segment_files_in(const std::string& directory, std::vector<SegmentFile>* files);
-// Sets `files` to the segment files of the log file at `path`, sorted by index. Otherwise as above.
+// Sets `files` likewise to the segment files of the log file at `path`.
 [[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
 
-// Reads a log file and its segment files as if they were one file. One thread at a time may use a
-// SegmentedFile. It keeps only one file open, because a log may have more segments than a process
-// may have open files.
+// Reads a log file and its segment files as if they were one file. One thread at a time may use it.
+// It keeps only one file open: a log may have more segments than a process may open.
 class SegmentedFile {
  public:
-  // Opens the log file at `path`. On failure error() says why in one sentence; otherwise it is
-  // empty. No byte before `needed` will be read, so segments before it may be missing, except the
-  // log file itself.
+  // Opens the log file. On failure error() says why in one sentence. No byte before `needed` will
+  // be read, so segments before it may be missing, except the log file itself.
   SegmentedFile(const std::string& path, Segments segments, uint64_t needed = 0);
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
@@ -63,15 +58,15 @@ class SegmentedFile {
   const std::string& error() const { return error_; }
   // Returns the offset after the last byte that any of the files has.
   uint64_t bytes() const { return bytes_; }
-  // Returns which file is missing or too short although a later one exists, or an empty string if
-  // none is. No crash explains such a loss, and records after the lost bytes may be lost with them.
+  // Returns which file is missing or too short although a later one exists, or an empty string. No
+  // crash explains such a loss, and records after the lost bytes may be lost with them.
   const std::string& why_lost() const { return why_lost_; }
 
-  // Reads up to `count` bytes from offset `from` on, and returns how many it has read: fewer than
-  // `count` only at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the
-  // process if a file cannot be read.
+  // Reads up to `count` bytes from offset `from` on, and returns how many: fewer than `count` only
+  // at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the process if it
+  // cannot read.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
-  // Asks the kernel to read `count` bytes from `from` on ahead, up to the end of their segment.
+  // Asks the kernel to read ahead, up to the end of the segment of `from`.
   void will_need(uint64_t from, uint64_t count);
 
  private:

@@ -20,18 +20,14 @@ std::string find_damage(const StreamTails& tails) {
     platform::append_part(&damage, "; ", "stream " + std::to_string(s));
     damage += " ends at byte " + std::to_string(tails[s].bytes);
     if (!tails[s].lost.empty()) damage += ", because " + tails[s].lost;
-    if (started) {
-      damage += " and was once durable up to byte " + std::to_string(tails[s].start.durable) +
-                ", says the checkpoint";
-    }
-    if (stored) {
-      damage += " and was once durable up to byte " + std::to_string(tails[s].stored_sdl) +
-                ", says the SDL in its header";
-    }
+    const auto says = [&](uint64_t durable, const std::string& source) {
+      damage += " and was once durable up to byte " + std::to_string(durable) + ", says " + source;
+    };
+    if (started) says(tails[s].start.durable, "the checkpoint");
+    if (stored) says(tails[s].stored_sdl, "the SDL in its header");
     if (!vouched) continue;
-    damage += " and was once durable up to byte " + std::to_string(best.durable) +
-              ", says the record at byte " + std::to_string(best.position) + " of stream " +
-              std::to_string(best.stream);
+    says(best.durable, "the record at byte " + std::to_string(best.position) + " of stream " +
+                           std::to_string(best.stream));
   }
   return damage;
 }

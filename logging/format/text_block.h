@@ -1,13 +1,12 @@
-// Text of `key=value` lines with a checksum at the end: the format of a log file's header and of a
-// checkpoint's metadata.
+// Text of `key=value` lines with a checksum at the end, as in log file headers and manifests.
 //
 //   <first line>
 //   key=value
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as its code, and stays one: no
-// value that decides something has any. Any thread may call any function.
+// A control character in a value, such as a line break, is written as its code, and stays a code:
+// no value that decides something has such a character. Any thread may call any function.
 #pragma once
 
 #include <charconv>
@@ -21,19 +20,19 @@ namespace logjam {
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the text: `first_line`, then `lines`, then the checksum.
+// Returns `first_line`, then `lines`, then the checksum.
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
 // Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
 // failure returns the reason, worded to follow "PATH is not a log file: "; `what` names the text in
-// it ("its header"). Text after the `end` line is ignored.
+// it ("its header"). Ignores text after the `end` line.
 std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines);
 
 // Returns `value` in hex, without leading zeros.
 std::string hex(uint64_t value);
 
-// Reads all of `text` as a number. Returns false if it is not a number; `*value` is then undefined.
+// Reads all of `text` as a number. Returns false if it is none; `*value` is then undefined.
 template <class Number>
 bool parse_number(std::string_view text, int base, Number* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);

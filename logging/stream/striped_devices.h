@@ -1,19 +1,18 @@
-// The devices of one stream, which writes are under way on them, and how far each of them has come.
+// The devices of one stream, which writes are under way on them, and how far each device has come.
 //
-// With one device a write may have any length. With several devices the stream is striped
-// (logging/format/stripes.h), and no write crosses the end of its stripe. Each device takes as many
-// writes at a time as it has slots. They finish in any order, but the position of a device, the
-// first byte of its stripes that is not durable, passes a write only when all writes before it have
-// finished. The smallest of these positions is the stream's watermark: SDL is the end of the
-// longest prefix that is durable. After a crash a later write may be on the device and an earlier
-// one missing; the usable log then ends before the missing one (logging/format/log_reader.h).
+// With one device a write may have any length. With several devices the stream is striped, and no
+// write crosses the end of its stripe. Each device takes as many writes at a time as it has slots.
+// The writes finish in any order, but the position of a device, the first byte of its stripes that
+// is not durable, passes a write only when all writes before it have finished. The smallest of
+// these positions is the stream's watermark, SDL. After a crash a later write may be on the device
+// and an earlier write missing: the log ends there.
 //
-// A write begins at the start of the block in which the one before it ended. If it ended inside
-// that block, the next write waits for it, because two writes of one block at the same time may
-// reach the device in either order.
+// A write begins at the start of the block in which the write before it ended. If that write ended
+// inside the block, the next write waits for it, because two writes of one block at the same time
+// may reach the device in either order.
 //
-// Protocol. All functions are called under the stream's flush latch, except under_way() and wait(),
-// which load atomics that are stored under the latch.
+// Protocol. Call all functions under the stream's flush latch, except under_way() and wait(), which
+// load atomics that are stored under the latch.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,7 @@
 #include <vector>
 
 #include "logging/device/device.h"
-#include "logging/format/stripes.h"
+#include "logging/format/log_file.h"
 #include "logging/log_config.h"
 #include "platform/atomic.h"
 
@@ -32,7 +31,7 @@ class StripedDevices {
  public:
   static constexpr uint32_t kMostDepth = 64;
 
-  // A write that has been started. It is dropped when it and all before it have finished.
+  // A started write. It is dropped when it and all writes before it have finished.
   struct Flight {
     uint64_t next;   // the stream position of the device's first byte after the write
     uint64_t order;  // the number of the write, for the whole stream
@@ -41,14 +40,14 @@ class StripedDevices {
   };
   struct Member {
     Device* device;
-    uint64_t position;        // the stream position of its first byte that is not durable
-    uint64_t next;            // where its next write begins: all before it has been started
-    uint64_t free_slots;      // a bit for each slot
-    uint64_t idle_since = 0;  // when a write finished last, in ticks
+    uint64_t position;                 // the stream position of its first byte that is not durable
+    uint64_t next;                     // where its next write begins
+    uint64_t free_slots;               // a bit for each slot
+    uint64_t idle_since = 0;           // when its last write finished, in ticks
     std::vector<Flight> flights = {};  // oldest first
   };
 
-  // The devices of stream `index`, which are the Log's and outlive this object.
+  // Uses the devices of stream `index` in `config`, which outlive this object.
   StripedDevices(const LogConfig& config, uint32_t index);
 
   uint32_t block_bytes() const { return devices_[0].device->block_bytes(); }
@@ -58,18 +57,16 @@ class StripedDevices {
 
   // Returns how many writes are under way. Any thread may call it.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }
-  // Returns whether no device can take a write now.
   bool all_busy() const {
     for (const Member& member : devices_) {
       if (takes_one(member)) return false;
     }
     return true;
   }
-  // Returns the stream position up to which all devices are durable.
   uint64_t durable() const;
 
   // Returns the device whose next write begins first among those that can take a write and have
-  // bytes before `goal` to write, or null if there is no such device.
+  // bytes before `goal`, or null if there is no such device.
   Member* ready(uint64_t goal) {
     Member* found = nullptr;
     for (Member& member : devices_) {
@@ -87,11 +84,10 @@ class StripedDevices {
   uint32_t begin_write(Member& member, uint64_t end) {
     return starts(member, stripes_.next(end)).slot;
   }
-  // Notes that the caller starts a write on `member` that does not change its position, in the slot
-  // of the flight that is returned.
+  // Notes that the caller starts a write that does not change the position, in the returned slot.
   Flight begin_rewrite(Member& member) { return starts(member, member.next); }
-  // Returns whether finish() has seen the end of a write on `member`, which was started with the
-  // number `order`; also true if there was no such write.
+  // Returns whether finish() has seen the end of the write on `member` with the number `order`;
+  // also true if there was no such write.
   bool finished(const Member& member, uint64_t order) const {
     const auto flight = std::ranges::find(member.flights, order, &Flight::order);
     return flight == member.flights.end() || flight->finished;
@@ -99,8 +95,8 @@ class StripedDevices {
 
   // Looks which writes under way have finished. Returns whether one has.
   bool finish();
-  // Sleeps until a write on the device whose write was started first may have finished, or
-  // `timeout_ns` has passed. As a rule that device becomes free first. Any thread may call it.
+  // Sleeps until the write that was started first may have finished, or `timeout_ns` has passed. As
+  // a rule its device becomes free first. Any thread may call it.
   void wait(uint64_t timeout_ns) {
     devices_[oldest_.load(platform::memory_order_relaxed)].device->wait(timeout_ns);
   }

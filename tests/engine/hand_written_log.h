@@ -11,7 +11,6 @@
 #include "engine/storage/database.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/record_writer.h"
-#include "logging/format/staged_record.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {

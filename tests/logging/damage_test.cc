@@ -1,7 +1,7 @@
 // Records vouch for how far streams were durable, and a stream that ends before that is damaged.
 #include <fstream>
 
-#include "logging/format/durable_lag.h"
+#include "logging/format/record.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
-#include "logging/device/segment_maker.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/segments.h"
 #include "platform/files.h"

@@ -14,8 +14,8 @@
 
 #include "logging/format/log_file.h"
 #include "logging/format/log_reader.h"
+#include "logging/format/record_writer.h"
 #include "logging/format/segments.h"
-#include "logging/format/staged_record.h"
 #include "logging/log.h"
 #include "tests/logging/usable_device.h"
 #include "tests/temporary_directory.h"

@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "logging/device/segment_maker.h"
+#include "logging/device/device_file.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/wrapped_files.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "logging/format/staged_record.h"
+#include "logging/format/record_writer.h"
 
 namespace logjam {
 

@@ -1,14 +1,12 @@
 // The bytes of the log format do not change, and a worker's record has these bytes for all lengths
 // of its rows.
-#include "logging/format/staged_record.h"
-
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <deque>
 #include <random>
 #include <vector>
 
+#include "logging/format/record_writer.h"
 #include "tests/logging/sealed_record.h"
 
 namespace logjam {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "logging/format/stripes.h"
+#include "logging/format/log_file.h"
 #include "tests/logging/held_device.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"

@@ -19,11 +19,9 @@
 
 #include "engine/recovery/applier.h"
 #include "engine/recovery/transaction_assembler.h"
+#include "logging/format/log_file.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/range_image.h"
-#include "logging/format/segments.h"
-#include "logging/format/stripes.h"
-#include "proof/disk/memory_files.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/proof/damage.h"

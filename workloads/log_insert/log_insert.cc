@@ -15,7 +15,7 @@
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
-#include "logging/format/staged_record.h"
+#include "logging/format/record_writer.h"
 #include "logging/log_scheme.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
