@@ -1,12 +1,11 @@
 // The device interface: where the bytes of a log stream become durable.
 //
 // A device has depth() slots. In each slot one write may be under way: start() begins the write,
-// and finished() says when its bytes are durable. Writes in different slots finish in any order,
-// and after a power cut a later write may be on the device although an earlier one is not. Two
-// writes that are under way at the same time have no block in common: the device might keep either.
-// start() and finished() are separate, so that a worker can look, without sleeping, at a write that
-// its flusher started. start(), start_and_wait() and finished() are called under the stream's flush
-// latch. Any thread may call wait(), with or without the latch.
+// and finished() says, without sleeping, when its bytes are durable. Writes in different slots
+// finish in any order, and after a power cut a later write may be on the device although an earlier
+// write is not. Two writes that are under way at the same time have no block in common: the device
+// might keep either. Call start(), start_and_wait() and finished() under the stream's flush latch.
+// Any thread may call the other functions.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +26,12 @@ enum class Sync : uint8_t { kNone, kData };
 // call any function; no two threads may use the same bytes. Offsets are those of the file.
 class PersistentMemory {
  public:
-  // Returns the address at which the device keeps [offset, offset + bytes). The bytes are
-  // contiguous, and the address is valid as long as the device lives. May wait until the file has
-  // grown. Ends the process if the file cannot hold the bytes.
+  // Returns the address at which the device keeps [offset, offset + bytes), valid as long as the
+  // device lives. May wait until the file has grown. Ends the process if the file is too short.
   virtual std::byte* mapped(uint64_t offset, uint64_t bytes) = 0;
 
-  // Returns true when these bytes are durable. Returns false if they never will be, because the
-  // power was cut (only `faulty` can tell); then nothing may be acknowledged.
+  // Returns true when these bytes are durable; false if they never will be, because the power was
+  // cut (only `faulty` can tell). Then acknowledge nothing.
   [[nodiscard]] virtual bool persist(std::span<const std::byte> bytes) = 0;
 
  protected:
@@ -42,22 +40,15 @@ class PersistentMemory {
 
 // The properties of a kind of device that its users must know.
 struct DeviceTraits {
-  // Whether the device keeps its bytes for a recovery.
-  bool keeps = true;
-  // Whether memory() returns the device's memory. Schemes marked `in_place` need such a device.
-  bool is_memory = false;
-  // Whether its log file is divided into segment files (logging/format/segments.h) when the file is
-  // made ahead of the log.
-  bool has_segments = false;
-  // Whether nothing is flushed at all, as in the papers' tests of the log buffer alone: no daemon,
-  // no polls, and no commit becomes durable in time. A worker that finds the ring full drops the
-  // filled bytes and continues.
+  bool keeps = true;          // keeps its bytes for a recovery
+  bool is_memory = false;     // has memory(), which schemes marked `in_place` need
+  bool has_segments = false;  // divides its file into segment files, if it is made ahead of the log
+  // Flushes nothing at all, as in the papers' tests of the log buffer alone: no daemon, no polls,
+  // and no commit becomes durable in time. A full ring drops its bytes.
   bool discards = false;
-  // Whether a write is finished when start() returns, so that its stream looks at once. (`faulty`
-  // has the traits of the device that it wraps, and may finish later.)
+  // A write is finished when start() returns. (`faulty` may finish later.)
   bool at_once = false;
-  // Whether it needs a real disk, which a simulated machine does not have.
-  bool needs_disk = false;
+  bool needs_disk = false;  // needs a real disk, which a simulated machine does not have
 };
 
 struct DeviceOptions;
@@ -66,14 +57,12 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  // Returns the traits of the device's kind. Any thread may call it.
   const DeviceTraits& traits() const { return traits_; }
 
   // Returns the block size in bytes, which is 4096 for direct I/O (assert_in_blocks()).
   virtual uint32_t block_bytes() const = 0;
 
-  // Returns how many writes may be under way, at least 1. Slots are numbered from 0. Any thread may
-  // call it.
+  // Returns how many writes may be under way, at least 1. Slots are numbered from 0.
   virtual uint32_t depth() const { return 1; }
 
   // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
@@ -82,35 +71,32 @@ class Device {
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                      uint32_t slot = 0) = 0;
 
-  // Begins a write as start() does, in slot 0, while no other write is under way. May block until
-  // the write is finished, or for about `timeout_ns`. A device overrides it if that saves a thread
-  // hand-off.
+  // Begins a write as start() does, in slot 0, while no other write is under way. May wait until it
+  // is finished, or for about `timeout_ns`. Overriding it may save a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns) {
     start(offset, bytes, sync);
     if (!finished()) wait(timeout_ns);
   }
 
-  // Returns whether no write is under way in `slot`. Does not block.
+  // Returns whether no write is under way in `slot`.
   virtual bool finished(uint32_t slot = 0) = 0;
 
   // Sleeps until a write may have finished, or until `timeout_ns` has passed.
   virtual void wait(uint64_t timeout_ns) = 0;
 
-  // Returns whether start() itself blocks for as long as the device takes. If so, workers should
-  // not help with flushes. Any thread may call it.
+  // Returns whether start() waits for the device, so that workers should not help with flushes.
   virtual bool start_blocks() const = 0;
 
-  // Returns the device's memory, which the device owns, or null if it is not memory. Any thread may
-  // call it.
+  // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 
   // Tells the device that the log needs no byte of its file before `before` any more, except the
-  // header; all these bytes are durable. A device with segments uses them again, others return the
-  // blocks to the file system. Any thread may call it.
+  // header; all these bytes are durable. A device reuses its segments, or returns the blocks to the
+  // file system.
   virtual void release(uint64_t /*before*/) {}
 
-  // Writes `bytes` at `offset`, and returns when they are durable. For set-up and tests.
+  // Writes `bytes` at `offset`, and waits until they are durable. For set-up and tests.
   void write_through(uint64_t offset, std::span<const std::byte> bytes) {
     constexpr uint64_t kLookAgainNs = 20'000'000;
     start_and_wait(offset, bytes, Sync::kData, kLookAgainNs);
@@ -118,7 +104,7 @@ class Device {
   }
 
  protected:
-  // Asserts that a write is one of whole blocks, in the file and in memory.
+  // Asserts that a write has whole blocks, in the file and in memory.
   void assert_in_blocks(uint64_t offset, std::span<const std::byte> bytes) const {
     LJ_ASSERT(offset % block_bytes() == 0 && bytes.size() % block_bytes() == 0);
     LJ_ASSERT(reinterpret_cast<uintptr_t>(bytes.data()) % block_bytes() == 0);
@@ -136,7 +122,7 @@ struct DeviceOptions {
   uint64_t seed = 1;               // for `faulty`
   uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
   uint64_t segment_bytes = 0;      // logging/format/segments.h; 0 unless DeviceTraits::has_segments
-  // `sim` under `faulty`: the bytes of a write reach the file only when the write has finished.
+  // For `sim` under `faulty`: a write's bytes reach the file only when the write has finished.
   bool late = false;
 };
 

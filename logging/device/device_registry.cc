@@ -13,7 +13,6 @@ namespace {
 
 std::string_view name_of(std::string_view spec) { return spec.substr(0, spec.find(':')); }
 std::string_view parameters_of(std::string_view spec) { return spec.substr(name_of(spec).size()); }
-// Returns the spec of the device that `spec` wraps.
 std::string_view wrapped(std::string_view spec) { return spec.substr(name_of(spec).size() + 1); }
 
 bool accepted(std::string_view spec) {
@@ -22,7 +21,7 @@ bool accepted(std::string_view spec) {
          (!kind->wraps || accepted(wrapped(spec)));
 }
 
-// Returns which part of `given`, parameters that `kind` does not accept, is wrong.
+// Returns which part of the parameters `given`, which `kind` does not accept, is wrong.
 std::string wrong_part(const DeviceKind& kind, std::string_view given) {
   if (kind.wraps) {
     if (given.size() < 2) return "the device that it wraps is missing";

@@ -1,8 +1,7 @@
-// The registry of devices. Each device registers its kind in its own file, so a new device is one
-// new file.
+// The registry of devices. Each device registers its kind in its own file.
 //
-// A device is chosen by a *spec*: the name of its kind and perhaps parameters, `sim:100:1200`. The
-// kind `faulty` wraps another device, whose spec is its parameter: `faulty:sim:100`.
+// A *spec* chooses a device: the name of its kind and perhaps parameters, `sim:100:1200`. The kind
+// `faulty` wraps another device, whose spec is its parameter: `faulty:sim:100`.
 #pragma once
 
 #include <memory>
@@ -20,23 +19,21 @@ struct DeviceKind {
   std::string_view parameters;  // the rest, as `logjam list` shows it: ":LATENCY_US[:MB_S]"
   std::string_view what;        // for `logjam list`
   DeviceTraits traits = {};
-  // Whether its parameter is the spec of another device, whose traits it has.
+  // Its parameter is the spec of another device, whose traits it has.
   bool wraps = false;
-  // Returns whether `given`, the rest of a spec after the name, are parameters of this kind.
+  // Returns whether `given`, the rest of a spec after the name, has parameters of this kind.
   bool (*accepts)(std::string_view given) = [](std::string_view given) { return given.empty(); };
-  // Opens a device with the parameters `given`, which accepts() has accepted. Ends the process with
-  // one sentence if it cannot be opened.
+  // Opens a device with the parameters `given`. Ends the process with one sentence if it cannot.
   std::unique_ptr<Device> (*open)(std::string_view given, const DeviceOptions& options);
 
   // Returns the form of its specs, for people: "sim:LATENCY_US[:MB_S]".
   std::string form() const { return std::string(name).append(parameters); }
 };
 
-// A device's file holds one static DeviceRegistration for each kind.
 using Devices = platform::Registry<DeviceKind>;
 using DeviceRegistration = Devices::Registration;
 inline const std::vector<DeviceKind>& all_devices() { return Devices::all(); }
-// Returns the kind that `spec` names, with whatever parameters, or null if there is none.
+// Returns the kind that `spec` names, or null if there is none.
 const DeviceKind* find_device(std::string_view spec);
 
 // Returns in one sentence why `spec` cannot be opened on this machine, or an empty string.
@@ -48,11 +45,10 @@ DeviceTraits device_traits(std::string_view spec);
 // Opens `spec`. Refuses if it is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
-// Reads ":NUMBER", with a number from 0 to 1e9, off the beginning of `given`. Returns false, and
+// Takes ":NUMBER", with a number from 0 to 1e9, off the beginning of `given`. Returns false, and
 // leaves `given` undefined, if it does not begin so.
 bool take_number(std::string_view* given, double* number);
 
-// Opens a device without parameters.
 template <class Kind>
 std::unique_ptr<Device> open_plain(std::string_view, const DeviceOptions& options) {
   return std::make_unique<Kind>(options);

@@ -77,7 +77,7 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
   }
   unsynced_.push_back({offset, bytes.size(), sync, slot});
   write_back_sectors();
-  // Sometimes the inner device gets this write only when it can choose from several.
+  // Sometimes the inner device gets this write only when it can choose from several writes.
   if (sync == Sync::kData && unsynced_.size() > random_() % depth_) begin_next();
 }
 
@@ -92,8 +92,7 @@ void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
   }
 }
 
-// Gives the inner device a random one of the writes that wait for their sync, unless it has one
-// already.
+// Gives the inner device a random one of the writes that wait for their sync, unless it has one.
 void FaultyDevice::begin_next() {
   if (current_ || cut_.load()) return;
   std::ranges::shuffle(unsynced_, random_);
@@ -193,8 +192,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
     for (uint64_t line = begin / kLineBytes; line * kLineBytes < begin + bytes.size(); ++line) {
       lines_.push_back(line);
     }
-    // A cache may write back any line at any time: lines of other records, and lines of this record
-    // before their turn.
+    // A cache may write back any line at any time, also lines of other records.
     for (uint64_t early = random_() % (kMostEarlyLines + 1); early > 0; --early) {
       const uint64_t at = begin + random_() % kEarlyReachBytes;
       if (at < mapped_end_.load()) write_back_line(at / kLineBytes);

@@ -5,19 +5,17 @@
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
 // Several writes under way reach the inner device one at a time, in random order, so after a power
-// cut any of them may be on it. Two overlapping writes under way end the process, because no real
-// device would report this mistake.
+// cut any of them may be on it. Two overlapping writes under way end the process.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
 // order. Some lines leave the cache earlier, although no thread has persisted them. So here, unlike
-// on `nvm` itself, a kill does lose bytes that were not written back.
+// on `nvm` itself, a kill loses bytes that were not written back. A line that two records share is
+// copied for each record, and the later copy holds both.
 //
-// Protocol. start() and finished() are called under the flush latch. Any thread may call
-// power_cut(). It sets `cut_` first, so that a start() that is writing sectors back stops there and
-// leaves a torn write. wait() takes no lock: it looks
-// at `inner_writes_`. Any thread may call mapped() and persist(). Lines are copied under the mutex.
-// A line that two records share is copied for each record, and the later copy holds both.
+// Protocol. Any thread may call power_cut(), mapped() and persist(). power_cut() sets `cut_` first,
+// so that a start() that writes sectors back leaves a torn write. wait() takes no lock: it looks at
+// `inner_writes_`.
 #pragma once
 
 #include <memory>
@@ -35,7 +33,7 @@ namespace logjam {
 
 class FaultyDevice final : public Device, private PersistentMemory {
  public:
-  // Owns `inner`. Refuses if it cannot be set up.
+  // Refuses if the device cannot be set up.
   FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& options);
   ~FaultyDevice() override;
 
@@ -46,18 +44,15 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
-  // Changes no file after power_cut().
   void release(uint64_t before) override {
     if (!cut_.load()) inner_->release(before);
   }
   PersistentMemory* memory() override { return inner_->memory() == nullptr ? nullptr : this; }
 
   // Lets no write or persist complete from now on. Some unsynced bytes may have been written back.
-  // Any thread may call it.
   void power_cut();
-  // Lets writes and persists complete again after power_cut(), without changing a file. So a thread
-  // that waits for a write returns; the bytes that it then believes to be durable are lost. Any
-  // thread may call it.
+  // Lets writes and persists complete again after power_cut(), without changing a file: a thread
+  // that waits for a write goes on. Any thread may call it.
   void forget_writes() { forgets_.store(true); }
   // Makes the next start() or persist() fail with this errno. Any thread may call it.
   void fail_next_write(int error) { fail_.store(error); }
@@ -93,8 +88,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   platform::atomic<bool> inner_writes_{false};  // whether current_ has a value
   std::byte* staging_ = nullptr;                // page-aligned copy for the inner device
   size_t staging_bytes_ = 0;
-  std::vector<uint64_t> lines_
-      LJ_GUARDED_BY(mutex_);    // the cache lines of one persist(), for shuffling
+  std::vector<uint64_t> lines_ LJ_GUARDED_BY(mutex_);  // of one persist(), for shuffling
   std::byte* cache_ = nullptr;  // indexed by file offset, if the inner device is memory
   platform::atomic<uint64_t> mapped_end_{0};
   platform::atomic<bool> cut_{false}, forgets_{false};

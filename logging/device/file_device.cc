@@ -1,19 +1,16 @@
 // `file`: direct I/O, with data sync, on a preallocated file. Each write syncs itself.
 //
-// A write goes one of two ways. start() uses io_uring, so that no thread must sleep for the write:
-// busy workers look whether it has finished. start_and_wait() is one system call in the caller's
-// thread that writes and syncs (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway.
-// io_uring costs more, because it finishes a sync in a kernel thread, and hands over to that thread
-// and back (docs/DECISIONS.md). Polling for its completion without a pause is not faster: it keeps
-// that kernel thread off the core until the next tick.
+// start() uses io_uring, so that no thread must sleep for the write: busy workers look whether it
+// has finished. start_and_wait() is one system call in the caller's thread that writes and syncs
+// (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway. io_uring costs more, because it
+// finishes a sync in a kernel thread, and hands over to that thread and back (docs/DECISIONS.md).
+// Polling without a pause is not faster: it keeps that kernel thread off the core until a tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
-// cancel the request unexecuted (ECANCELED). The device then submits the request again; no part of
-// it was ever reported done.
+// cancel the request unexecuted (ECANCELED). The device then submits the request again.
 //
-// io_uring takes descriptors of the kernel. So platform::files() must be the system's, or pass its
-// open files on.
+// io_uring takes descriptors of the kernel. So platform::files() must pass its files on.
 #include <fcntl.h>
 #include <liburing.h>
 #include <sys/syscall.h>
@@ -40,7 +37,6 @@ constexpr uint32_t kBlockBytes = 4096;
 
 class FileDevice final : public Device {
  public:
-  // Refuses if the file or io_uring cannot be used.
   explicit FileDevice(const DeviceOptions& options);
   ~FileDevice() override;
 
@@ -101,8 +97,7 @@ void FileDevice::submit(uint32_t slot) {
   const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
   LJ_ASSERT(entry != nullptr);  // the ring has one for each slot
-  // The part of the write that lies in the next segment file is written by another request, like
-  // the rest of a short write.
+  // Another request writes the part in the next segment file, or the rest of a short write.
   const DeviceFile::Place at = file_.place(write.offset);
   const uint64_t bytes = std::min<uint64_t>(write.bytes.size(), at.bytes);
   io_uring_prep_write(entry, at.file, write.bytes.data(), static_cast<uint32_t>(bytes), at.offset);
@@ -135,8 +130,7 @@ bool FileDevice::finished(uint32_t slot) {
   return !writes_[slot].under_way;
 }
 
-// Handles a completion: the kernel has written `result` bytes of the write in `slot`, or has failed
-// with the error -`result`.
+// Handles a completion: the kernel has written `result` bytes, or the error is -`result`.
 void FileDevice::completed(uint32_t slot, int result) {
   Write& write = writes_[slot];
   if (result == -ECANCELED || result == -EINTR || result == -EAGAIN) return submit(slot);
@@ -151,9 +145,8 @@ void FileDevice::completed(uint32_t slot, int result) {
 }
 
 void FileDevice::wait(uint64_t timeout_ns) {
-  // This is the bare system call, because liburing's wait functions touch the ring, which belongs
-  // to the thread that holds the flush latch. The call returns at once if a completion is in the
-  // ring.
+  // liburing's wait functions touch the ring, which belongs to the thread that holds the flush
+  // latch. This system call returns at once if a completion is in the ring.
   __kernel_timespec time{static_cast<long long>(timeout_ns / 1'000'000'000),
                          static_cast<long long>(timeout_ns % 1'000'000'000)};
   io_uring_getevents_arg argument{};

@@ -1,5 +1,5 @@
-// `null`: a device that drops the bytes. It is for experiments on the log buffer, including the
-// flushers. `discard` works without flushers.
+// `null`: a device that drops the bytes. `discard` needs no flushers. For experiments on the log
+// buffer.
 #include "logging/device/device_registry.h"
 
 namespace logjam {

@@ -4,25 +4,22 @@
 // On a file system with DAX (the kernel grants MAP_SYNC) this is persistent memory and survives a
 // power cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy
 // loop). There the kernel has every byte that was stored, so a killed process loses nothing,
-// written back or not; a power cut may lose any byte. A tmpfs emulates best. On the file system of
-// a disk the kernel write-protects pages now and then, to write them out.
+// written back or not; a power cut may lose any byte. A tmpfs emulates best: for a disk's file
+// system, the kernel write-protects pages now and then, to write them out.
 //
 // The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
 // writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
 // gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
 // that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files() must
-// be the system's, or pass its open files on. The simulated build also maps files of a disk in
-// memory.
+// be the system's, or pass its open files on. (Simulated: or a disk in memory.)
 //
-// Protocol. Memory is handed out after make_room() (acquire). The thread that gets a part of it
-// owns that part.
+// Protocol. Memory is handed out after make_room() (acquire). A thread owns the part that it gets.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
@@ -62,7 +59,7 @@ class NvmDevice final : public Device, private PersistentMemory {
              uint32_t slot = 0) override;
   bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
-  // Leaves the addresses mapped; no thread uses them any more.
+  // Leaves the addresses mapped.
   void release(uint64_t before) override { file_.release(before); }
   // Returns false although start() blocks, because it takes less time than waking a thread.
   bool start_blocks() const override { return false; }

@@ -4,14 +4,11 @@
 // counts as one medium: writes to its files at the same time share its bandwidth.
 //
 // The bytes go into the page cache of a real file, so that they survive a killed process; only the
-// time is simulated. (Under `faulty` they go there only when the simulated time is over.) The
-// kernel wakes sleeping threads late, by tens of microseconds in a virtual machine. wait()
-// estimates how late, ends its sleep earlier by the estimate, and spins for the rest.
+// time is simulated. The kernel wakes sleeping threads late, by tens of microseconds in a virtual
+// machine. wait() estimates how late, sleeps less by the estimate, and spins for the rest.
 //
-// Protocol. start() and finished() are called under the flush latch. Any thread may call wait(), so
-// the deadlines, which wait() reads, and its estimate `overshoot_ns_` are atomic. All devices whose
-// files lie in one directory share a SimMedium; its latch guards the time until which the medium is
-// busy.
+// Protocol. Any thread may call wait(), so the deadlines, which wait() reads, and its estimate
+// `overshoot_ns_` are atomic. All devices whose files lie in one directory share a SimMedium.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -33,20 +30,18 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
-// The estimate of how late a sleep ends rises by one step when a sleep ended later than estimated,
-// and falls by two steps otherwise. So it settles where one sleep in three ends earlier. A mean
-// would grow with a preemption of some milliseconds, and lengthen all later spinning.
+// The estimate rises by one step when a sleep ended later than estimated, and falls by two steps
+// otherwise. So it settles where one sleep in three ends earlier. A mean would grow with a
+// preemption of some milliseconds, and lengthen all later spinning.
 constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 
 // The simulated medium of one directory. Any thread may call its functions.
 class SimMedium {
  public:
-  // Returns the medium of the directory of `path`.
   static std::shared_ptr<SimMedium> of(const std::string& path);
 
-  // Queues a transfer of `ns` nanoseconds after all earlier ones. Returns the time at which it
-  // ends, in nanoseconds of platform::now_ns().
+  // Queues a transfer of `ns` nanoseconds after all earlier transfers. Returns its end (now_ns).
   uint64_t transfer(uint64_t ns);
 
  private:
@@ -56,8 +51,7 @@ class SimMedium {
 
 class SimDevice final : public Device {
  public:
-  // Refuses if the file cannot be used. With `mb_per_second` 0 the
-  // bandwidth has no limit.
+  // With `mb_per_second` 0 the bandwidth has no limit.
   SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
 
   uint32_t block_bytes() const override { return 512; }

@@ -1,5 +1,4 @@
-// `sync`: synced writes through the page cache, in the caller's thread. It works on every file
-// system.
+// `sync`: synced writes through the page cache, in the caller's thread, on every file system.
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
 #include "platform/test_value.h"
