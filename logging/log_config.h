@@ -54,7 +54,8 @@ struct LogConfig {
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
   uint64_t gap_latency_us = 0;  // auto:N; 0: none
-  // The sum of the run delays of workers, if the run chooses the gap. Any thread may call it.
+  // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it.
+  // Needed if the run chooses the gap.
   std::function<uint64_t()> run_delay_ns = {};
   bool flush_help = true;  // --flush_help: workers may take steps of a late flusher
   // Whether log threads preempt workers at once (--worker_class): then busy workers do not write.
@@ -71,7 +72,8 @@ struct LogConfig {
   // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
   // owns it, and it outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h); for one stream.
+  // Whether SDL is stored there after each flush (StreamState::store_sdl). A scheme of one
+  // stream sets it.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb

@@ -22,7 +22,7 @@ void FlushDaemon::turn(Flush flush) {
   if (nap_if_workers_flush(flush)) return;
   const Turn taken = take_step(flush);
   if (taken == Turn::kNotTaken) return platform::sleep_ns(kLatchBusyNs);
-  // The scheme may have to tell other streams of it before the daemon sleeps.
+  // The scheme may have to tell other streams of the advance before the daemon sleeps.
   if (taken == Turn::kAdvanced) return;
   if (stream_.under_way() != 0) {
     if (!leads_) stream_.wait_for_device(kDeviceLookNs);
@@ -36,11 +36,9 @@ void FlushDaemon::turn(Flush flush) {
        [this] { return stream_.due(stream_.look()) != Due::kNo; });
 }
 
-// Naps if workers do the work: one leads, or they have taken steps since the last call. Returns
-// whether it napped.
+// Naps if a worker leads, or workers have taken steps since the last call. Returns whether it did.
 bool FlushDaemon::nap_if_workers_flush(Flush flush) {
-  // Where log threads preempt workers, a worker that led a moment ago leaves the next flush to the
-  // daemon.
+  // Where log threads preempt workers, a worker that led leaves the next flush to the daemon.
   const uint64_t helped = stream_.helped();
   const bool workers_flush = lead_.held() || (naps_ && helped != helped_seen_);
   helped_seen_ = helped;
@@ -83,15 +81,15 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon would start no other write before the one that it starts now is
-// finished, as the last one was before its gap was over. Then it may sleep in the write.
+// Returns whether the daemon would start no other write before the present write is finished, as
+// the last write was before its gap was over. Then the daemon may sleep in the write.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;
   return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();
 }
 
-// Returns for how long the daemon sleeps on the device at most, before it looks whether it can
-// start another write. A publisher does not wake it during that time.
+// Returns for how long the daemon sleeps on the device at most before it looks whether it can start
+// another write. A publisher does not wake it during that time.
 uint64_t FlushDaemon::next_start_ns() const {
   const uint64_t gap_ns = stream_.gap_ns();
   if (!stream_.policy().immediate() || gap_ns == 0) return kMostSleepNs;

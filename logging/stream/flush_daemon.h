@@ -1,22 +1,21 @@
-// The daemon of a stream: the log's thread that flushes when no worker does. It also decides how it
-// sleeps, and which threads wake it.
+// The daemon of a stream: the log's thread that flushes when no worker does.
 //
 // With --flush_help the daemon naps as long as workers do the work, and takes a turn when no worker
-// did for a whole nap. It does not nap while a worker relies on it: in an open loop, a worker that
-// sleeps until its next arrival does not lead, because it would start that transaction late. With
-// --flush_help=false only the daemon flushes, as Aether's does (section 4.1). If workers may not
-// poll, the daemon leads: it sleeps on the device under the latch. If they may, the daemon sleeps
-// without the latch, so that they can take it.
+// took a step for a whole nap. It does not nap while a worker relies on it: in an open loop, a
+// worker that sleeps until its next arrival does not lead, because it would start that transaction
+// late. With --flush_help=false only the daemon flushes, as Aether's does (section 4.1). If workers
+// may not poll, the daemon leads: it sleeps on the device under the latch. Otherwise it sleeps
+// without the latch, so that workers can take the latch.
 //
 // Protocol.
-//   state_    how the daemon sleeps. The daemon stores a state here, fences, looks for work, and
-//             parks. A publisher advances filled(), fences, and looks at state_. The same holds for
+//   state_    how the daemon sleeps. The daemon stores a state, fences, looks for work, and parks.
+//             A publisher advances filled(), fences, and looks at state_. The same holds for
 //             threads that wait for space (Ring). The thread that changes state_ back to kAwake
 //             unparks the daemon, once. This is no platform::EventCount, because the state says
 //             which events wake the daemon.
 //   relied_on()  of StreamState. A worker counts itself there, fences, and looks whether the daemon
-//             naps, or waits for the gap to pass. The daemon stores its state, fences, and looks at
-//             relied_on(), before it parks. At least one of the two sees the other.
+//                naps, or waits for the gap to pass. The daemon stores its state, fences, and looks
+//                at relied_on(). At least one of the two sees the other.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@
 
 namespace logjam {
 
-// Returns whether busy workers take steps of the stream (poller.h).
+// Returns whether busy workers take steps of the stream (Stream::poll).
 inline bool workers_poll(const LogConfig& config, const StreamState& state) {
   return config.flush_help && !config.preemptible_workers && !state.start_blocks();
 }
@@ -48,12 +47,11 @@ class FlushDaemon {
         lead_(lead),
         waiters_(waiters) {}
 
-  // Wakes the daemon if it sleeps.
   void wake() {
     if (state_.exchange(kAwake) != kAwake) parker_.unpark();
   }
-  // Wakes the daemon if it has nothing to do, or if it sleeps until the flush timeout has passed
-  // and `is_enough()`. Call it after a full fence that follows the publish.
+  // Wakes the daemon if it is idle, or if it sleeps until the flush timeout has passed and
+  // `is_enough()`. Call it after a full fence that follows the publish.
   template <class IsEnough>
   void on_publish(const IsEnough& is_enough) {
     const uint32_t state = state_.load(platform::memory_order_relaxed);
@@ -62,14 +60,12 @@ class FlushDaemon {
   // Counts a worker that starts (`begins`) or stops relying on the daemon. If it starts, wakes the
   // daemon from a nap, and from a sleep until the gap has passed.
   void rely(bool begins);
-  // Gives up the caller's lead. Wakes the daemon if there is work, no waiter to lead, and no worker
-  // that polls.
+  // Gives up the lead. Wakes the daemon if there is work, no waiter to lead, and no poller.
   void give_up_lead() {
     const bool left_alone = !lead_.give_up([this] { return !stream_.idle(); });
     if (left_alone && leads_) wake();
   }
-  // Takes one step, or sleeps, at most 20 ms. With Flush::kNow, also writes the end of the log when
-  // the stream is idle. Only the daemon calls it.
+  // Takes a turn: see Stream::flush().
   void turn(Flush flush) LJ_REQUIRES(platform::log_role);
 
  private:
@@ -80,7 +76,7 @@ class FlushDaemon {
     kIdle,     // has nothing to do: any publish wakes it
   };
   enum class Turn : uint8_t { kNotTaken, kStepped, kAdvanced };
-  // After this number of naps without any work the daemon sleeps until a publisher wakes it.
+  // After this number of naps without work the daemon sleeps until a publisher wakes it.
   static constexpr uint32_t kNapsBeforeIdle = 20;
 
   bool nap_if_workers_flush(Flush flush) LJ_REQUIRES(platform::log_role);

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// A write can take all the workers' time for a moment, and the model has no period then.
+// A write can take all the workers' time for a moment, and then the model has no period.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }
@@ -38,7 +38,7 @@ FlushGap::FlushGap(const LogConfig& config)
       workers_(config.workers),
       ticks_(ticks_of(static_cast<double>(config.flush_gap_us) * 1e3)) {}
 
-// Takes it that the bytes between two goals were filled at an even pace.
+// Assumes that the bytes between two goals were filled at an even pace.
 void FlushGap::note_flush(uint64_t now, uint64_t goal) {
   if (!chosen_) return;
   ++flushes_;
@@ -57,7 +57,7 @@ void FlushGap::begin_window(uint64_t now) {
   waiting_ = 0;
 }
 
-// Chooses the gap by what the window has shown, half way from the last one: a window is noisy.
+// Chooses the gap by the measurements of the window, half way from the last gap: a window is noisy.
 void FlushGap::choose(uint64_t now) {
   if (window_since_ == 0) return begin_window(now);
   const double bytes = since_window(goal_);

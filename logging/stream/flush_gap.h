@@ -1,5 +1,5 @@
 // The gap between two writes of a stream while workers are busy (--flush_gap_us), fixed or chosen
-// in the run.
+// in the run; and the pace of the writes.
 //
 // A short gap costs throughput: each write takes processor time from the workers. A long gap costs
 // latency: a commit waits for half a period on average, and then for its write. --flush_gap_us=auto
@@ -14,15 +14,14 @@
 //
 // `d` is the time that a byte of the log waits until it is durable, less P / 2. The mean wait
 // follows from Little's law: it is the integral of the bytes that wait, divided by the bytes that
-// came. So the commits of a late or slow flush count as often as there are of them. `a` is the
-// workers' run delay (platform/run_delay.h) and the time in which they flush themselves, for each
-// worker and each period. All streams of a scheme are alike: if there are several, the workers lose
-// what all of them write in a period. Not measured: the time that interrupts take, and what a write
-// evicts from the workers' caches. Where other programs keep the cores busy, `a` includes them, so
-// the period has a bound.
+// came. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
+// (platform/cpu_use.h) and the time in which they flush themselves, for each worker and each
+// period. All streams of a scheme are alike: if there are several, the workers lose what all
+// streams write in a period. Not measured: the time that interrupts take, and what a write evicts
+// from the workers' caches. `a` includes other programs on busy cores, so the period has a bound.
 //
-// Protocol. The stream calls all functions but ticks() under its flush latch. ticks_ and
-// least_ticks_ are stored there; any thread loads them, and needs nothing that was stored before.
+// Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
+// them (relaxed). The latch guards all other members.
 #pragma once
 
 #include <algorithm>
@@ -30,15 +29,50 @@
 #include <functional>
 
 #include "logging/log_config.h"
+#include "platform/assert.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
-// Returns the period of the greatest power, in the unit of the arguments. `lost` is what a write
-// takes from each worker, `write` is the time that it needs.
+// The pace of a stream's writes, and the rounds in which several streams write (`tide`).
+//
+// Pace. The time from one write to the next is at least `pace` times as long as the last call of
+// StreamOwner::filled_to_write() took or, if a worker made the write, as the write took the worker.
+// The gap is the part of that time that the device does not take.
+//
+// Rounds. When a stream begins a write, and no round has begun since its last write, it begins a
+// round. Each other stream then *joins* the round: half of its gap is enough for its next write.
+//
+// Protocol. All streams with the same pacer store and load round_ (relaxed). A stream that loads an
+// old value writes a moment later. Of two rounds that begin at once, one stays.
+class FlushPacer {
+ public:
+  explicit FlushPacer(uint64_t pace) : pace_(pace) { LJ_ASSERT(pace > 0); }
+
+  // Returns whether a stream whose last write started at `started` joins the round.
+  bool joins_round(uint64_t started) const { return round() > started; }
+  // Notes that a stream begins a write at `now`, and started its last write at `started`.
+  void note_write(uint64_t now, uint64_t started) {
+    if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
+  }
+  // Returns the least gap, if a write has taken its thread `took`, and the device `write`, in
+  // ticks.
+  uint64_t least_gap(uint64_t took, uint64_t write) const {
+    const uint64_t least = pace_ * took;
+    return least - std::min(least, write);
+  }
+  // Returns the time at which the last round began, in ticks; 0 if there was none.
+  uint64_t round() const { return round_.load(platform::memory_order_relaxed); }
+
+ private:
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
+  const uint64_t pace_;
+};
+// Returns the period of the greatest power: a write takes `lost` from each worker, and needs
+// `write`.
 double period_of_most_power(double lost, double write);
 // Returns the period with which a commit waits for `latency` on average, in the unit of the
-// arguments; 0 if that is not more than the time that a write needs.
+// arguments; 0 if a write needs longer than that.
 double period_of_latency(double latency, double write);
 
 class FlushGap {
@@ -50,14 +84,13 @@ class FlushGap {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks`, or 200 us if that is less, until the next call: what takes a
-  // thread longer most often waits for a processor.
+  // Makes the gap at least `ticks`, at most 200 us, until the next call: a longer time is most
+  // often a wait for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }
 
-  // Notes that a flush of all bytes before `goal`, which are filled, begins at `now`. A large one
-  // takes several writes.
+  // Notes that a flush of all bytes before `goal` begins at `now`, in one or several writes.
   void note_flush(uint64_t now, uint64_t goal);
   // Notes that the stream is durable up to `position` at `now`.
   void note_durable(uint64_t now, uint64_t position) {
@@ -72,7 +105,7 @@ class FlushGap {
  private:
   void choose(uint64_t now);
   void begin_window(uint64_t now);
-  // Returns how far a stream position is after the goal with which the window began.
+  // Returns how far a stream position is after the goal at which the window began.
   double since_window(uint64_t position) const {
     return static_cast<double>(static_cast<int64_t>(position - window_goal_));
   }
@@ -84,7 +117,7 @@ class FlushGap {
   const double workers_;
   platform::atomic<uint64_t> ticks_, least_ticks_{0};
 
-  // Since the window began.
+  // Of the window.
   uint64_t window_since_ = 0, window_goal_ = 0;
   uint64_t delay_before_ns_ = 0;
   uint64_t flushes_ = 0, helped_ticks_ = 0;

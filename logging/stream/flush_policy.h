@@ -3,27 +3,25 @@
 // The numbers of --flush=txns:X,bytes:L,us:T are Aether's ("every X transactions, L bytes logged,
 // or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X
 // and L need a T, because the last transactions would wait for ever without it
-// (cli/log_options.cc). If all three are 0, the policy is *immediate*: it asks for a flush of
-// anything that is filled.
+// (cli/log_options.cc). If all three are 0, the policy is *immediate*: it asks for a flush of all
+// that is filled.
 //
 // The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
-// least one gap after the one before it, because each write costs them processor time. Bytes that
-// are filled during the gap become one larger write. A thread that waits for durability does not
-// wait for the gap: it passes Flush::kNow, or tells the daemon that it sleeps
-// (Stream::rely_on_daemon).
-//
-// A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads
-// these and passes them on (stream.h).
+// least one gap after the write before it, because each write costs the workers processor time.
+// Bytes that are filled during the gap become one larger write. A thread that waits for durability
+// does not wait for the gap: it passes Flush::kNow, or calls Stream::rely_on_daemon.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "logging/log_config.h"
+#include "platform/clock.h"
 
 namespace logjam {
 
 enum class Flush : uint8_t {
-  kByPolicy,  // flush when the flush policy asks for it
+  kByPolicy,  // flush when the flush policy asks for a flush
   kNow,       // flush all that is filled, whatever the flush policy says
 };
 
@@ -33,22 +31,25 @@ struct Progress {
   uint64_t position = 0;
 };
 
+// A value: it reads no clock, and no memory of other threads.
 struct FlushPolicy {
-  // As the time of the oldest publish: T is over, however long it is. It is no tick: the count of
-  // ticks begins when the machine starts, so on a young machine no tick is longer ago than T.
+  // As the time of the oldest publish: T is over, however long it is. It is no tick: ticks count
+  // from the start of the machine, so on a young machine no tick is longer ago than T.
   static constexpr uint64_t kLongAgo = 1;
 
-  uint64_t txns = 0;        // X; 0 means that it is not a criterion
-  uint64_t bytes = 0;       // L; 0 likewise
-  uint64_t wait_ticks = 0;  // T; 0 likewise
-  uint64_t gap_ticks = 0;   // the stream sets it before it asks: the gap may change in the run
+  uint64_t txns = 0, bytes = 0, wait_ticks = 0;  // X, L and T; 0: no criterion
+  uint64_t gap_ticks = 0;  // the stream sets it before it asks: the gap may change in the run
 
-  static FlushPolicy of(const LogConfig& config);
+  static FlushPolicy of(const LogConfig& config) {
+    return {.txns = config.flush_txns,
+            .bytes = config.flush_bytes,
+            .wait_ticks = platform::ns_to_ticks(static_cast<double>(config.flush_us) * 1e3)};
+  }
 
   bool immediate() const { return txns == 0 && bytes == 0 && wait_ticks == 0; }
 
   // Returns whether X transactions or L bytes are filled that no flush covers yet. The flushes
-  // cover `flushed`, which may be past `filled` if that was seen earlier.
+  // cover `flushed`, which may be past `filled` if `filled` is older.
   bool enough(const Progress& filled, const Progress& flushed) const {
     const auto reached = [](uint64_t limit, uint64_t to, uint64_t from) {
       return limit != 0 && to > from && to - from >= limit;
@@ -57,9 +58,9 @@ struct FlushPolicy {
            reached(txns, filled.commits, flushed.commits);
   }
 
-  // The next two are asked when something is filled. `since` is the time of the last start of a
-  // write, if the policy is immediate, and otherwise of the oldest publish that no flush covers
-  // yet; 0 if there was none; kLongAgo if T is over.
+  // Ask the next two functions when something is filled. `since` is the time of the last start of a
+  // write if the policy is immediate, otherwise of the oldest publish that no flush covers yet; 0
+  // if there was none; kLongAgo if T is over.
 
   // Returns how many ticks after `now` the gap or T is over, 0 if it is over.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {
@@ -72,8 +73,11 @@ struct FlushPolicy {
   }
 
   // Returns by how many ticks a flush that T asked for is late at `now`. `oldest` is the time of
-  // its oldest publish. It could not be made before the device was idle (`idle_since`).
-  uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const;
+  // its oldest publish. The flush was not possible before the device was idle (`idle_since`).
+  uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const {
+    const uint64_t wanted = std::max(oldest + wait_ticks, idle_since);
+    return now > wanted ? now - wanted : 0;
+  }
 };
 
 }  // namespace logjam

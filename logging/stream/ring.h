@@ -1,7 +1,6 @@
-// The memory of a log stream: a ring addressed by stream position.
-//
-// A mirror of the ring follows it in the address space. So the bytes [position, position + n)
-// of the stream are contiguous in memory wherever they lie, for n up to `capacity()`.
+// The memory of a log stream: a ring addressed by stream position. A mirror of the ring follows it
+// in the address space. So the bytes [position, position + n) of the stream are contiguous in
+// memory wherever they lie, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
 // block that holds the durable watermark is written again with the next flush, so it must stay.
@@ -11,6 +10,7 @@
 // have been written. Publishers that wait for room sleep on `space_` (platform/event_count.h).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +23,14 @@ namespace logjam {
 
 class Ring {
  public:
-  // The capacity is a power of two, at least `bytes` and at least two blocks. `block`, the device's
+  // The capacity is a power of two, at least `bytes`, two blocks and a page. `block`, the device's
   // block size in bytes, is a power of two. `node` is where the memory lies (platform::place).
-  Ring(uint64_t bytes, uint32_t block, int node = platform::kFirstTouch);
+  Ring(uint64_t bytes, uint32_t block, int node = platform::kFirstTouch)
+      : memory_(std::bit_ceil(std::max({bytes, uint64_t{2} * block, uint64_t{4096}})), node),
+        data_(memory_.data()),
+        mask_(memory_.size() - 1),
+        block_(block),
+        limit_(memory_.size()) {}
 
   uint64_t capacity() const { return mask_ + 1; }
   uint64_t block() const { return block_; }
@@ -35,13 +40,15 @@ class Ring {
   uint64_t block_down(uint64_t position) const { return position & ~(block_ - 1); }
   uint64_t block_up(uint64_t position) const { return (position + block_ - 1) & ~(block_ - 1); }
 
-  // Returns whether a hole that ends at stream position `end` may be filled. Any thread may call
-  // it.
+  // Returns whether a hole that ends at position `end` may be filled. Any thread may call it.
   bool fits(uint64_t end) const { return end <= limit_.load(platform::memory_order_acquire); }
 
-  // Lets publishers overwrite everything before `durable`, except for the block in which `durable`
-  // lies, and wakes those that wait for room. Called under the flush latch.
-  void release(uint64_t durable);
+  // Lets publishers overwrite the blocks before the block of `durable`, and wakes the publishers
+  // that wait for room. Call it under the flush latch.
+  void release(uint64_t durable) {
+    limit_.store(block_down(durable) + capacity(), platform::memory_order_release);
+    space_.notify();
+  }
 
   platform::EventCount& space() { return space_; }
   // Returns whether a publisher waits for room. Any thread may call it; the answer may be late.

@@ -1,7 +1,6 @@
-// Where a stream is at home: the socket and the NUMA node of the workers that write to it. Its ring
-// lies there, and its flusher runs there. A stream that is written from several sockets is at home
-// on none, and its ring is interleaved over their nodes. This file also counts the workers that
-// write to a stream.
+// Where a stream is at home: the socket and the NUMA node of the workers that write to it. The
+// stream's ring lies there, and its flusher runs there. A stream that is written from several
+// sockets is at home on no socket, and its ring is interleaved over their nodes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,6 @@
 
 namespace logjam {
 
-// Which workers write to a stream.
 enum class Writers : uint8_t {
   kDealt,     // streams_of_workers(); all workers write to a stream that is no worker's (the
               // stream of watermarks)
@@ -22,19 +20,19 @@ enum class Writers : uint8_t {
 };
 
 struct StreamHome {
-  uint32_t writers = 0;  // how many workers write to it: none, if its socket has no workers
+  uint32_t writers = 0;  // how many workers write to the stream: none, if its socket has no workers
   int socket = platform::kNoSocket;
   int node = platform::kEveryNode;  // as platform::place() takes it
 };
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
 // of their sockets: so workers that share a stream are near each other, and its cache lines seldom
-// pass from one socket to another. Workers that are not pinned are dealt in turn. With a stream for
-// each worker, or more, worker i has stream i.
+// pass from one socket to another. Workers that are not pinned are dealt in turn. With at least as
+// many streams as workers, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
-// Returns the home of stream number `stream`. Where workers are not pinned, no stream is at home
-// anywhere. Called by the main thread, when the threads of the run have their places.
+// Returns the home of stream number `stream`: no socket, where workers are not pinned. The main
+// thread calls it when the threads of the run have their places.
 StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers);
 
 }  // namespace logjam

@@ -13,12 +13,10 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kLogEndBytes = 64;
-// The longest time that a write may block a thread: LogScheme::flush.
-constexpr uint64_t kMostBlockNs = 20'000'000;
-// The length of the longest write where several writes may be under way: SDL advances while a long
-// flush continues.
+constexpr uint64_t kMostBlockNs = 20'000'000;  // for which a write may block: LogScheme::flush
+// The longest write where several may be under way: SDL advances while a long flush continues.
 constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
-// There, a write of at least this length ends at the end of a block (see goal_of()).
+// There, a write of at least this length ends at the end of a block (goal_of()).
 constexpr uint64_t kLeastToEndAtBlock = uint64_t{16} << 10;
 
 uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
@@ -39,10 +37,10 @@ StreamState::StreamState(const LogConfig& config, uint32_t index, StreamOwner& o
       discards_(devices_.traits().discards),
       at_once_(devices_.traits().at_once),
       max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
-      sdl_store_(config),
+      stores_sdl_(config.store_sdl),
+      header_block_(config.header_block),
+      run_(config.run),
       gap_(config) {}
-
-// When a flush is due ------------------------------------------------------------------------
 
 Due StreamState::due(const Progress& filled) const {
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);
@@ -74,8 +72,6 @@ void StreamState::note_publish() {
   }
 }
 
-// The step -----------------------------------------------------------------------------------
-
 StreamState::Step StreamState::step(Flush flush, bool may_block) {
   Step step = {.advanced = devices_.under_way() != 0 && finish()};
   step.started = start(flush, may_block);
@@ -95,13 +91,26 @@ bool StreamState::finish() {
     gap_.note_durable(now, durable);
     ring_.release(durable);
   }
-  if (!discards_) sdl_store_.start(devices_, durable);
+  if (stores_sdl_ && !discards_) store_sdl(durable);
   return durable != before;
 }
 
-// Looks how far the ring is filled, unless the next write will be as large as a write may be
-// without a look. A look may take long: ELEDA crawls over the bytes that were filled. With a gap it
-// always looks, because what this flush does not see waits for the gap.
+// Begins to store `sdl`, unless it is stored already, a store is under way, or the device has no
+// free slot. With one slot the next flush waits for the store; commits never do. SDL comes from
+// finished writes alone, so the stored SDL is never ahead of the log.
+void StreamState::store_sdl(uint64_t sdl) {
+  StripedDevices::Member& member = devices_.device_of(0);
+  if (sdl == sdl_ || member.free_slots == 0 || !devices_.finished(member, sdl_order_)) return;
+  sdl_ = sdl;
+  put_stored_sdl(header_block_, run_, sdl);
+  const StripedDevices::Flight flight = devices_.begin_rewrite(member);
+  sdl_order_ = flight.order;
+  member.device->start(0, header_block_, Sync::kData, flight.slot);
+}
+
+// Looks how far the ring is filled, unless the next write will have the greatest length without a
+// look. A look may take long: ELEDA crawls over the bytes that were filled. With a gap it always
+// looks, because bytes that this flush does not see wait for the gap.
 const Progress& StreamState::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);
   const bool enough_seen = next != nullptr && seen_.position - next->next >= max_write_bytes_;
@@ -109,7 +118,6 @@ const Progress& StreamState::look_to_write() {
   return seen_;
 }
 
-// Starts a write on each device that can take one and has bytes before the goal.
 bool StreamState::start(Flush flush, bool may_block) {
   if (devices_.all_busy()) return false;
   const Progress& filled = look_to_write();
@@ -153,9 +161,9 @@ void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool m
   }
 }
 
-// Returns the goal of a write that begins on `member`. The next write on a device waits for one
-// that ends inside a block (StripedDevices). So where several writes may be under way, and this one
-// is large, the last block waits for the next write.
+// Returns the goal of a write that begins on `member`. The next write on a device waits for a write
+// that ends inside a block (StripedDevices). So where several writes may be under way, and this
+// write is long, the last block waits for the next write.
 uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
                               Flush flush) {
   const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();
@@ -184,9 +192,9 @@ void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due du
   if (owner_.filled(index_) != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
-// Gives the reader a clean end, and not the bytes of an earlier run or lap. The ring is not
-// changed: if the log continues, the block is written again. The zeros may reach into the next
-// stripe, of which nothing else has been written yet.
+// Gives the reader a clean end instead of the bytes of an earlier run or lap. The ring stays as it
+// is: if the log continues, the block is written again. The zeros may reach into the next stripe,
+// of which nothing else has been written yet.
 void StreamState::write_log_end() {
   LJ_ASSERT(devices_.under_way() == 0);
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);

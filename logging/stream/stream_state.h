@@ -1,18 +1,13 @@
 // The state of a stream that its threads share, and the *step*, the only code that changes the
 // state. A step looks whether a write under way has finished, and advances durable(). When a flush
-// is due, the step raises the *goal* to what is filled. Then every device that can take a write and
-// has bytes before the goal starts its next one. There is no thread here: leader.h, poller.h and
-// flush_daemon.h decide when to take a step.
+// is due, the step raises the *goal* to the position up to which the ring is filled. Then every
+// device that can take a write and has bytes before the goal starts its next write. stream.h and
+// flush_daemon.h decide which thread takes a step, and when.
 //
 // Protocol.
-//   latch_           guards the step. It is a try lock for all but a leader.
+//   latch_           guards the step. All threads but a leader only try to lock it.
 //   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
-//                    that the bytes are durable.
-//   filled()         belongs to the owner. It loads with acquire: the bytes before it may be read.
-//   filled_to_write()  belongs to the owner, and only grows: it is the position up to which a
-//                    write may go. A scheme may close a segment there. filled() may be larger: it
-//                    may also count a segment that is still open. Writes never use filled() of such
-//                    an owner.
+//   that the bytes are durable.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So the flush timeout (--flush=us) runs even if no thread
@@ -27,27 +22,26 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/stream/flush_gap.h"
-#include "logging/stream/flush_pacer.h"
 #include "logging/stream/flush_policy.h"
 #include "logging/stream/ring.h"
-#include "logging/stream/sdl_store.h"
 #include "logging/stream/stream_home.h"
+#include "logging/stream/striped_devices.h"
 #include "platform/counter.h"
 #include "platform/spin.h"
 #include "platform/thread_annotations.h"
 
 namespace logjam {
 
-// The scheme that fills the ring of a stream, as the stream sees it. `stream` is the stream's
-// number.
+// The scheme that fills the ring of stream `stream`, as the stream sees the scheme.
 class StreamOwner {
  public:
   // Returns the position up to which the ring is filled without a hole, and may advance that
-  // position.
+  // position. Loads with acquire: the caller may read the bytes before the position.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Returns the position up to which a write may go, when filled() has returned `filled`. A scheme
-  // overrides it that does more before a write than filled() does. The stream calls it under the
-  // flush latch when a flush is due.
+  // Returns the position up to which a write may go, which only grows, when filled() has returned
+  // `filled`. A scheme overrides it that does more before a write than filled() does, such as
+  // closing a segment; filled() may also count a segment that is still open. The stream calls it
+  // under the flush latch when a flush is due.
   virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
 
  protected:
@@ -64,14 +58,10 @@ enum class Due : uint8_t {
 
 class StreamState {
  public:
-  // A step's outcome.
   struct Step {
     bool advanced = false;  // durable() did: wake the waiters after the latch is released
     bool started = false;   // a write did
   };
-
-  // Makes the state of stream `index`, whose devices are those of `config`. `writers` says where
-  // the stream is at home.
   StreamState(const LogConfig& config, uint32_t index, StreamOwner& owner, Writers writers);
 
   platform::SpinLock& latch() LJ_RETURN_CAPABILITY(latch_) { return latch_; }
@@ -91,31 +81,29 @@ class StreamState {
     if (memory_ == nullptr) return ring_.at(position);
     return memory_->mapped(devices_.file_offset(position), bytes);
   }
-  // Returns the position up to which the stream is durable.
   uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
   // Returns whether all that is filled is durable and no write is under way.
   bool idle() const { return devices_.under_way() == 0 && durable() == owner_.filled(index_); }
 
-  // Returns how far the ring is filled. The commits are loaded before the position, and a publisher
-  // counts its commit after it has advanced filled(). So all the commits lie before the position,
-  // unless a hole is in the way.
+  // Returns how far the ring is filled. Loads the commits first, and a publisher counts its commit
+  // after it has advanced filled(). So all the commits lie before the position, unless a hole is in
+  // the way.
   Progress look() const {
     const uint64_t commits = commits_.load(platform::memory_order_acquire);
     return {commits, owner_.filled(index_)};
   }
   // Returns why a flush of what is `filled` is due.
   Due due(const Progress& filled) const;
-  // Returns whether due() may have another answer than kNo, without a look at filled(): other
-  // workers write to its cache lines.
+  // Returns whether due() may not be kNo, without a look at filled() and other workers' cache
+  // lines.
   bool worth_a_look() const {
     return policy_.txns != 0 || policy_.bytes != 0 || time_asks() ||
            durable_.load(platform::memory_order_relaxed) <
                goal_.load(platform::memory_order_relaxed);
   }
-  // Returns how many nanoseconds are left until the gap or the flush timeout is over.
   uint64_t ns_until_due() const;
   uint64_t gap_ns() const;
-  // Returns the time at which the last write started, in ticks; 0 if there was none.
+  // Returns when the last write started, in ticks; 0 if there was none.
   uint64_t started() const { return started_.load(platform::memory_order_relaxed); }
 
   // Counts a commit, and fences.
@@ -125,13 +113,13 @@ class StreamState {
   }
   // Notes the time of a publish, if no older one is unflushed.
   void note_publish();
-  // Makes the flush timeout be over; if not `now`, only while nothing published is unflushed.
+  // Says that the flush timeout is over; if not `now`, only while nothing published is unflushed.
   void note_wanted(bool now) {
     if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
       oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
     }
   }
-  // Takes note_wanted() back, since there was nothing to write.
+  // Takes note_wanted() back: there was nothing to write.
   void forget_wanted() {
     uint64_t seen = FlushPolicy::kLongAgo;
     oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
@@ -144,19 +132,17 @@ class StreamState {
   // Returns whether a worker relies on the daemon; the answer may be late.
   bool relied_on() const { return relying_.load() != 0; }
 
-  // Lets the writes keep the pace of `pacer`, which outlives the stream. Call it before workers
-  // start.
   void set_pacer(FlushPacer& pacer) { pacer_ = &pacer; }
 
-  // Finishes the writes that are done, and starts those that are due; with Flush::kNow, of all that
-  // is filled. With `may_block` it waits for a write that is under way alone.
+  // Finishes the writes that are done, and starts the writes that are due; with Flush::kNow, of all
+  // that is filled. With `may_block` it waits for a write that is under way alone.
   Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   // Takes the first half of step(). Returns whether durable() advanced.
   bool finish() LJ_REQUIRES(latch_);
   // Takes the second half. Returns whether a write started.
   bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
-  // Returns whether no device can take a write.
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
+  // Returns whether no device can take a write.
   uint32_t depth() const { return devices_.depth(); }
   // Returns whether the next write would, like the last one, be done before its gap is over.
   bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
@@ -175,7 +161,6 @@ class StreamState {
   // Writes zeros after the last record, if the log has grown since the last call.
   void write_log_end() LJ_REQUIRES(latch_);
 
-  // Returns the stream's figures for the output row.
   Counters counters() const;
 
  private:
@@ -193,6 +178,7 @@ class StreamState {
     return policy;
   }
 
+  void store_sdl(uint64_t sdl) LJ_REQUIRES(latch_);
   const Progress& look_to_write() LJ_REQUIRES(latch_);
   void start_on(StripedDevices::Member& member, uint64_t goal, bool may_block) LJ_REQUIRES(latch_);
   uint64_t goal_of(const Progress& filled, const StripedDevices::Member& member, Flush flush)
@@ -225,7 +211,11 @@ class StreamState {
   alignas(platform::kCacheLine) platform::SpinLock latch_;
   platform::atomic<uint64_t> started_{0};  // ticks of the last start of a write
 
-  SdlStore sdl_store_ LJ_GUARDED_BY(latch_);
+  const bool stores_sdl_;
+  const std::span<std::byte> header_block_;  // of the log's first file; changed while no store runs
+  const uint64_t run_;
+  uint64_t sdl_ LJ_GUARDED_BY(latch_) = 0;        // of the last store
+  uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // its number among the stream's writes
   FlushGap gap_;                         // its ticks(): any thread; the rest: under the latch
   Progress seen_ LJ_GUARDED_BY(latch_);  // by the last look
   uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // of the last write that was under way alone
@@ -233,7 +223,7 @@ class StreamState {
   uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;
   std::unique_ptr<platform::MirroredMemory> log_end_ LJ_GUARDED_BY(latch_);
 
-  // Written under the latch; any thread may read them.
+  // Written under the latch.
   platform::Counter flushes_, gap_ticks_, flushed_bytes_, rewrites_, helped_flushes_, late_ticks_,
       late_count_;
   platform::atomic<uint64_t> commits_flushed_{0};

@@ -1,5 +1,4 @@
-// SDL on the device (logging/stream/sdl_store.h).
-#include "logging/stream/sdl_store.h"
+// SDL on the device (logging/stream/stream_state.h).
 
 #include <gtest/gtest.h>
 

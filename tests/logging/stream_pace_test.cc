@@ -1,5 +1,5 @@
 // The gap between writes that a pace asks for, and the rounds in which streams write
-// (logging/stream/flush_pacer.h).
+// (logging/stream/flush_gap.h).
 #include <algorithm>
 #include <deque>
 #include <memory>

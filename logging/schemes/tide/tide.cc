@@ -21,9 +21,9 @@
 //
 // Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
 // time of the write. So from one write to the next it takes at least kPace times as long as the
-// last one took its thread (logging/stream/flush_pacer.h), and more where few workers feed a
-// stream. A commit waits for the next write of every stream, so the writes of all streams begin
-// together.
+// last one took its thread (logging/stream/flush_gap.h), and more where few workers feed a
+// stream. A commit waits for the next write of every stream, so the streams write in rounds: their
+// writes begin together.
 //
 // Safe when the durable watermark of every stream is at least the number: everything that the
 // transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of the last
