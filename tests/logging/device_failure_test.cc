@@ -1,22 +1,10 @@
 // Devices that fail, or that cannot be opened: one sentence, and the exit status of R7.
 #include <sys/resource.h>
 
-#include <atomic>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <random>
-#include <thread>
-
 #include "logging/device/device_registry.h"
 #include "logging/device/faulty_device.h"
-#include "platform/clock.h"
-#include "platform/memory.h"
-#include "platform/spin.h"
 #include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
-#include "tests/logging/watchdog.h"
-#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {

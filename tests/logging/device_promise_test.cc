@@ -1,6 +1,5 @@
 // Devices keep their promise: bytes that a device calls durable have been synced, and a simulated
 // device has taken its time.
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>

@@ -24,35 +24,30 @@ TEST(FlushPolicyTest, HasTheTimesOfTheConfigurationInTicks) {
   EXPECT_EQ(policy.wait_ticks, platform::ns_to_ticks(500e3));
 }
 
-TEST(FlushPolicyTest, XTransactionsAreEnough) {
-  const FlushPolicy policy{.txns = 3};
-  EXPECT_FALSE(policy.enough({.commits = 12, .position = 90000}, {.commits = 10}));
-  EXPECT_TRUE(policy.enough({.commits = 13}, {.commits = 10}));
-  EXPECT_TRUE(policy.enough({.commits = 14}, {.commits = 10}));
-}
-
-TEST(FlushPolicyTest, LBytesAreEnough) {
-  const FlushPolicy policy{.bytes = 1000};
-  EXPECT_FALSE(policy.enough({.commits = 90, .position = 1099}, {.position = 100}));
-  EXPECT_TRUE(policy.enough({.position = 1100}, {.position = 100}));
-  EXPECT_TRUE(policy.enough({.position = 1101}, {.position = 100}));
-}
-
-TEST(FlushPolicyTest, WithBothOneOfThemIsEnough) {
-  const FlushPolicy policy{.txns = 3, .bytes = 1000};
-  EXPECT_FALSE(policy.enough({.commits = 2, .position = 999}, {}));
-  EXPECT_TRUE(policy.enough({.commits = 3, .position = 999}, {}));
-  EXPECT_TRUE(policy.enough({.commits = 2, .position = 1000}, {}));
-}
-
-TEST(FlushPolicyTest, WithNeitherNothingIsEnough) {
-  EXPECT_FALSE(FlushPolicy{}.enough({.commits = 90, .position = 90000}, {}));
-}
-
-// Another thread may raise the goal between a look and the question.
-TEST(FlushPolicyTest, ALookThatALaterFlushCoversIsNotEnough) {
-  EXPECT_FALSE(FlushPolicy{.txns = 3}.enough({.commits = 9}, {.commits = 10}));
-  EXPECT_FALSE(FlushPolicy{.bytes = 1000}.enough({.position = 99}, {.position = 100}));
+TEST(FlushPolicyTest, XTransactionsOrLBytesAreEnough) {
+  const struct {
+    FlushPolicy policy;
+    Progress filled, flushed;
+    bool enough;
+  } cases[] = {
+      {{.txns = 3}, {12, 90000}, {10, 0}, false},
+      {{.txns = 3}, {13, 0}, {10, 0}, true},
+      {{.txns = 3}, {14, 0}, {10, 0}, true},
+      {{.bytes = 1000}, {90, 1099}, {0, 100}, false},
+      {{.bytes = 1000}, {0, 1100}, {0, 100}, true},
+      {{.bytes = 1000}, {0, 1101}, {0, 100}, true},
+      {{.txns = 3, .bytes = 1000}, {2, 999}, {}, false},
+      {{.txns = 3, .bytes = 1000}, {3, 999}, {}, true},
+      {{.txns = 3, .bytes = 1000}, {2, 1000}, {}, true},
+      {{}, {90, 90000}, {}, false},
+      // Another thread may raise the goal between a look and the question.
+      {{.txns = 3}, {9, 0}, {10, 0}, false},
+      {{.bytes = 1000}, {0, 99}, {0, 100}, false},
+  };
+  for (const auto& [policy, filled, flushed, enough] : cases) {
+    EXPECT_EQ(policy.enough(filled, flushed), enough)
+        << policy.txns << ", " << policy.bytes << ": " << filled.commits << ", " << filled.position;
+  }
 }
 
 TEST(FlushPolicyTest, TAsksOnceItHasPassedSinceTheOldestPublish) {
@@ -78,10 +73,8 @@ TEST(FlushPolicyTest, AnImmediatePolicyAsksAtOnceExceptInTheGap) {
   EXPECT_EQ(policy.ticks_until_asked(1000, 1010), 40);
   EXPECT_FALSE(policy.asked_by_time(1000, 1049));
   EXPECT_TRUE(policy.asked_by_time(1000, 1050));
-}
-
-TEST(FlushPolicyTest, AnotherPolicyHasNoGap) {
-  EXPECT_TRUE((FlushPolicy{.wait_ticks = 50, .gap_ticks = 9000}.asked_by_time(1000, 1050)));
+  EXPECT_TRUE((FlushPolicy{.wait_ticks = 50, .gap_ticks = 9000}.asked_by_time(1000, 1050)))
+      << "another policy has no gap";
 }
 
 TEST(FlushPolicyTest, AFlushIsLateFromWhenTHasPassedAndTheDeviceIsIdle) {

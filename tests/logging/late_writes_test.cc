@@ -14,7 +14,6 @@
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
-#include "platform/thread.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {

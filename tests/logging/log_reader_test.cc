@@ -179,26 +179,6 @@ TEST_F(LogReaderTest, FindsTheValidRecordsAfterAnyNumberOfEqualBytes) {
   }
 }
 
-TEST_F(LogReaderTest, ReportsTheValidRecordsAfterTheDamage) {
-  const auto published = write_log(20, 5);
-  auto bytes = read_file(directory_.file());
-  bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
-  write_file(directory_.file(), bytes);
-  uint64_t bytes_after = 0;
-  for (size_t i = 11; i < 20; ++i) bytes_after += published[i].bytes;
-  EXPECT_EQ(read_log(directory_.file()).tail.why,
-            "torn, stale or corrupt record at byte " + std::to_string(published[10].position) +
-                "; 9 valid record(s) of " + std::to_string(bytes_after) +
-                " bytes after it are not used");
-
-  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(kLogHeaderBytes + published[10].position),
-              published[10].bytes, '\0');
-  write_file(directory_.file(), bytes);
-  EXPECT_EQ(read_log(directory_.file()).tail.why,
-            "zeros at byte " + std::to_string(published[10].position) + "; 9 valid record(s) of " +
-                std::to_string(bytes_after) + " bytes after it are not used");
-}
-
 // Reads the log to its end, a window of `window_bytes` at a time.
 StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogMemoryMeter* meter) {
   LogReader reader(std::vector{path}, {}, {window_bytes, meter});

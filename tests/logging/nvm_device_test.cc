@@ -1,6 +1,5 @@
 // The device that is memory: bytes that are stored and persisted in place are in the file, however
 // far it grows. Over `faulty`, a power cut loses bytes that were not persisted.
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

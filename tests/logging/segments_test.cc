@@ -175,20 +175,15 @@ TEST_F(ReadSegments, ASegmentThatWasBeingMadeIsTheEndOfTheLog) {
   }
 }
 
-TEST_F(ReadSegments, AMissingSegmentIsDamageIfTheNextOneExists) {
-  std::filesystem::remove(segment(3));
-  EXPECT_NE(damage().find("because " + segment(3) + " is missing, and " + segment(4) + " exists"),
-            std::string::npos)
-      << damage();
-}
-
-TEST_F(ReadSegments, AShortSegmentIsDamageIfTheNextOneExists) {
+TEST_F(ReadSegments, AMissingOrShortSegmentIsDamageIfTheNextOneExists) {
+  const auto because = [&](const char* what) {
+    return "because " + segment(3) + what + ", and " + segment(4) + " exists";
+  };
   std::filesystem::resize_file(segment(3), kSegment / 2);
-  EXPECT_NE(damage().find("because " + segment(3) + " is too short, and " + segment(4) + " exists"),
-            std::string::npos)
-      << damage();
+  EXPECT_NE(damage().find(because(" is too short")), std::string::npos) << damage();
+  std::filesystem::remove(segment(3));
+  EXPECT_NE(damage().find(because(" is missing")), std::string::npos) << damage();
 }
-
 TEST(Segments, AHoleAfterTheEndOfTheLogIsDamageToo) {
   const LogDirectory directory;
   write_records(options_of(directory, "sync"), 20);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "platform/clock.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -43,19 +42,6 @@ class StreamStateTest : public testing::Test, public StreamOwner {
   std::unique_ptr<StreamState> state_;
   uint64_t filled_ = 0;
 };
-
-TEST_F(StreamStateTest, WithoutAPolicyAllThatIsFilledIsDue) {
-  open("null");
-  EXPECT_EQ(due(), Due::kNo);
-  EXPECT_TRUE(state_->idle());
-  publish(100);
-  EXPECT_EQ(due(), Due::kByTime);
-  EXPECT_FALSE(state_->idle());
-  const StreamState::Step taken = step();
-  EXPECT_TRUE(taken.started && taken.advanced);
-  EXPECT_EQ(state_->durable(), 100u);
-  EXPECT_EQ(due(), Due::kNo);
-}
 
 TEST_F(StreamStateTest, APolicySaysWhyAFlushIsDue) {
   config_.flush_us = 3'600'000'000;

@@ -3,7 +3,6 @@
 // ends the test.
 #include "logging/stream/stream.h"
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
