@@ -1,0 +1,98 @@
+// The machine as the program sees it: ticks, interrupts, processor time, run delays.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "platform/clock.h"
+#include "platform/cpu_use.h"
+#include "platform/device_irq.h"
+#include "platform/host.h"
+#include "platform/spin.h"
+#include "platform/thread.h"
+
+namespace logjam::platform {
+namespace {
+
+// If a thread loses its core between its readings of the two clocks, the ratio is too large or too
+// small.
+TEST(Clock, IntervalsThatWereDisturbedDoNotCount) {
+  const ClockInterval good{5'000'000, 10'000'000}, late{9'000'000, 10'000'000},
+      early{5'000'000, 14'000'000};
+  for (const auto& intervals :
+       std::vector<std::vector<ClockInterval>>{{good, good, good, good, good},
+                                               {late, good, good, late, good},
+                                               {early, good, early, good, good},
+                                               {late, early, good, good, good}}) {
+    EXPECT_DOUBLE_EQ(median_ns_per_tick(intervals), 0.5);
+  }
+}
+
+int core_of(const std::vector<InterruptCount>& interrupts) { return core_of_most(interrupts); }
+
+TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
+  EXPECT_EQ(core_of({{.core = 0, .times = 7}, {.core = 1, .times = 40'000}}), 1);
+  EXPECT_EQ(core_of({{.core = 3, .times = 500}, {.core = 3, .times = 600}}), 3);
+  EXPECT_EQ(core_of({{.core = 0, .times = 900}, {.core = 1, .times = 1'000}}), -1);
+  EXPECT_EQ(core_of({}), -1);
+  EXPECT_EQ(core_of({{.core = 0, .times = 0}}), -1);
+  EXPECT_EQ(interrupt_core("/proc"), -1);
+  EXPECT_EQ(interrupt_core(""), -1);
+}
+
+// The machine decides whether there is such a core, and which one it is.
+TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
+  EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
+  EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);
+}
+
+TEST(ProcessUseTest, TheKernelsPartIsThatOfSystemCalls) {
+  constexpr double kEnough = 0.05;  // seconds: several ticks of a kernel that counts in ticks
+  const ProcessUse begin = process_use();
+  ProcessUse computed;
+  while (computed.cpu_seconds < kEnough) {
+    for (int i = 0; i < 10'000; ++i) pause();
+    computed = process_use().since(begin);
+  }
+  EXPECT_LT(computed.system_seconds, computed.cpu_seconds / 2);
+  const ProcessUse middle = process_use();
+  ProcessUse called;
+  while (called.system_seconds < kEnough / 2) {
+    for (int i = 0; i < 1000; ++i) (void)getppid();
+    called = process_use().since(middle);
+  }
+  EXPECT_LE(called.system_seconds, called.cpu_seconds);
+}
+
+// Returns the second number that the kernel counts for this thread; the first is its processor
+// time.
+uint64_t counted_by_the_kernel() {
+  std::ifstream file("/proc/thread-self/schedstat");
+  uint64_t ran = 0, waited = 0;
+  file >> ran >> waited;
+  return waited;
+}
+
+TEST(RunDelay, IsWhatTheKernelCountsForTheAddedThreads) {
+  if (!RunDelay::counted()) GTEST_SKIP() << "this kernel counts no run delays";
+  RunDelay delay;
+  EXPECT_EQ(delay.ns(), 0) << "no thread was added";
+  delay.add_this_thread();
+  for (int i = 0; i < 1000; ++i) {
+    const uint64_t before = counted_by_the_kernel();
+    const uint64_t now = delay.ns();
+    ASSERT_LE(before, now);
+    ASSERT_LE(now, counted_by_the_kernel());
+  }
+}
+
+TEST(RunDelay, OfAThreadThatHasEndedCountsNoMore) {
+  RunDelay delay;
+  std::thread([&] { delay.add_this_thread(); }).join();
+  EXPECT_EQ(delay.ns(), 0);
+}
+
+}  // namespace
+}  // namespace logjam::platform
