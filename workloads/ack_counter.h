@@ -1,18 +1,12 @@
-// A count of acknowledged changes.
+// AckCounter: how many changes were acknowledged.
 #pragma once
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "engine/workload.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
-// Counts the acknowledged changes of a run. Workload::verify() compares the sum with the contents
-// of the tables.
+// The number of acknowledged changes of a run, with which Workload::verify() compares the tables.
 //
 // Protocol. Each client counts for itself, and adds its count in its destructor, at the end of the
 // run (relaxed). verify() reads the sum after the run's threads are joined.
@@ -25,18 +19,18 @@ class AckCounter {
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // Begins again with `recovered`, the number in the tables, for Workload::resume(). It replaces
-  // the loaded number and the changes that clients counted while they replayed commands.
+  // Begins again with `recovered`, the number in the tables, for Workload::resume(). Drops the
+  // loaded number, and the changes that clients counted while they replayed commands.
   void resume(uint64_t recovered) {
     recovered_ = recovered;
     acknowledged_.store(0, platform::memory_order_relaxed);
     clients_.store(0, platform::memory_order_relaxed);
   }
 
-  // Appends to `checks` a check with this name. It passes if the number `found` in the tables is
-  // the number at the start plus the acknowledged changes; only the bits in `mask` count. The
-  // number at the start is that of resume(), or else `loaded`. Appends nothing if no client has
-  // run, as after a recovery, because the expected number is then unknown.
+  // Appends to `checks` a check that passes if the number `found` in the tables is the number at
+  // the start plus the acknowledged changes. The number at the start is that of resume(), or else
+  // `loaded`. Only the bits in `mask` count. Appends nothing if no client has run, as after a
+  // recovery, because the expected number is then unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

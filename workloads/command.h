@@ -1,9 +1,7 @@
-// Encodes a client's input into a command, and decodes it again (Client::command, take).
-//
-// A command is logged in place of row images. One thread at a time uses an object of these classes.
+// Encodes a client's input into a command, which is logged in place of row images, or decodes it
+// (Client::command, take). One thread at a time uses an object of these classes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -14,8 +12,8 @@
 
 namespace logjam {
 
-// Copies fields into a command, or a command into fields. The constructor chooses the direction, so
-// that a client writes one list of fields for both.
+// A copy of fields into a command, or of a command into fields. The constructor chooses the
+// direction, so that a client writes one list of fields for both.
 class CommandFields {
  public:
   // Encodes: appends fields to `*command`, which the caller keeps.
@@ -28,16 +26,15 @@ class CommandFields {
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Says whether a client draws such values as those of the fields decoded last. A log from
-  // elsewhere may have other values, and then the command is not whole.
+  // Makes the command not whole unless `drawn`: the caller says whether a client draws such values
+  // as those decoded. A log from elsewhere may have other values.
   void require(bool drawn) { whole_ = whole_ && drawn; }
-  // Returns whether the command was long enough for all fields decoded so far, and each require()
-  // held.
+  // Returns whether the command was long enough for all fields so far, and each require() held.
   bool whole() const {
     LJ_ASSERT(to_ == nullptr);
     return whole_;
   }
-  // Returns whether the command is whole, and exactly as long as the fields decoded so far.
+  // Returns whether the command is whole, and has no bytes after the fields so far.
   bool ended() const { return whole() && from_.empty(); }
 
  private:
@@ -62,7 +59,7 @@ class CommandFields {
   bool whole_ = true;
 };
 
-// Decodes a command that consists of 64-bit words.
+// A command that consists of 64-bit words, to decode.
 class CommandWords {
  public:
   explicit CommandWords(std::span<const std::byte> command) : fields_(command) {}

@@ -1,11 +1,11 @@
-// Sums and checks over tables and other large collections, on all cores, for Workload::verify().
+// Sums and checks over tables and other large collections, on all cores, for Workload::load(),
+// resume() and verify().
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
+#include <ranges>
+#include <tuple>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "engine/storage/database.h"
 #include "platform/parallel.h"
@@ -13,10 +13,32 @@
 
 namespace logjam {
 
+// Returns part `part` of `parts` of the numbers [first, first + count).
+inline auto part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
+  return std::views::iota(first + count * part / parts, first + count * (part + 1) / parts);
+}
+
+// Adds the value of a later part to `sum`. Numbers add up. A class has add(), or members() that
+// returns a tuple of references to all its members.
+template <class Sum>
+void add_part(Sum& sum, Sum& later) {
+  if constexpr (std::is_arithmetic_v<Sum>) {
+    sum += later;
+  } else if constexpr (requires { sum.members(); }) {
+    std::apply(
+        [&](auto&... member) {
+          std::apply([&](auto&... other) { (add_part(member, other), ...); }, later.members());
+        },
+        sum.members());
+  } else {
+    sum.add(later);
+  }
+}
+
 // Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
-// of its own, whose first value is `nothing`. Sum::add joins the parts in their order, so the
-// result is the same as that of a single thread. If there are few `items`, the calling thread does
-// all the work, because it costs less than starting threads.
+// that begins as `nothing`. The parts are joined in their order by add_part(), so the result is
+// that of a single thread. If there are few `items`, the calling thread does all the work, because
+// that costs less than starting threads.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
   constexpr uint32_t kPartsPerCore = 4;  // so that a slow part delays the sum less
@@ -35,7 +57,7 @@ Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items
     sums[part] = std::move(sum);
   });
   Sum all = nothing;
-  for (const Sum& sum : sums) all.add(sum);
+  for (Sum& sum : sums) add_part(all, sum);
   return all;
 }
 
@@ -43,16 +65,11 @@ Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items
 // transaction runs.
 template <class NumberOf>
 uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
-  struct Sum {
-    uint64_t value = 0;
-    void add(const Sum& other) { value += other.value; }
-  };
-  const auto add_part = [&](uint32_t part, uint32_t parts, Sum* sum) {
+  return sum_of_parts(uint64_t{0}, [&](uint32_t part, uint32_t parts, uint64_t* sum) {
     table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
-      sum->value += static_cast<uint64_t>(number_of(key, row));
+      *sum += static_cast<uint64_t>(number_of(key, row));
     });
-  };
-  return sum_of_parts(Sum{}, add_part).value;
+  });
 }
 
 // Returns the number of present rows. Call it when no transaction runs.
@@ -65,7 +82,7 @@ struct BrokenRows {
   uint64_t count = 0;
   std::string first;
 
-  // Counts one more broken row. Calls what() for its description only if it is the first.
+  // Counts one more broken row. Calls what() for the description only of the first broken row.
   template <class What>
   void note(const What& what) {
     if (count++ == 0) first = what();
@@ -77,8 +94,8 @@ struct BrokenRows {
   }
 };
 
-// The violation that a part found. Of several parts that find one, the first counts, so that the
-// result is always the same.
+// The violation that a part found. If several parts find a violation, that of the first part
+// counts, so that the result is always the same.
 struct Violation {
   std::string sentence;
   void add(const Violation& later) {
@@ -91,9 +108,9 @@ struct Violation {
 template <class ViolationOf>
 std::string first_violation(size_t count, const ViolationOf& violation_of) {
   const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {
-    const size_t end = count * (part + 1) / parts;
-    for (size_t i = count * part / parts; i < end && found->sentence.empty(); ++i) {
+    for (const size_t i : part_of(count, part, parts)) {
       found->sentence = violation_of(i);
+      if (!found->sentence.empty()) return;
     }
   };
   return sum_of_parts(Violation{}, look, count).sentence;

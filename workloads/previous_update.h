@@ -1,26 +1,22 @@
-// Finds lost updates in tables whose rows name the update before their last one.
+// Finds lost updates without a count of acknowledged transactions.
 //
-// A row counts its updates. A worker that updates a row also writes into it which row the worker
-// updated before, and how many updates that earlier row counted at that time. If the earlier row
-// now counts fewer updates, one of them is lost although the same worker's next update is not. This
-// needs no count of acknowledged transactions.
+// A row counts its updates. A worker that updates a row also writes into the row which row it
+// updated before, and how many updates that earlier row counted then. If the earlier row now counts
+// fewer updates, one update is lost although the same worker's next update is not.
 //
-// It holds for a recovered database too, because every scheme recovers a worker's reading and
-// writing transactions in the worker's order: either recovery keeps a prefix of the worker's log,
-// or the cut is by a number that grows with each of the worker's transactions. R4 demands less: it
-// demands only the transactions from which others have read. Poplar keeps transactions beyond its
-// cut if they only wrote, but an update reads its row.
+// This must not happen after a recovery either. Every scheme recovers a worker's reading and
+// writing transactions in the worker's order, although R4 demands only the transactions from which
+// others have read: recovery keeps a prefix of the worker's log, or cuts by a number that grows
+// with each transaction of the worker. Poplar keeps transactions after its cut only if they only
+// wrote, and an update reads its row.
 #pragma once
-
-#include <cstdint>
-#include <string>
 
 #include "engine/workload.h"
 #include "workloads/parallel_check.h"
 
 namespace logjam {
 
-// Part of a row: the row that its last writer updated before.
+// A part of each row: the row that the worker of the row's last update had updated before.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the previous row
   uint32_t updates = 0;  // the updates of the previous row at that time; 0: there is no such row

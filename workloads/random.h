@@ -1,9 +1,8 @@
-// A random number generator for clients and loaders. It is small and fast, and draws the same
-// numbers on every machine.
+// A random number generator for clients and loaders: small and fast, with the same numbers on every
+// machine.
 #pragma once
 
 #include <array>
-#include <cstdint>
 
 #include "platform/assert.h"
 #include "platform/random.h"
@@ -14,8 +13,8 @@ namespace logjam {
 constexpr uint64_t mix64(uint64_t x) { return platform::SplitMix64(x).next(); }
 
 // xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
-// distinguishes generators of the same seed: it is a client's number, or a chunk of the load. One
-// thread at a time uses a generator.
+// distinguishes generators of the same seed: it is a client's number, or that of a part of the
+// load. One thread at a time uses a generator.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) {

@@ -19,13 +19,7 @@ std::string shown(const Column& column, Key key, const std::byte* row) {
 struct PostingCounts {
   uint64_t rows = 0, postings = 0;
   BrokenRows without, wrong;  // rows without a posting, and wrong postings
-
-  void add(const PostingCounts& later) {
-    rows += later.rows;
-    postings += later.postings;
-    without.add(later.without);
-    wrong.add(later.wrong);
-  }
+  auto members() { return std::tie(rows, postings, without, wrong); }
 };
 
 // Returns what is wrong with a posting, or null.

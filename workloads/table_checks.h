@@ -1,12 +1,9 @@
 // Functions with which verify() and resume() look at tables and describe errors in them. Any thread
-// may call them, when no transaction runs.
+// may call these functions when no transaction runs.
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <string>
 
-#include "engine/storage/database.h"
 #include "engine/workload.h"
 #include "platform/assert.h"
 
@@ -22,7 +19,7 @@ const Row* find_row(Table& table, Key key) {
   return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
 }
 
-// Returns the row's name, which has the columns that are parts of its key: "d_id 3 d_w_id 2".
+// Returns the row's name: the columns that are parts of its key, as in "d_id 3 d_w_id 2".
 std::string row_name(const Table& table, Key key);
 
 // Returns the first column in which two rows of `key` differ, with both values, or an empty string
@@ -33,16 +30,15 @@ std::string difference(const Table& table, Key key, const std::byte* found,
 // Returns whether the index has a posting under `key` that leads to the tuple.
 bool has_posting(Index& index, Key key, const Tuple& tuple);
 
-// Compares the postings of secondary index `which` with the rows, in both directions: each present
-// row has its posting under its present key, and each posting leads to the tuple that the primary
-// index has. With `earlier_keys_left`, rows may also have postings under other keys, because keys
-// move, and aborted inserts and erases leave their postings.
+// Checks that each present row has its posting in secondary index `which` under its present key,
+// and that each posting leads to the tuple that the primary index has. With `earlier_keys_left`,
+// rows may also have postings under other keys, because keys move, and because aborted inserts and
+// erases leave their postings.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
-// Returns the largest key of each worker that has rows under keys below `end` in an ordered table
-// whose workers number their rows: a key is worker << count_bits | count. So a process that
-// continues with recovered rows knows where the counts ended. Descends the index once for each
-// worker.
+// Returns the largest key below `end` of each worker, in an ordered table whose keys are
+// worker << count_bits | count. So a process that continues with recovered rows knows where the
+// workers' counts ended. Descends the index once for each worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

@@ -1,20 +1,16 @@
-// Zipfian ranks: in constant time for each draw (Zipf), or with any skew by binary search
-// (ZipfTable).
+// Zipfian ranks: drawn in constant time (Zipf), or with any skew by binary search (ZipfTable).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
-#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam {
 
-// Returns the sum of i^-theta for i in [1, n]. It adds the first kExact terms. The Euler-Maclaurin
-// formula gives the sum of the other terms to more digits than a double has, so a billion records
-// cost no more than a hundred thousand.
+// Returns the sum of i^-theta for i in [1, n]: that of the first kExact terms, and that of the
+// other terms by the Euler-Maclaurin formula, which is more exact than a double.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;
@@ -28,7 +24,7 @@ inline double zeta(uint64_t n, double theta) {
   return sum + integral + (f(end) - f(m)) / 2 - theta * (f(end) / end - f(m) / m) / 12;
 }
 
-// Draws Zipfian ranks as Gray et al., "Quickly generating billion-record synthetic databases"
+// Zipfian ranks as Gray et al. draw them, "Quickly generating billion-record synthetic databases"
 // (SIGMOD 1994), fig. 9. The two most popular ranks have their exact probabilities, and the other
 // ranks follow the paper's continuous approximation. Threads may share a const Zipf.
 class Zipf {
@@ -75,8 +71,8 @@ class Zipf {
   double eta_;
 };
 
-// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles. So it
-// suits at most a few million ranks. It is immutable, and the clients of a run share it.
+// Zipfian ranks of any skew, also of 1 and more, by binary search in a table of n doubles, which
+// suits at most a few million ranks. A ZipfTable is immutable, and the clients of a run share it.
 class ZipfTable {
  public:
   ZipfTable(uint64_t n, double theta) {

@@ -1,0 +1,30 @@
+// Refusals of flags, for WorkloadInfo::check_flags: each is one sentence, or empty if the flag's
+// value can be used.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace logjam {
+
+inline std::string refuse_outside(const std::string& flag, uint64_t value, uint64_t least,
+                                  uint64_t most) {
+  if (value >= least && value <= most) return "";
+  return "--" + flag + " is " + std::to_string(least) + " to " + std::to_string(most);
+}
+
+// Returns `what`, which says which values the flag may have, and the value `given`, unless `known`.
+inline std::string refuse_unless(bool known, const std::string& what, const std::string& given) {
+  return known ? "" : what + ", not \"" + given + "\"";
+}
+
+// Returns the first refusal that is not empty, or an empty string.
+inline std::string first_refusal(std::initializer_list<std::string> refusals) {
+  for (const std::string& refusal : refusals) {
+    if (!refusal.empty()) return refusal;
+  }
+  return "";
+}
+
+}  // namespace logjam
