@@ -1,15 +1,14 @@
 // Accesses to rows that can only fail with kAbort, unless the engine has an error.
 #pragma once
 
-#include <string>
-
 #include "engine/transaction.h"
 #include "platform/fatal.h"
 
 namespace logjam {
 
 // Returns true for kOk, and false for kAbort: the transaction must return at once. On any other
-// status the engine has lost or invented a row: the process says so, and ends with kExitViolation.
+// status the engine has lost or invented a row: the function says so, and ends the process with
+// kExitViolation.
 inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {
@@ -24,9 +23,17 @@ inline bool found_or_die(Status status, const char* row) {
   return ok_or_die(status, row, " is missing, which was loaded and never deleted");
 }
 
-// Checks the status of an insert of the row `row` under a key that belongs to this worker alone.
-inline bool inserted_or_die(Status status, const char* row) {
-  return ok_or_die(status, row, " exists already, under a key of this worker's own");
+// Reads such a row. Returns null if the transaction must return kAbort at once.
+template <class Row>
+const Row* read_or_die(Transaction& txn, Table& table, Key key, const char* row) {
+  const Row* found;
+  return found_or_die(txn.read(table, key, &found), row) ? found : nullptr;
+}
+// Reads such a row to change it. Returns null if the transaction must return kAbort at once.
+template <class Row>
+Row* update_or_die(Transaction& txn, Table& table, Key key, const char* row) {
+  Row* found;
+  return found_or_die(txn.update(table, key, &found), row) ? found : nullptr;
 }
 
 }  // namespace logjam

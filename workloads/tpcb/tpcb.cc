@@ -5,18 +5,13 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/workload.h"
 #include "platform/text.h"
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
+#include "workloads/flag_refusals.h"
 #include "workloads/parallel_check.h"
-#include "workloads/random.h"
 #include "workloads/table_checks.h"
 #include "workloads/zipf.h"
 
@@ -36,8 +31,8 @@ constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
 // Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Its program, Shore-Kits
-// (tpcb_input.cpp), skews three draws: of the branch, of the teller in the branch, and of the
-// account in the account's branch. Row 0 is the hottest of each.
+// (tpcb_input.cpp), skews three draws: of the branch, of its teller, and of the account in the
+// account's branch. Row 0 is the hottest row of each.
 struct Choosers {
   Choosers(const Scale& scale, double theta)
       : branches(scale.branches, theta),
@@ -50,7 +45,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // Makes a client. `last_history` is the key of the worker's last history row of earlier lives.
+  // `last_history` is the key of the last row of history of the same worker of earlier processes.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -80,10 +75,9 @@ class TpcbClient : public Client {
 
   // Executes the transaction profile (clause 1.2).
   Status execute(Transaction& txn) override {
-    Account* account;
-    if (!found_or_die(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
-      return Status::kAbort;
-    }
+    auto* const account =
+        update_or_die<Account>(txn, tables_.account, input_.account, "tpcb: an account");
+    if (account == nullptr) return Status::kAbort;
     account->balance += input_.delta;
     balance_shown_ = account->balance;
 
@@ -94,21 +88,19 @@ class TpcbClient : public Client {
                     .branch = static_cast<uint32_t>(branch_number),
                     .delta = input_.delta,
                     .filler = {}};
-    if (!inserted_or_die(txn.insert(tables_.history, input_.history, history),
-                         "tpcb: a history row")) {
+    if (!ok_or_die(txn.insert(tables_.history, input_.history, history), "tpcb: a history row",
+                   " exists already, under a key of this worker's own")) {
       return Status::kAbort;
     }
 
-    Teller* teller;
-    if (!found_or_die(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
-      return Status::kAbort;
-    }
+    auto* const teller =
+        update_or_die<Teller>(txn, tables_.teller, input_.teller, "tpcb: a teller");
+    if (teller == nullptr) return Status::kAbort;
     teller->balance += input_.delta;
 
-    Branch* branch;
-    if (!found_or_die(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
-      return Status::kAbort;
-    }
+    auto* const branch =
+        update_or_die<Branch>(txn, tables_.branch, branch_number, "tpcb: a branch");
+    if (branch == nullptr) return Status::kAbort;
     branch->balance += input_.delta;
     return Status::kOk;
   }
@@ -141,20 +133,177 @@ class TpcbClient : public Client {
   int64_t balance_shown_ = 0;  // the balance that the teller's terminal would display
 };
 
+using Sums = std::vector<int64_t>;
+
+// The balances, by row. Threads set the elements of different rows, or add to an element
+// atomically.
+struct Books {
+  explicit Books(const Scale& scale)
+      : branches(scale.branches),
+        tellers(scale.branches * kTellers),
+        accounts(scale.branches * scale.accounts) {}
+  Sums branches, tellers, accounts;
+};
+
+struct Counts {
+  uint64_t rows = 0;
+  BrokenRows strays;  // rows under keys that were never loaded, and rows that contradict their key
+  void stray(const std::string& table, Key key) {
+    strays.note([&] { return "; first: " + table + " " + std::to_string(key); });
+  }
+  auto members() { return std::tie(rows, strays); }
+};
+
+// The history rows of one worker.
+struct Counted {
+  uint64_t rows = 0, last = 0;
+};
+
+struct HistoryCounts {
+  Counts rows;
+  std::map<uint64_t, Counted> by_worker;
+  void add(HistoryCounts& other) {
+    add_part(rows, other.rows);
+    for (const auto& [worker, counted] : other.by_worker) {
+      Counted& sum = by_worker[worker];
+      sum.rows += counted.rows;
+      sum.last = std::max(sum.last, counted.last);
+    }
+  }
+};
+
+template <size_t N>
+bool is_blank(const char (&filler)[N]) {
+  return std::ranges::count(filler, '\0') == N;
+}
+
+void add(int64_t& sum, int64_t amount) {
+  platform::atomic_ref<int64_t>(sum).fetch_add(amount, platform::memory_order_relaxed);
+}
+
+// Reads a part of a table's balances. `fits` says whether a row's columns other than its id fit its
+// key.
+template <class Row, class Fits>
+void read_balances(Table& table, uint32_t part, uint32_t parts, Sums* balances, Counts* counts,
+                   const Fits& fits) {
+  table.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
+    const auto& row = *reinterpret_cast<const Row*>(bytes);
+    ++counts->rows;
+    if (key < balances->size() && row.id == key && is_blank(row.filler) && fits(key, row)) {
+      (*balances)[key] = row.balance;
+    } else {
+      counts->stray(table.schema().name, key);
+    }
+  });
+}
+
+HistoryCounts add_up_history(Table& history, Books* books) {
+  return sum_of_parts(HistoryCounts{}, [&](uint32_t part, uint32_t parts, HistoryCounts* counts) {
+    history.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
+      const auto& row = *reinterpret_cast<const History*>(bytes);
+      ++counts->rows.rows;
+      Counted& counted = counts->by_worker[worker_of(key)];
+      ++counted.rows;
+      counted.last = std::max(counted.last, count_of(key));
+      if (row.account >= books->accounts.size() || row.teller >= books->tellers.size() ||
+          row.branch != row.teller / kTellers || row.time != count_of(key) ||
+          !is_blank(row.filler)) {
+        return counts->rows.stray("history", key);
+      }
+      add(books->accounts[row.account], row.delta);
+      add(books->tellers[row.teller], row.delta);
+      add(books->branches[row.branch], row.delta);
+    });
+  });
+}
+
+Check same(const std::string& name, const Sums& balances, const Sums& sums, const char* what) {
+  uint64_t wrong = 0;
+  std::string first;
+  for (size_t i = 0; i < balances.size(); ++i) {
+    if (balances[i] == sums[i] || wrong++ > 0) continue;
+    first = std::string("; first: ") + what + " " + std::to_string(i) + " has " +
+            std::to_string(balances[i]) + ", not " + std::to_string(sums[i]);
+  }
+  return {name, wrong == 0,
+          wrong == 0 ? "holds, " + std::to_string(balances.size()) + " checked"
+                     : std::to_string(wrong) + " of " + std::to_string(balances.size()) +
+                           " differ" + first};
+}
+
+// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A missing row was
+// lost although a later row was not, also after a recovery (workloads/previous_update.h).
+Check consecutive(const HistoryCounts& history) {
+  BrokenRows gaps;
+  for (const auto& [worker, counted] : history.by_worker) {
+    if (counted.rows == counted.last) continue;
+    gaps.note([&, worker = worker, counted = counted] {
+      return "; first: of worker " + std::to_string(worker) + "'s " + std::to_string(counted.last) +
+             " there are " + std::to_string(counted.rows);
+    });
+  }
+  return {"no history row of a worker is missing before a later one", gaps.count == 0,
+          std::to_string(history.by_worker.size()) + " workers, " + std::to_string(gaps.count) +
+              " with gaps" + gaps.first};
+}
+
+// Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
+// history's deltas, and that the history has a row for each acknowledged transaction.
+std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter) {
+  Tables tables(database);
+  Books is(scale), should_be(scale);
+  const Counts balances = sum_of_parts(Counts{}, [&](uint32_t part, uint32_t parts,
+                                                     Counts* counts) {
+    read_balances<Branch>(tables.branch, part, parts, &is.branches, counts,
+                          [](Key, const Branch&) { return true; });
+    read_balances<Teller>(tables.teller, part, parts, &is.tellers, counts,
+                          [](Key key, const Teller& row) { return row.branch == key / kTellers; });
+    read_balances<Account>(
+        tables.account, part, parts, &is.accounts, counts,
+        [&](Key key, const Account& row) { return row.branch == key / scale.accounts; });
+  });
+  const HistoryCounts history = add_up_history(tables.history, &should_be);
+  const uint64_t loaded = scale.branches * (1 + kTellers + scale.accounts);
+  Sums by_tellers(scale.branches);
+  for (size_t i = 0; i < is.tellers.size(); ++i) by_tellers[i / kTellers] += is.tellers[i];
+  std::vector<Check> checks = {
+      {"rows loaded are there", balances.rows == loaded && balances.strays.count == 0,
+       std::to_string(balances.rows) + " rows, " + std::to_string(loaded) + " loaded, " +
+           std::to_string(balances.strays.count) + " strays" + balances.strays.first},
+      {"history is of rows that exist", history.rows.strays.count == 0,
+       std::to_string(history.rows.rows) + " rows, " + std::to_string(history.rows.strays.count) +
+           " strays" + history.rows.strays.first},
+      consecutive(history),
+      same("branch balance = sum(teller balances)", is.branches, by_tellers, "branch"),
+      same("branch balance = sum(history deltas)", is.branches, should_be.branches, "branch"),
+      same("teller balance = sum(history deltas)", is.tellers, should_be.tellers, "teller"),
+      same("account balance = sum(history deltas)", is.accounts, should_be.accounts, "account"),
+  };
+  ack_counter.check("a history row a transaction", history.rows.rows, &checks);
+  return checks;
+}
+
 class Tpcb : public Workload {
  public:
   Tpcb(const Scale& scale, double theta) : scale_(scale), theta_(theta), choose_(scale, theta) {}
 
   void create_tables(Database& database) override {
     const uint64_t branches = scale_.branches, tellers = branches * kTellers;
-    database.create_table(
-        {"branch", sizeof(Branch), IndexKind::kHash, branches, {}, branch_columns()});
-    database.create_table(
-        {"teller", sizeof(Teller), IndexKind::kHash, tellers, {}, teller_columns()});
-    database.create_table(
-        {"account", sizeof(Account), IndexKind::kHash, accounts(), {}, account_columns()});
-    database.create_table(
-        {"history", sizeof(History), IndexKind::kOrdered, 1024, {}, history_columns()});
+    constexpr IndexKind kHash = IndexKind::kHash, kOrdered = IndexKind::kOrdered;
+    // The column of an id is a member that repeats the row's key.
+    Columns branch, teller, account, history;
+    branch.field("b_id", &Branch::id).field("b_balance", &Branch::balance);
+    teller.field("t_id", &Teller::id).field("t_b_id", &Teller::branch);
+    teller.field("t_balance", &Teller::balance);
+    account.field("a_id", &Account::id).field("a_b_id", &Account::branch);
+    account.field("a_balance", &Account::balance);
+    history.field("h_t_id", &History::teller).field("h_b_id", &History::branch);
+    history.field("h_a_id", &History::account).field("h_delta", &History::delta);
+    history.field("h_time", &History::time);
+    database.create_table({"branch", sizeof(Branch), kHash, branches, {}, branch});
+    database.create_table({"teller", sizeof(Teller), kHash, tellers, {}, teller});
+    database.create_table({"account", sizeof(Account), kHash, accounts(), {}, account});
+    database.create_table({"history", sizeof(History), kOrdered, 1024, {}, history});
   }
 
   // Loads all rows with balances of 0. The history is empty.
@@ -168,7 +317,7 @@ class Tpcb : public Workload {
         tables.teller.load(t, &teller, arena);
       }
     }
-    for (Key a = accounts() * part / parts; a < accounts() * (part + 1) / parts; ++a) {
+    for (const Key a : part_of(accounts(), part, parts)) {
       const Account account{.id = a, .branch = a / scale_.accounts, .balance = 0, .filler = {}};
       tables.account.load(a, &account, arena);
     }
@@ -215,8 +364,8 @@ class Tpcb : public Workload {
     return text;
   }
 
-  // Returns a sentence if the run breaks clause 4, scaling: the database has a branch, with its
-  // tellers and accounts, for each transaction a second that is reported.
+  // Returns a sentence if the run breaks clause 4: the database has a branch, with its tellers and
+  // accounts, for each reported transaction a second.
   std::string caution(double tps) const {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];
@@ -237,14 +386,10 @@ class Tpcb : public Workload {
 };
 
 std::string check_flags() {
-  if (FLAGS_tpcb_branches < 1 || FLAGS_tpcb_branches > kMaxBranches) {
-    return "--tpcb_branches is 1 to " + std::to_string(kMaxBranches);
-  }
-  if (FLAGS_tpcb_accounts < 1 || FLAGS_tpcb_accounts > kMaxAccounts) {
-    return "--tpcb_accounts is 1 to " + std::to_string(kMaxAccounts);
-  }
-  if (!(FLAGS_tpcb_theta >= 0 && FLAGS_tpcb_theta <= 5)) return "--tpcb_theta is 0 to 5";
-  return "";
+  return first_refusal(
+      {refuse_outside("tpcb_branches", FLAGS_tpcb_branches, 1, kMaxBranches),
+       refuse_outside("tpcb_accounts", FLAGS_tpcb_accounts, 1, kMaxAccounts),
+       FLAGS_tpcb_theta >= 0 && FLAGS_tpcb_theta <= 5 ? "" : "--tpcb_theta is 0 to 5"});
 }
 
 const WorkloadRegistration registration({

@@ -1,18 +1,12 @@
-// TPC-B's four tables (specification 2.0, clause 3.2), and their checks. Rows have 100 bytes,
-// history rows 50.
+// TPC-B's four tables (specification 2.0, clause 3.2). A row has 100 bytes, a row of history 50.
 //
 // A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. The numbers of
 // branches, tellers and accounts begin at 0. Teller t belongs to branch t / 10, and account a
 // belongs to branch a / Scale::accounts.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "engine/storage/database.h"
-#include "engine/workload.h"
 #include "platform/assert.h"
-#include "workloads/ack_counter.h"
 
 namespace logjam::tpcb {
 
@@ -62,51 +56,18 @@ constexpr Key history_key(uint32_t worker, uint64_t count) {
 constexpr uint64_t worker_of(Key history) { return history >> kCountBits; }
 constexpr uint64_t count_of(Key history) { return history & ((Key{1} << kCountBits) - 1); }
 
-// Returns the columns, for exports. The column of an id is a member that repeats the row's key.
-inline Columns branch_columns() {
-  return Columns().field("b_id", &Branch::id).field("b_balance", &Branch::balance);
-}
-inline Columns teller_columns() {
-  return Columns()
-      .field("t_id", &Teller::id)
-      .field("t_b_id", &Teller::branch)
-      .field("t_balance", &Teller::balance);
-}
-inline Columns account_columns() {
-  return Columns()
-      .field("a_id", &Account::id)
-      .field("a_b_id", &Account::branch)
-      .field("a_balance", &Account::balance);
-}
-inline Columns history_columns() {
-  return Columns()
-      .field("h_t_id", &History::teller)
-      .field("h_b_id", &History::branch)
-      .field("h_a_id", &History::account)
-      .field("h_delta", &History::delta)
-      .field("h_time", &History::time);
-}
-
 struct Scale {
   uint64_t branches = 1;
   uint64_t accounts = 100'000;  // of a branch
 };
 
 struct Tables {
-  explicit Tables(Database& database)
-      : branch(database.table("branch")),
-        teller(database.table("teller")),
-        account(database.table("account")),
-        history(database.table("history")) {}
-  Table& branch;
-  Table& teller;
-  Table& account;
-  Table& history;
+  explicit Tables(Database& database_in) : database(database_in) {}
+  Database& database;
+  Table& branch = database.table("branch");
+  Table& teller = database.table("teller");
+  Table& account = database.table("account");
+  Table& history = database.table("history");
 };
-
-// Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
-// history's deltas, and that the history has a row for each acknowledged transaction. Call it when
-// no transaction runs.
-std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter);
 
 }  // namespace logjam::tpcb
