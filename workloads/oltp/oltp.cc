@@ -3,17 +3,12 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "engine/workload.h"
-#include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
+#include "workloads/flag_refusals.h"
 #include "workloads/oltp/rows.h"
-#include "workloads/random.h"
+#include "workloads/parallel_check.h"
 
 DEFINE_uint32(oltp_tables, 1, "tables");
 DEFINE_uint64(oltp_rows, 10'000, "rows of a table");
@@ -28,8 +23,7 @@ namespace {
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
 // The statements of a transaction, by sysbench's defaults. kRanges counts those of each kind.
-constexpr uint32_t kPointSelects = 10, kRanges = 1, kIndexUpdates = 1, kNonIndexUpdates = 1,
-                   kDeleteInserts = 1;
+constexpr uint32_t kPointSelects = 10, kRanges = 1, kNonIndexUpdates = 1, kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
 
 struct Options {
@@ -64,7 +58,7 @@ class OltpClient : public Client {
   }
   ~OltpClient() override { ack_counter_.add(acknowledged_); }
 
-  // Draws the statements, in groups. All statements of a group access one table.
+  // Draws the statements in groups. The statements of a group access the same table.
   uint32_t next() override {
     statements_.clear();
     draw_group(kPoint, kPointSelects);
@@ -137,8 +131,8 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // Makes the transaction's changes of the numbers in c add up to 1. If one of its changes is lost,
-  // the rest add up to an arbitrary number.
+  // Makes the transaction's changes of the numbers in c add up to 1. If a change is lost, the other
+  // changes add up to an arbitrary number.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;
@@ -202,24 +196,18 @@ class OltpClient : public Client {
   uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
 };
 
-Key k_of(Key, const std::byte* row) { return reinterpret_cast<const Row*>(row)->k; }
-
 class Oltp : public Workload {
  public:
   explicit Oltp(const Options& options) : options_(options) {}
 
   void create_tables(Database& database) override {
+    const SecondarySchema by_k{
+        .name = "k",
+        .key_of = [](Key, const std::byte* row) -> Key { return row_of(row).k; },
+        .moves = true};
     for (uint32_t i = 1; i <= scale().tables; ++i) {
-      database.create_table({table_name(i),
-                             sizeof(Row),
-                             IndexKind::kOrdered,
-                             scale().rows,
-                             {{.name = "k",
-                               .kind = IndexKind::kOrdered,
-                               .unique = false,
-                               .key_of = k_of,
-                               .moves = true}},
-                             columns()});
+      database.create_table(
+          {table_name(i), sizeof(Row), IndexKind::kOrdered, scale().rows, {by_k}, columns()});
     }
   }
 
@@ -227,7 +215,7 @@ class Oltp : public Workload {
     const uint64_t n = scale().rows;
     for (uint32_t i = 1; i <= scale().tables; ++i) {
       Table& table = database.table(table_name(i));
-      for (Key id = n * part / parts + 1; id <= n * (part + 1) / parts; ++id) {
+      for (const Key id : part_of(n, part, parts, 1)) {
         Random random(kLoadSeed + i, id);
         Row row;
         load_row(&row, id, static_cast<uint32_t>(draw_id(random, n, options_.special)));
@@ -250,7 +238,7 @@ class Oltp : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    return oltp::verify(database, scale(), kIndexUpdates, ack_counter_);
+    return oltp::verify(database, scale(), ack_counter_);
   }
 
  private:
@@ -276,24 +264,13 @@ class Oltp : public Workload {
   AckCounter ack_counter_;
 };
 
-Options options_from_flags() {
-  return {.scale = {.tables = FLAGS_oltp_tables, .rows = FLAGS_oltp_rows},
-          .special = FLAGS_oltp_distribution == "special",
-          .range_size = FLAGS_oltp_range_size};
-}
-
 std::string check_flags() {
-  if (FLAGS_oltp_tables < 1 || FLAGS_oltp_tables > kMaxTables) {
-    return "--oltp_tables is 1 to " + std::to_string(kMaxTables);
-  }
-  if (FLAGS_oltp_rows < 1 || FLAGS_oltp_rows > kMaxRows) {
-    return "--oltp_rows is 1 to " + std::to_string(kMaxRows);
-  }
-  if (FLAGS_oltp_distribution != "special" && FLAGS_oltp_distribution != "uniform") {
-    return "--oltp_distribution is special or uniform, not \"" + FLAGS_oltp_distribution + "\"";
-  }
-  if (FLAGS_oltp_range_size < 1) return "--oltp_range_size is at least 1";
-  return "";
+  return first_refusal(
+      {refuse_outside("oltp_tables", FLAGS_oltp_tables, 1, kMaxTables),
+       refuse_outside("oltp_rows", FLAGS_oltp_rows, 1, kMaxRows),
+       refuse_unless(FLAGS_oltp_distribution == "special" || FLAGS_oltp_distribution == "uniform",
+                     "--oltp_distribution is special or uniform", FLAGS_oltp_distribution),
+       FLAGS_oltp_range_size < 1 ? "--oltp_range_size is at least 1" : ""});
 }
 
 const WorkloadRegistration registration({
@@ -302,7 +279,13 @@ const WorkloadRegistration registration({
     .memory = "0.3 kB a row; 0.06 kB more for each index update that finds a new k",
     .load_flags = {"oltp_tables", "oltp_rows", "oltp_distribution"},
     .check_flags = check_flags,
-    .make = [] { return std::make_unique<Oltp>(options_from_flags()); },
+    .make =
+        [] {
+          return std::make_unique<Oltp>(
+              Options{.scale = {.tables = FLAGS_oltp_tables, .rows = FLAGS_oltp_rows},
+                      .special = FLAGS_oltp_distribution == "special",
+                      .range_size = FLAGS_oltp_range_size});
+        },
     .has_commands = true,
 });
 

@@ -2,24 +2,14 @@
 // their range queries and their checks.
 //
 // The texts that sysbench fills with random digits have room for counters. The text c begins with a
-// number to which updates of c and deletes with inserts add; each transaction adds 1 in all. The
-// text pad begins with a number; the sum of this number and k counts the updates of k under this
+// number to which updates of c, and deletes with inserts, add. The numbers that a transaction adds
+// make 1. The text pad begins with a number which, with k added, counts the updates of k under this
 // id. A delete with an insert copies both counts to the new row. So the sums over all rows show
 // updates and transactions that were lost or recovered in part.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "engine/storage/database.h"
-#include "engine/transaction.h"
-#include "engine/workload.h"
-#include "platform/assert.h"
 #include "workloads/ack_counter.h"
 #include "workloads/random.h"
 
@@ -34,9 +24,12 @@ struct Row {
 // Returns the columns, for exports.
 Columns columns();
 
-inline constexpr size_t kByK = 0;  // the secondary index on k: ordered, not unique
+inline const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
 
-// Fills `text` with digits: first `seed`, then digits that follow from `seed` and `owner`. So
+inline constexpr size_t kByK = 0;             // the secondary index on k: ordered, not unique
+inline constexpr uint32_t kIndexUpdates = 1;  // updates of k in a transaction, by default
+
+// Fills `text` with digits: `seed`, and then digits that follow from `seed` and `owner`. So
 // is_text_of() recognizes a torn or misplaced text.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed);
 // Returns the seed with which fill_text() made `text`.
@@ -70,9 +63,8 @@ std::string table_name(uint32_t number);
 // Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
 // version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
 // quarter of these draws are the mean of twelve uniform draws, so they are densest in the middle.
-// The others are spread over a range in the middle: sysbench maps [0, 1) to that range. It maps the
-// draw that chose the branch. That draw is 1/4 or more here, so no draw is in the range's lowest
-// quarter.
+// The other draws lie in a range in the middle, to which sysbench maps [0, 1). It maps the draw
+// that chose the branch, which is 1/4 or more, so no id is in the range's lowest quarter.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);
@@ -138,9 +130,8 @@ class RangeSelect {
 uint64_t transactions_there(Database& database);
 
 // Checks that all rows are present and whole, that the index on k leads to each row and to no other
-// row, and that no update was lost. Each transaction updates k `index_updates` times.
-// `transactions` counts the acknowledged transactions of a run. Call it when no transaction runs.
-std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
-                          const AckCounter& transactions);
+// row, and that no update was lost. `transactions` counts the acknowledged transactions of a run.
+// Call it when no transaction runs.
+std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& transactions);
 
 }  // namespace logjam::oltp
