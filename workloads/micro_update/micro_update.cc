@@ -5,20 +5,13 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "engine/workload.h"
 #include "workloads/ack_counter.h"
 #include "workloads/command.h"
 #include "workloads/expect_row.h"
-#include "workloads/parallel_check.h"
+#include "workloads/flag_refusals.h"
 #include "workloads/previous_update.h"
-#include "workloads/random.h"
+#include "workloads/table_checks.h"
 #include "workloads/ycsb/row.h"
 
 DEFINE_string(micro_update_kind, "update-1",
@@ -50,11 +43,10 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: the number of its updates, a balance, and the previous update by its
-// last writer. The rest of the row follows from these and the key, so verify() notices a torn or
-// misplaced row. The updates of a transaction change balances by amounts that add up to 0, and each
-// update names the worker's previous update. So verify() also notices a lost update and a
-// transaction that was recovered in part.
+// The first bytes of a row. The rest of the row follows from them and the key, so verify() notices
+// a torn or misplaced row. The updates of a transaction change balances by amounts that add up to
+// 0, and each update names the worker's previous update. So verify() also notices a lost update,
+// and a transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -72,11 +64,7 @@ void write_row(std::byte* row, uint32_t bytes, Key key, const Head& head) {
   ycsb::fill_field(row + sizeof head, bytes - sizeof head, key, head.stamp());
 }
 
-Head head_of(const std::byte* row) {
-  Head head;
-  std::memcpy(&head, row, sizeof head);
-  return head;
-}
+const Head& head_of(const std::byte* row) { return *reinterpret_cast<const Head*>(row); }
 
 struct Scale {
   uint64_t rows;
@@ -111,9 +99,8 @@ class UpdateClient : public Client {
   Status execute(Transaction& txn) override {
     last_ = before_;
     for (uint32_t i = 0; i < kind_.updates; ++i) {
-      std::byte* row;
-      if (!found_or_die(txn.update(table_, keys_[i], &row), "micro-update: a row"))
-        return Status::kAbort;
+      auto* const row = update_or_die<std::byte>(txn, table_, keys_[i], "micro-update: a row");
+      if (row == nullptr) return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
       head.balance += deltas_[i];
@@ -122,9 +109,8 @@ class UpdateClient : public Client {
       write_row(row, scale_.row_bytes, keys_[i], head);
     }
     for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
-      const std::byte* row;
-      if (!found_or_die(txn.read(table_, keys_[i], &row), "micro-update: a row"))
-        return Status::kAbort;
+      const auto* const row = read_or_die<std::byte>(txn, table_, keys_[i], "micro-update: a row");
+      if (row == nullptr) return Status::kAbort;
       sum_ += ycsb::sum_field(row, scale_.row_bytes);
     }
     return Status::kOk;
@@ -190,7 +176,7 @@ class MicroUpdate : public Workload {
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     std::vector<std::byte> row(scale_.row_bytes);
-    for (Key key = scale_.rows * part / parts; key < scale_.rows * (part + 1) / parts; ++key) {
+    for (const Key key : part_of(scale_.rows, part, parts)) {
       write_row(row.data(), scale_.row_bytes, key, Head{});
       database.table(kTable).load(key, row.data(), arena);
     }
@@ -218,8 +204,8 @@ class MicroUpdate : public Workload {
   std::vector<Check> verify(Database& database) override {
     Table& table = database.table(kTable);
     const auto updates_of = [&](Key key) {
-      Keyed* entry = table.primary().find(key, nullptr);
-      return entry == nullptr ? 0 : head_of(Table::tuple_of(entry)->row()).updates;
+      const auto* head = find_row<Head>(table, key);
+      return head == nullptr ? 0 : head->updates;
     };
     const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
       std::vector<std::byte> expected(scale_.row_bytes);
@@ -251,15 +237,8 @@ class MicroUpdate : public Workload {
   struct Found {
     uint64_t rows = 0, updates = 0;
     int64_t balance = 0;
-    BrokenRows broken;
-    BrokenRows lost;
-    void add(const Found& other) {
-      rows += other.rows;
-      updates += other.updates;
-      balance += other.balance;
-      broken.add(other.broken);
-      lost.add(other.lost);
-    }
+    BrokenRows broken, lost;
+    auto members() { return std::tie(rows, updates, balance, broken, lost); }
   };
 
   const Scale scale_;
@@ -268,19 +247,13 @@ class MicroUpdate : public Workload {
 };
 
 std::string check_flags() {
-  if (find_kind(FLAGS_micro_update_kind) == nullptr) {
-    return "--micro_update_kind is update-1, update-5-read-5 or update-10, not \"" +
-           FLAGS_micro_update_kind + "\"";
-  }
-  if (FLAGS_micro_update_rows < kMostOperations || FLAGS_micro_update_rows > kMaxRows) {
-    return "--micro_update_rows is " + std::to_string(kMostOperations) + " to " +
-           std::to_string(kMaxRows);
-  }
-  if (FLAGS_micro_update_row_bytes < kMinRowBytes || FLAGS_micro_update_row_bytes > kMaxRowBytes) {
-    return "--micro_update_row_bytes is " + std::to_string(kMinRowBytes) + " to " +
-           std::to_string(kMaxRowBytes);
-  }
-  return "";
+  return first_refusal(
+      {refuse_unless(find_kind(FLAGS_micro_update_kind) != nullptr,
+                     "--micro_update_kind is update-1, update-5-read-5 or update-10",
+                     FLAGS_micro_update_kind),
+       refuse_outside("micro_update_rows", FLAGS_micro_update_rows, kMostOperations, kMaxRows),
+       refuse_outside("micro_update_row_bytes", FLAGS_micro_update_row_bytes, kMinRowBytes,
+                      kMaxRowBytes)});
 }
 
 const WorkloadRegistration registration({
