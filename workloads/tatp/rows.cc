@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "workloads/tatp/tatp.h"
 
@@ -26,58 +25,7 @@ uint16_t hash_of(std::initializer_list<uint64_t> words) {
   return static_cast<uint16_t>(hash >> 48);
 }
 
-uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
-uint64_t type_of_typed(Key key) { return type_of(key); }
-
 }  // namespace
-
-Columns subscriber_columns() {
-  return Columns()
-      .key("s_id", [](Key key) { return key; })
-      .field("sub_nbr", &Subscriber::sub_nbr)
-      .fields("bit_", &Subscriber::bit)
-      .fields("hex_", &Subscriber::hex)
-      .fields("byte2_", &Subscriber::byte2)
-      .field("msc_location", &Subscriber::msc_location)
-      .field("vlr_location", &Subscriber::vlr_location)
-      .field("updates", &Subscriber::updates)
-      .field("previous_key", &Subscriber::previous, &PreviousUpdate::key)
-      .field("previous_updates", &Subscriber::previous, &PreviousUpdate::updates)
-      .field("data_updates", &Subscriber::data_updates)
-      .field("seal", &Subscriber::seal);
-}
-
-Columns access_info_columns() {
-  return Columns()
-      .key("s_id", s_id_of_typed)
-      .key("ai_type", type_of_typed)
-      .field("data1", &AccessInfo::data1)
-      .field("data2", &AccessInfo::data2)
-      .field("data3", &AccessInfo::data3)
-      .field("data4", &AccessInfo::data4);
-}
-
-Columns special_facility_columns() {
-  return Columns()
-      .key("s_id", s_id_of_typed)
-      .key("sf_type", type_of_typed)
-      .field("is_active", &SpecialFacility::is_active)
-      .field("error_cntrl", &SpecialFacility::error_cntrl)
-      .field("data_a", &SpecialFacility::data_a)
-      .field("data_b", &SpecialFacility::data_b)
-      .field("updates", &SpecialFacility::updates)
-      .field("seal", &SpecialFacility::seal);
-}
-
-Columns call_forwarding_columns() {
-  return Columns()
-      .key("s_id", [](Key key) { return s_id_of_typed(facility_of(key)); })
-      .key("sf_type", [](Key key) { return type_of_typed(facility_of(key)); })
-      .key("start_time", [](Key key) { return uint64_t{start_of(key)}; })
-      .field("end_time", &CallForwarding::end_time)
-      .field("numberx", &CallForwarding::numberx)
-      .field("seal", &CallForwarding::seal);
-}
 
 Digits digits_of(uint64_t number) {
   Digits digits;

@@ -4,14 +4,12 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "engine/workload.h"
 #include "platform/test_value.h"
 #include "platform/text.h"
-#include "workloads/parallel_check.h"
+#include "workloads/command.h"
+#include "workloads/expect_row.h"
+#include "workloads/flag_refusals.h"
 
 DEFINE_uint64(tatp_subscribers, 100'000, "subscribers");
 DEFINE_string(tatp_end_times, "kit",
@@ -28,6 +26,289 @@ const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
 
+struct Options {
+  Population population;
+  bool uniform = false;
+  std::optional<Type> only;  // run this type alone; if empty, the standard mix
+};
+
+// Returns `status`, or a rollback if `status` says that a transaction's write has failed.
+Status rolled_back_if(Status failed, Status status) {
+  return status == failed ? Status::kRollback : status;
+}
+
+// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that
+// finds its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
+// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no
+// failed writes.
+//
+// Options, counters and database must outlive the client.
+class TatpClient : public Client {
+ public:
+  TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
+             uint32_t worker, uint64_t seed)
+      : options_(options),
+        acknowledged_(acknowledged),
+        tables_(database),
+        random_(seed, worker),
+        a_(options.population.subscribers <= 1'000'000    ? 65535
+           : options.population.subscribers <= 10'000'000 ? 1048575
+                                                          : 2097151) {}
+  ~TatpClient() override {
+    const auto& of = acknowledged_types_;
+    acknowledged_.forwardings.add(of[kInsertCallForwarding] - of[kDeleteCallForwarding]);
+    acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
+  }
+
+  // Draws the fields that most types need for all types, which costs less than a distinction.
+  uint32_t next() override {
+    before_ = last_;
+    if (options_.only) {
+      type_ = *options_.only;
+    } else {
+      uint64_t drawn = random_.below(100);
+      uint32_t type = 0;
+      while (drawn >= kTypeInfos[type].share_pct) drawn -= kTypeInfos[type++].share_pct;
+      type_ = static_cast<Type>(type);
+    }
+    s_id_ = draw_subscriber();
+    const uint64_t bits = random_.next();
+    kind_ = 1 + bits % kTypes;
+    bit_ = bits >> 2 & 1;
+    data_a_ = static_cast<uint8_t>(bits >> 3);
+    start_time_ = static_cast<uint32_t>(random_.below(kStarts)) * 8;
+    switch (type_) {
+      case kGetNewDestination:
+        end_time_ = static_cast<uint8_t>(1 + random_.below(24));
+        break;
+      case kUpdateLocation:
+        location_ = static_cast<uint32_t>(random_.between(1, 0xffff'ffff));
+        sub_nbr_ = digits_of(s_id_);
+        break;
+      case kInsertCallForwarding:
+        end_time_ = static_cast<uint8_t>(1 + random_.below(24));
+        numberx_ = digits_of(draw_subscriber());
+        sub_nbr_ = digits_of(s_id_);
+        break;
+      case kDeleteCallForwarding:
+        sub_nbr_ = digits_of(s_id_);
+        break;
+      default:
+        break;
+    }
+    return type_;
+  }
+
+  Status execute(Transaction& txn) override {
+    last_ = before_;
+    switch (type_) {
+      case kGetSubscriberData:
+        return get_subscriber_data(txn);
+      case kGetNewDestination:
+        return get_new_destination(txn);
+      case kGetAccessData:
+        return get_access_data(txn);
+      case kUpdateSubscriberData:
+        return update_subscriber_data(txn);
+      case kUpdateLocation:
+        return update_location(txn);
+      case kInsertCallForwarding:
+        return insert_call_forwarding(txn);
+      case kDeleteCallForwarding:
+        return delete_call_forwarding(txn);
+    }
+    return Status::kOk;
+  }
+
+  std::span<const std::byte> command() override {
+    command_.clear();
+    CommandFields fields(&command_);
+    input(fields);
+    return command_;
+  }
+
+  bool take(uint32_t type, std::span<const std::byte> command) override {
+    type_ = static_cast<Type>(type);
+    kind_ = 1;
+    start_time_ = 0;
+    CommandFields fields(command);
+    input(fields);
+    fields.require(is_type(kind_) && is_start(start_time_));
+    return fields.ended() && !command.empty();
+  }
+
+  // Returns the type as the transaction's number, because all committed transactions of a type have
+  // made the same changes.
+  uint64_t committing() override { return type_; }
+  void acknowledged(uint64_t type) override {
+    LJ_ASSERT_IN_TESTS(type < acknowledged_types_.size());
+    ++acknowledged_types_[type];
+  }
+
+ private:
+  // Draws from the specification's "Key value distribution": NURand(A, 1, P).
+  uint64_t draw_subscriber() {
+    const uint64_t p = options_.population.subscribers;
+    if (options_.uniform) return 1 + random_.below(p);
+    return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
+  }
+
+  // Encodes the input of the types that write into a command, or decodes it.
+  void input(CommandFields& fields) {
+    switch (type_) {
+      case kUpdateSubscriberData:
+        return fields(s_id_, kind_, bit_, data_a_, before_);
+      case kUpdateLocation:
+        return fields(sub_nbr_, location_, before_);
+      case kInsertCallForwarding:
+        return fields(sub_nbr_, kind_, start_time_, end_time_, numberx_);
+      case kDeleteCallForwarding:
+        return fields(sub_nbr_, kind_, start_time_);
+      default:
+        return;
+    }
+  }
+
+  Status get_subscriber_data(Transaction& txn) {
+    const auto* const row =
+        read_or_die<Subscriber>(txn, tables_.subscriber, s_id_, "tatp: a subscriber");
+    if (row == nullptr) return Status::kAbort;
+    shown_ += row->vlr_location + row->byte2[9];
+    return Status::kOk;
+  }
+
+  Status get_new_destination(Transaction& txn) {
+    const Key key = typed_key(s_id_, kind_);
+    const SpecialFacility* facility;
+    const Status status = txn.read(tables_.special_facility, key, &facility);
+    if (status != Status::kOk) return status;
+    if (facility->is_active == 0) return Status::kNotFound;
+    uint64_t found = 0;
+    const Status scanned =
+        txn.scan(tables_.call_forwarding, forwarding_key(key, 0), forwarding_key(key, start_time_),
+                 false, [&](Key, const std::byte* bytes) {
+                   const auto* row = reinterpret_cast<const CallForwarding*>(bytes);
+                   if (end_time_ >= row->end_time) return true;
+                   ++found;
+                   shown_ += static_cast<uint64_t>(row->numberx.back());
+                   return true;
+                 });
+    if (scanned != Status::kOk) return scanned;
+    return found > 0 ? Status::kOk : Status::kNotFound;
+  }
+
+  Status get_access_data(Transaction& txn) {
+    const AccessInfo* row;
+    const Status status = txn.read(tables_.access_info, typed_key(s_id_, kind_), &row);
+    if (status == Status::kOk) shown_ += row->data1;
+    return status;
+  }
+
+  Status update_subscriber_data(Transaction& txn) {
+    auto* const subscriber =
+        update_or_die<Subscriber>(txn, tables_.subscriber, s_id_, "tatp: a subscriber");
+    if (subscriber == nullptr) return Status::kAbort;
+    subscriber->bit[0] = bit_;
+    ++subscriber->data_updates;
+    sign(s_id_, subscriber);
+    SpecialFacility* facility;
+    const Key key = typed_key(s_id_, kind_);
+    const Status status = txn.update(tables_.special_facility, key, &facility);
+    if (status != Status::kOk) {
+      last_ = before_;
+      return rolled_back_if(Status::kNotFound, status);
+    }
+    facility->data_a = data_a_;
+    ++facility->updates;
+    facility->seal = seal_of(key, *facility);
+    return Status::kOk;
+  }
+
+  Status update_location(Transaction& txn) {
+    Key s_id;
+    if (!find_by_number(txn, &s_id)) return Status::kAbort;
+    auto* const subscriber =
+        update_or_die<Subscriber>(txn, tables_.subscriber, s_id, "tatp: a subscriber");
+    if (subscriber == nullptr) return Status::kAbort;
+    subscriber->vlr_location = location_;
+    sign(s_id, subscriber);
+    return Status::kOk;
+  }
+
+  // Counts an update of the subscriber in its row, and seals the row.
+  void sign(Key s_id, Subscriber* row) {
+    ++row->updates;
+    row->previous = before_;
+    row->seal = seal_of(s_id, *row);
+    last_ = {static_cast<uint32_t>(s_id), row->updates};
+  }
+
+  // Selects the types of the subscriber's facilities, as the specification asks. Inserts the row if
+  // these types include the type to which the row refers (its foreign key).
+  Status insert_call_forwarding(Transaction& txn) {
+    Key s_id;
+    if (!find_by_number(txn, &s_id)) return Status::kAbort;
+    bool referred = false;
+    const Status status = txn.scan(tables_.special_facility, typed_key(s_id, 1),
+                                   typed_key(s_id, kTypes), false, [&](Key key, const std::byte*) {
+                                     referred |= type_of(key) == kind_;
+                                     return true;
+                                   });
+    if (status != Status::kOk) return status;
+    if (!referred) return Status::kRollback;
+    const Key key = forwarding_key(typed_key(s_id, kind_), start_time_);
+    CallForwarding row{.seal = 0, .end_time = end_time_, .numberx = numberx_};
+    row.seal = seal_of(key, row);
+    return rolled_back_if(Status::kExists, txn.insert(tables_.call_forwarding, key, row));
+  }
+
+  Status delete_call_forwarding(Transaction& txn) {
+    Key s_id;
+    if (!find_by_number(txn, &s_id)) return Status::kAbort;
+    const Key key = forwarding_key(typed_key(s_id, kind_), start_time_);
+    return rolled_back_if(Status::kNotFound, txn.erase(tables_.call_forwarding, key));
+  }
+
+  // Looks up the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
+  bool find_by_number(Transaction& txn, Key* s_id) {
+    bool found = false;
+    const Status status =
+        txn.read_secondary(tables_.subscriber, kBySubNbr, sub_nbr_key(sub_nbr_),
+                           [&](Key primary, const std::byte* row) {
+                             if (reinterpret_cast<const Subscriber*>(row)->sub_nbr != sub_nbr_)
+                               return true;
+                             *s_id = primary;
+                             found = true;
+                             return false;
+                           });
+    return found_or_die(status == Status::kOk && !found ? Status::kNotFound : status,
+                        "tatp: a subscriber, by number,");
+  }
+
+  const Options& options_;
+  Acknowledged& acknowledged_;
+  Tables tables_;
+  Random random_;
+  const uint64_t a_;  // NURand's parameter A
+  std::array<uint64_t, kTypeInfos.size()> acknowledged_types_{};
+  uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
+
+  Type type_ = kGetSubscriberData;
+  Key s_id_ = 0;
+  Digits sub_nbr_{};
+  uint32_t kind_ = 1;  // ai_type or sf_type
+  uint32_t start_time_ = 0;
+  uint8_t end_time_ = 0;
+  uint8_t bit_ = 0;
+  uint8_t data_a_ = 0;
+  uint32_t location_ = 0;
+  Digits numberx_{};
+  // The worker's last update of a subscriber: before the drawn transaction, and after the
+  // transaction executed last, if that transaction commits.
+  PreviousUpdate before_, last_;
+  std::vector<std::byte> command_;
+};
+
 std::optional<Type> type_named(std::string_view name) {
   for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
     if (kTypeInfos[type].name == name) return static_cast<Type>(type);
@@ -35,24 +316,68 @@ std::optional<Type> type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<EndTimes> end_times_named(std::string_view name) {
-  if (name == "kit") return EndTimes::kKit;
-  if (name == "text") return EndTimes::kText;
-  return std::nullopt;
+std::string check_flags() {
+  return first_refusal(
+      {refuse_outside("tatp_subscribers", FLAGS_tatp_subscribers, 1, kMaxSubscribers),
+       refuse_unless(FLAGS_tatp_only.empty() || type_named(FLAGS_tatp_only),
+                     "--tatp_only is one of " + platform::join(kTypeInfos, ", ", &TypeInfo::name),
+                     FLAGS_tatp_only),
+       refuse_unless(FLAGS_tatp_end_times == "kit" || FLAGS_tatp_end_times == "text",
+                     "--tatp_end_times is kit or text", FLAGS_tatp_end_times)});
 }
 
-std::string check_flags() {
-  if (FLAGS_tatp_subscribers < 1 || FLAGS_tatp_subscribers > kMaxSubscribers) {
-    return "--tatp_subscribers is 1 to " + std::to_string(kMaxSubscribers);
-  }
-  if (!FLAGS_tatp_only.empty() && !type_named(FLAGS_tatp_only)) {
-    return "--tatp_only is one of " + platform::join(kTypeInfos, ", ", &TypeInfo::name) +
-           ", not \"" + FLAGS_tatp_only + "\"";
-  }
-  if (!end_times_named(FLAGS_tatp_end_times)) {
-    return "--tatp_end_times is kit or text, not \"" + FLAGS_tatp_end_times + "\"";
-  }
-  return "";
+uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
+uint64_t type_of_typed(Key key) { return type_of(key); }
+
+// The functions below return the columns of a table, for exports, under the names of the
+// description.
+
+Columns subscriber_columns() {
+  return Columns()
+      .key("s_id", [](Key key) { return key; })
+      .field("sub_nbr", &Subscriber::sub_nbr)
+      .fields("bit_", &Subscriber::bit)
+      .fields("hex_", &Subscriber::hex)
+      .fields("byte2_", &Subscriber::byte2)
+      .field("msc_location", &Subscriber::msc_location)
+      .field("vlr_location", &Subscriber::vlr_location)
+      .field("updates", &Subscriber::updates)
+      .field("previous_key", &Subscriber::previous, &PreviousUpdate::key)
+      .field("previous_updates", &Subscriber::previous, &PreviousUpdate::updates)
+      .field("data_updates", &Subscriber::data_updates)
+      .field("seal", &Subscriber::seal);
+}
+
+Columns access_info_columns() {
+  return Columns()
+      .key("s_id", s_id_of_typed)
+      .key("ai_type", type_of_typed)
+      .field("data1", &AccessInfo::data1)
+      .field("data2", &AccessInfo::data2)
+      .field("data3", &AccessInfo::data3)
+      .field("data4", &AccessInfo::data4);
+}
+
+Columns special_facility_columns() {
+  return Columns()
+      .key("s_id", s_id_of_typed)
+      .key("sf_type", type_of_typed)
+      .field("is_active", &SpecialFacility::is_active)
+      .field("error_cntrl", &SpecialFacility::error_cntrl)
+      .field("data_a", &SpecialFacility::data_a)
+      .field("data_b", &SpecialFacility::data_b)
+      .field("updates", &SpecialFacility::updates)
+      .field("seal", &SpecialFacility::seal);
+}
+
+Columns call_forwarding_columns() {
+  return Columns()
+      .key("s_id", [](Key key) { return s_id_of_typed(facility_of(key)); })
+      .key("sf_type", [](Key key) { return type_of_typed(facility_of(key)); })
+      .key("start_time", [](Key key) { return uint64_t{start_of(key)}; })
+      .field("end_time", &CallForwarding::end_time)
+      .field("numberx", &CallForwarding::numberx)
+      .field("seal", &CallForwarding::seal);
 }
 
 Key sub_nbr_key_of(Key, const std::byte* row) {
@@ -67,27 +392,21 @@ class Tatp : public Workload {
   // special_facility, and a special facility has one and a half rows of call_forwarding.
   void create_tables(Database& database) override {
     const uint64_t n = options_.population.subscribers;
-    database.create_table({"subscriber",
-                           sizeof(Subscriber),
-                           IndexKind::kHash,
-                           n,
-                           {{"sub_nbr", IndexKind::kHash, true, sub_nbr_key_of}},
-                           subscriber_columns()});
-    database.create_table({"access_info",
-                           sizeof(AccessInfo),
-                           IndexKind::kHash,
-                           n * 5 / 2,
-                           {},
-                           access_info_columns()});
+    constexpr IndexKind kHash = IndexKind::kHash, kOrdered = IndexKind::kOrdered;
+    const std::vector<SecondarySchema> by_number = {{"sub_nbr", kHash, true, sub_nbr_key_of}};
+    database.create_table(
+        {"subscriber", sizeof(Subscriber), kHash, n, by_number, subscriber_columns()});
+    database.create_table(
+        {"access_info", sizeof(AccessInfo), kHash, n * 5 / 2, {}, access_info_columns()});
     database.create_table({"special_facility",
                            sizeof(SpecialFacility),
-                           IndexKind::kOrdered,
+                           kOrdered,
                            n * 5 / 2,
                            {},
                            special_facility_columns()});
     database.create_table({"call_forwarding",
                            sizeof(CallForwarding),
-                           IndexKind::kOrdered,
+                           kOrdered,
                            n * 15 / 4,
                            {},
                            call_forwarding_columns()});
@@ -96,7 +415,7 @@ class Tatp : public Workload {
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     const uint64_t n = options_.population.subscribers;
-    for (uint64_t s_id = n * part / parts + 1; s_id <= n * (part + 1) / parts; ++s_id) {
+    for (const uint64_t s_id : part_of(n, part, parts, 1)) {
       const Person person(s_id, options_.population);
       tables.subscriber.load(s_id, &person.subscriber, arena);
       for (uint32_t i = 0; i < kTypes; ++i) {
@@ -171,7 +490,8 @@ const WorkloadRegistration registration({
     .make =
         [] {
           return std::make_unique<Tatp>(Options{
-              .population = {FLAGS_tatp_subscribers, *end_times_named(FLAGS_tatp_end_times)},
+              .population = {FLAGS_tatp_subscribers,
+                             FLAGS_tatp_end_times == "kit" ? EndTimes::kKit : EndTimes::kText},
               .uniform = drawn_uniformly.get() != 0,
               .only = type_named(FLAGS_tatp_only)});
         },

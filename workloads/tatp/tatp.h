@@ -1,25 +1,14 @@
 // TATP's four tables ("Telecommunication Application Transaction Processing Benchmark Description",
-// IBM 2009), the initial rows of one subscriber, the seven transactions, and the checks.
+// IBM 2009), the initial rows of one subscriber, the types of transactions, and the checks.
 //
 // Subscribers are numbered from 1. The key of table subscriber is s_id. The keys of access_info and
 // special_facility are made of s_id and a type from 1 to 4. The key of call_forwarding is made of
 // the key of a special facility and a start time of 0, 8 or 16 hours.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <cstring>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <type_traits>
-#include <vector>
 
-#include "engine/storage/database.h"
-#include "engine/workload.h"
-#include "platform/assert.h"
 #include "workloads/ack_counter.h"
-#include "workloads/command.h"
 #include "workloads/previous_update.h"
 #include "workloads/random.h"
 
@@ -27,33 +16,26 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows have no columns for their keys. In their place are members that the description does not
-// have, for verify(): counts of the row's updates, the previous update of a subscriber by the same
-// worker, and a seal, which is a hash of the key and of everything that changes.
+// Rows do not repeat their keys. They have members for verify() that the description does not have:
+// counts of the row's updates, the previous update of a subscriber by the same worker, and a seal,
+// which is a hash of the key and of all members that change.
 struct Subscriber {
-  uint32_t msc_location;
-  uint32_t vlr_location;
+  uint32_t msc_location, vlr_location;
   uint32_t updates;
   PreviousUpdate previous;
   uint16_t seal;
   uint8_t data_updates;  // updates by UpdateSubscriberData, modulo 2^8
   Digits sub_nbr;
-  uint8_t bit[10];
-  uint8_t hex[10];
-  uint8_t byte2[10];
+  uint8_t bit[10], hex[10], byte2[10];
 };
 struct AccessInfo {
-  uint8_t data1;
-  uint8_t data2;
-  char data3[3];
-  char data4[5];
+  uint8_t data1, data2;
+  char data3[3], data4[5];
 };
 struct SpecialFacility {
   uint16_t updates;  // modulo 2^16
   uint16_t seal;
-  uint8_t is_active;
-  uint8_t error_cntrl;
-  uint8_t data_a;
+  uint8_t is_active, error_cntrl, data_a;
   char data_b[5];
 };
 struct CallForwarding {
@@ -83,12 +65,6 @@ constexpr Key subscriber_of(Key typed) { return typed >> 2; }
 constexpr uint32_t type_of(Key typed) { return static_cast<uint32_t>(typed & 3) + 1; }
 constexpr Key facility_of(Key forwarding) { return forwarding >> 2; }
 constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwarding & 3) * 8; }
-
-// Returns the columns, for exports, under the names of the description.
-Columns subscriber_columns();
-Columns access_info_columns();
-Columns special_facility_columns();
-Columns call_forwarding_columns();
 
 // Returns the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
@@ -135,15 +111,12 @@ struct Person {
 };
 
 struct Tables {
-  explicit Tables(Database& database)
-      : subscriber(database.table("subscriber")),
-        access_info(database.table("access_info")),
-        special_facility(database.table("special_facility")),
-        call_forwarding(database.table("call_forwarding")) {}
-  Table& subscriber;
-  Table& access_info;
-  Table& special_facility;
-  Table& call_forwarding;
+  explicit Tables(Database& database_in) : database(database_in) {}
+  Database& database;
+  Table& subscriber = database.table("subscriber");
+  Table& access_info = database.table("access_info");
+  Table& special_facility = database.table("special_facility");
+  Table& call_forwarding = database.table("call_forwarding");
 };
 
 enum Type : uint32_t {
@@ -172,89 +145,15 @@ inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
     {"DeleteCallForwarding", 2, 31.25},
 }};
 
-struct Options {
-  Population population;
-  bool uniform = false;
-  std::optional<Type> only;  // run this type alone; if empty, the standard mix
-};
-
 // The acknowledged changes of all clients of a run.
 struct Acknowledged {
   AckCounter forwardings;  // inserted, minus deleted
   AckCounter updates;      // of subscribers
 };
 
-// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that
-// finds its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
-// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no
-// failed writes.
-//
-// Options, counters and database must outlive the client. The worker's thread calls all functions
-// except the constructor and the destructor.
-class TatpClient : public Client {
- public:
-  TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
-             uint32_t worker, uint64_t seed);
-  ~TatpClient() override;
-
-  uint32_t next() override;
-  Status execute(Transaction& txn) override;
-
-  std::span<const std::byte> command() override;
-  bool take(uint32_t type, std::span<const std::byte> input) override;
-
-  // Returns the type as the transaction's number, because all committed transactions of a type have
-  // made the same changes.
-  uint64_t committing() override { return type_; }
-  void acknowledged(uint64_t type) override {
-    LJ_ASSERT_IN_TESTS(type < acknowledged_types_.size());
-    ++acknowledged_types_[type];
-  }
-
- private:
-  uint64_t draw_subscriber();
-  // Encodes the input of the types that write into a command, or decodes it.
-  void input(CommandFields& fields);
-
-  Status get_subscriber_data(Transaction& txn);
-  Status get_new_destination(Transaction& txn);
-  Status get_access_data(Transaction& txn);
-  Status update_subscriber_data(Transaction& txn);
-  Status update_location(Transaction& txn);
-  Status insert_call_forwarding(Transaction& txn);
-  Status delete_call_forwarding(Transaction& txn);
-  // Looks up the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
-  bool find_by_number(Transaction& txn, Key* s_id);
-  // Counts an update of the subscriber in its row, and seals the row.
-  void sign(Key s_id, Subscriber* row);
-
-  const Options& options_;
-  Acknowledged& acknowledged_;
-  Tables tables_;
-  Random random_;
-  const uint64_t a_;  // NURand's parameter A
-  std::array<uint64_t, kTypeInfos.size()> acknowledged_types_{};
-  uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
-
-  Type type_ = kGetSubscriberData;
-  Key s_id_ = 0;
-  Digits sub_nbr_{};
-  uint32_t kind_ = 1;  // ai_type or sf_type
-  uint32_t start_time_ = 0;
-  uint8_t end_time_ = 0;
-  uint8_t bit_ = 0;
-  uint8_t data_a_ = 0;
-  uint32_t location_ = 0;
-  Digits numberx_{};
-  // The worker's last update of a subscriber: before the drawn transaction, and after the
-  // transaction executed last, if that transaction commits.
-  PreviousUpdate before_, last_;
-  std::vector<std::byte> command_;
-};
-
-// Checks that columns which no transaction changes are as loaded, that the others are as
-// transactions wrote them, that the counts of updates agree, and that each reference between tables
-// and each posting leads to the right row. Call it when no transaction runs.
+// Checks that each column is as loaded, or as transactions wrote it, and that the counts of updates
+// agree. Also checks that each reference between tables and each posting leads to the right row.
+// Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
                           const Acknowledged& acknowledged);
 

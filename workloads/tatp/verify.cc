@@ -1,9 +1,4 @@
-#include <cstring>
-#include <span>
-#include <string>
-#include <utility>
 
-#include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
 #include "workloads/tatp/tatp.h"
 
@@ -18,10 +13,7 @@ class Finding {
   void wrong(Key key, const std::string& why) {
     wrong_.note([&] { return "; first: key " + std::to_string(key) + " " + why; });
   }
-  void add(const Finding& later) {
-    expected_ += later.expected_;
-    wrong_.add(later.wrong_);
-  }
+  auto members() { return std::tie(expected_, wrong_); }
   Check check(uint64_t rows) const {
     return {name_, wrong_.count == 0 && rows == expected_,
             std::to_string(rows) + " rows, " + std::to_string(expected_) + " expected, " +
@@ -88,17 +80,9 @@ struct Findings {
   uint64_t updates = 0;
   BrokenRows lost;
 
-  void add(const Findings& later) {
-    people.add(later.people);
-    numbers.add(later.numbers);
-    access.add(later.access);
-    facilities.add(later.facilities);
-    pairs.add(later.pairs);
-    calls.add(later.calls);
-    forwardings_loaded += later.forwardings_loaded;
-    forwardings += later.forwardings;
-    updates += later.updates;
-    lost.add(later.lost);
+  auto members() {
+    return std::tie(people, numbers, access, facilities, pairs, calls, forwardings_loaded,
+                    forwardings, updates, lost);
   }
 };
 
@@ -196,9 +180,7 @@ std::vector<Check> verify(Database& database, const Population& population,
   const uint64_t n = population.subscribers;
   const Findings found =
       sum_of_parts(Findings{}, [&](uint32_t part, uint32_t parts, Findings* sum) {
-        for (Key s_id = 1 + n * part / parts; s_id <= n * (part + 1) / parts; ++s_id) {
-          checker.check_subscriber(s_id, sum);
-        }
+        for (const Key s_id : part_of(n, part, parts, 1)) checker.check_subscriber(s_id, sum);
       });
   uint64_t postings = 0;
   tables.subscriber.secondary(kBySubNbr).for_each([&](Keyed*) { ++postings; });
