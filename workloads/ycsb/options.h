@@ -1,4 +1,4 @@
-// The options of YCSB: the --ycsb_* flags, and the variants, the mixes that --ycsb_workload names.
+// YCSB's options: the --ycsb_* flags, and the variants, which are the mixes of --ycsb_workload.
 #pragma once
 
 #include <cstdint>

@@ -5,16 +5,13 @@
 // A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the
 // size of a field is no multiple of the word size, the check overlaps the previous word. The writer
 // chooses the stamp. The check is a hash of the stamp and of the field's owner, a number made of
-// key and field. So each stamp changes all bytes, as in YCSB, and verification fails for a field
-// that two writers have torn or that was written under another key. Writing a field costs as much
-// as a memset.
+// key and field. So each stamp changes all bytes, as in YCSB. Verification fails for a field that
+// two writers have torn, or that was written under another key. Writing a field costs as much as a
+// memset.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
-#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam::ycsb {

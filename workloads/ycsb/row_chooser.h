@@ -1,19 +1,12 @@
-// Draws the numbers of existing rows: of loaded rows and, as YCSB does, of inserted ones.
+// RowChooser: draws the numbers of existing rows, loaded and (as in YCSB) inserted.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
-#include "workloads/random.h"
-#include "workloads/ycsb/options.h"
 #include "workloads/ycsb/rows.h"
-#include "workloads/zipf.h"
 
 namespace logjam::ycsb {
 
-// Draws for one client. All clients share `inserted`. The chooser draws rows that workers of an
-// earlier process inserted like rows of the present `workers`.
+// The draws of one client. All clients share `inserted`. The rows that workers of an earlier
+// process inserted are drawn like those of the present `workers`.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -48,12 +41,12 @@ class RowChooser {
   }
 
  private:
-  // YCSB draws one of this number of ranks (ScrambledZipfianGenerator.ITEM_COUNT), whatever the
-  // number of rows: otherwise the popular rows would change with inserts.
+  // The number of ranks that YCSB draws from (ScrambledZipfianGenerator.ITEM_COUNT). It does not
+  // depend on the number of rows, because then the popular rows would change with each insert.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
-  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. If
-  // the row does not exist yet, it draws again (CoreWorkload.nextKeynum).
+  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. Draws
+  // again if the row does not exist yet (CoreWorkload.nextKeynum).
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {

@@ -9,17 +9,11 @@
 // after the largest number. So all rows below a worker's count exist.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <utility>
-#include <vector>
 
-#include "engine/storage/tuple.h"
-#include "platform/assert.h"
-#include "platform/atomic.h"
 #include "platform/thread.h"
+#include "workloads/ack_counter.h"
 #include "workloads/ycsb/options.h"
 #include "workloads/ycsb/row.h"
 #include "workloads/zipf.h"
@@ -162,5 +156,28 @@ struct Fields {
   uint32_t count;
   uint32_t bytes;
 };
+
+// The acknowledged changes of a run's clients.
+struct Acknowledged {
+  struct Counts {
+    uint64_t inserts = 0;   // rows
+    uint64_t updating = 0;  // transactions that update
+  };
+  void add(const Counts& counts) {
+    inserts.add(counts.inserts);
+    updating.add(counts.updating);
+  }
+  AckCounter inserts, updating;
+};
+
+// Checks that all rows exist, that each field is whole and under its own key, and that no insert
+// and no update is lost. With `any_order`, the database was recovered, and a worker's insert may be
+// there without an earlier insert of that worker. Call it when no transaction runs.
+std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
+                          bool any_order);
+
+// Finds the inserts of each worker, and the counts to which clients add acknowledged changes. Call
+// it when no transaction runs.
+void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

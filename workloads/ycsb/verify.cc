@@ -1,8 +1,3 @@
-#include "workloads/ycsb/verify.h"
-
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "platform/fatal.h"
 #include "workloads/parallel_check.h"
@@ -18,15 +13,7 @@ struct Found {
   uint64_t ordered = 0;  // inserted rows, without gaps in their workers' orders
   uint64_t stamps = 0;   // the sum of all
   BrokenRows missing, broken, gaps;
-  void add(const Found& other) {
-    rows += other.rows;
-    loaded += other.loaded;
-    ordered += other.ordered;
-    stamps += other.stamps;
-    missing.add(other.missing);
-    broken.add(other.broken);
-    gaps.add(other.gaps);
-  }
+  auto members() { return std::tie(rows, loaded, ordered, stamps, missing, broken, gaps); }
 };
 
 class Verifier {
@@ -101,8 +88,8 @@ class Verifier {
   const KeySpace space_;
 };
 
-// Checks that the sum of the stamps can be a number of transactions. After a recovery the number is
-// unknown, but the stamps of a transaction that was recovered in part add up to an arbitrary number
+// Checks that the sum of the stamps can be a number of transactions. After a recovery this number
+// is unknown, but a transaction that was recovered in part makes the sum an arbitrary number
 // (Fields).
 Check plausible_updates(uint64_t count, uint64_t mask) {
   constexpr uint64_t kMost = uint64_t{1} << 48;
@@ -129,7 +116,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
            std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    // A worker orders its transactions, but not the inserts within a transaction.
+    // A worker's transactions are in order, but not the inserts of one transaction.
     const bool in_order = !any_order && options.ops == 1;
     checks.push_back({"no insert is missing before a later one of its worker",
                       found.ordered == inserted || !in_order,

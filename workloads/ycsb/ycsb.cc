@@ -1,18 +1,8 @@
 // YCSB: one table, transactions of point reads, updates, inserts and scans.
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <vector>
 
-#include "engine/workload.h"
-#include "platform/assert.h"
 #include "platform/fatal.h"
 #include "workloads/command.h"
-#include "workloads/random.h"
-#include "workloads/ycsb/options.h"
 #include "workloads/ycsb/row_chooser.h"
-#include "workloads/ycsb/rows.h"
-#include "workloads/ycsb/verify.h"
 
 namespace logjam::ycsb {
 namespace {
@@ -23,7 +13,6 @@ constexpr uint64_t kMostOperationsS = 2'000'000;  // of one worker
 // with a scan, kScanning; otherwise kReadOnly.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
 
-// The state shared by all clients.
 struct Shared {
   explicit Shared(const Options& options_in)
       : options(options_in),
@@ -106,9 +95,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp; the number of operations; the first row and the length of the scan at the
-  // end; and for each operation its kind, field and row in one word, and a scan's length in another
-  // word.
+  // Encodes the stamp, the number of operations, and the first row and the length of the scan at
+  // the end. Each operation adds a word with its kind, field and row, and a scan a word with its
+  // length.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -173,8 +162,8 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
-  // Derives from the input, drawn or decoded: keys, the numbers that the updates add to stamps
-  // (Fields), and the transaction's counts.
+  // Derives from the input the keys, the numbers that the updates add to stamps (Fields), and the
+  // transaction's counts.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
@@ -192,8 +181,8 @@ class YcsbClient : public Client {
     if (updates_ && !options_.blind()) last->delta += 1 - sum;
   }
 
-  // Draws a row that differs from the first `taken` rows. After 64 tries it takes the next free
-  // loaded row, because it could draw for long if nearly all rows are taken.
+  // Draws a row that differs from the first `taken` rows. After 64 tries takes the next free loaded
+  // row, because drawing could take long if nearly all rows are taken.
   uint64_t draw_distinct(uint32_t taken) {
     LJ_ASSERT_IN_TESTS(taken < options_.records);
     constexpr int kTries = 64;
@@ -235,8 +224,7 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads the row or the field. Adds the sum to a member, so that the compiler cannot drop the
-  // reads.
+  // Reads the row or the field. The sum is a member, so that the compiler cannot drop the reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
@@ -379,8 +367,8 @@ const WorkloadRegistration registration({
     .what =
         "point reads, updates, inserts and scans of one table: YCSB's A to F, and papers' mixes",
     .memory = "1.06 kB a row of 1000 B",
-    // All flags of a variant, so that a recovery describes the run, and verify() knows what its
-    // transactions did.
+    // A recovery describes the run, and verify() knows what its transactions did, by all flags of a
+    // variant.
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
                    "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
