@@ -1,7 +1,7 @@
 // The locks that the synchronization benchmark compares, each as its authors describe it: a
 // test-and-set lock; a ticket lock, with and without back-off; and the queue locks MCS
 // (Mellor-Crummey and Scott, TOCS 1991) and CLH (Craig 1993; Magnusson, Landin and Hagersten, IPPS
-// 1994). David et al. (SOSP 2013) describe the same ones in sections 4.1 and 5.3.
+// 1994). David et al. (SOSP 2013) describe the same locks in sections 4.1 and 5.3.
 //
 // A thread makes one Handle, uses it for all locks of one type, and holds at most one of these
 // locks at a time. A thread calls unlock() with the Handle of its lock().
@@ -9,21 +9,19 @@
 // Protocol. The writes of a thread before unlock() are visible after the next lock(), because
 // unlock() releases and lock() acquires the same word:
 // - TasLock: `held_`. Any thread sets it (exchange, acquire); the holder clears it (release).
-// - TicketLock: `current_`. Only the holder writes it, so it reads its own last value there
-//   (relaxed) and stores the next one (release); all waiting threads read it (acquire). `next_`
-//   only hands out numbers and publishes nothing (relaxed).
-// - McsLock: a waiting thread's own `waits`, which it sets (relaxed) before it announces its node,
-//   and which its predecessor clears (release). It announces the node in the predecessor's `next`
-//   (release, and the predecessor acquires it). So the predecessor sees `waits` set before it
-//   clears it. `tail_` passes from a holder without successor to the next thread: compare-and-swap
-//   (release) and exchange (acquire, for that; release, so that a thread that takes this node's
-//   address from `tail_` sees its fields).
+// - TicketLock: `current_`. Only the holder writes it, so the holder reads its own last value
+//   (relaxed) and stores the next value (release). All waiting threads read it (acquire). `next_`
+//   only gives out numbers, and publishes nothing (relaxed).
+// - McsLock: a waiting thread's own `waits`. The thread sets it (relaxed) before it announces its
+//   node in the predecessor's `next` (release, which the predecessor acquires). So the predecessor
+//   sees `waits` set before it clears `waits` (release). `tail_` passes from a holder without a
+//   successor to the next thread by compare-and-swap (release) and exchange (acquire). The exchange
+//   also releases, so that a thread that takes the node's address from `tail_` sees its fields.
 // - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts
-//   the node into `tail_` (exchange: release, and acquire of the previous node), and clears it
-//   (release). After that the node belongs to the successor, which alone can reach it.
+//   the node into `tail_` by exchange, which releases, and acquires the previous node. The owner
+//   clears it (release). From then on only the successor can reach the node, and owns it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "platform/assert.h"
@@ -41,8 +39,9 @@ using platform::memory_order_acquire;
 using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
-// One wait of a thread. It only pauses, as David et al.'s threads do, if each thread has a core of
-// its own. Otherwise (`crowded`) the awaited thread may need this core, and the wait gives it away.
+// One wait of a thread. If each thread has a core of its own, the thread only pauses, as in David
+// et al. Otherwise (`crowded`) the thread gives its core away, because the awaited thread may need
+// it.
 class Wait {
  public:
   explicit Wait(bool crowded) : crowded_(crowded) {}
@@ -81,7 +80,7 @@ class LJ_CAPABILITY("lock") TicketLock {
     while (true) {
       const uint32_t ahead = mine - current_.load(memory_order_acquire);
       if (ahead == 0) return;
-      // Looks again after a time that is proportional to the number of threads before this one
+      // Looks again after a time in proportion to the threads that are served before this thread
       // (David et al., 5.3).
       if constexpr (kBackOff) {
         wait.ticks(ahead == 1 ? kNextTicks : ahead * kTicks);
@@ -96,8 +95,7 @@ class LJ_CAPABILITY("lock") TicketLock {
   }
 
  private:
-  // The times of their libslock, include/ticket.h: 512 cycles for each thread, and 128 for the
-  // next.
+  // The times of their libslock, include/ticket.h.
   static constexpr uint64_t kTicks = 512, kNextTicks = 128;
   platform::atomic<uint32_t> next_{0}, current_{0};  // in one cache line
 };
@@ -126,7 +124,7 @@ class LJ_CAPABILITY("lock") McsLock {
                                         memory_order_relaxed)) {
         return;
       }
-      // A thread is between its exchange and its announcement.
+      // The next thread is between its exchange and its announcement.
       platform::SpinWait wait;
       while ((next = mine.next.load(memory_order_acquire)) == nullptr) wait.once();
     }

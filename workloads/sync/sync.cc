@@ -1,19 +1,13 @@
-// Protocol. A Caller's thread alone uses its members, except for its two counts, which the thread
-// writes and the main thread reads (relaxed; a reading may be slightly old). The fields of Control
-// are relaxed, because they publish no other memory. The measured operation writes a word of a
-// shared line, and orders nothing (relaxed).
+// Protocol. Only a Caller's thread uses its members, except for its two counts, which the thread
+// writes and the main thread reads (relaxed; a reading may be slightly old). The measured operation
+// writes a shared word, and orders nothing (relaxed).
 #include "workloads/sync/sync.h"
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "engine/run/benchmark_threads.h"
-#include "platform/clock.h"
 #include "platform/counter.h"
-#include "platform/persist.h"
 #include "platform/placement.h"
 #include "platform/random.h"
 #include "platform/thread.h"
@@ -22,35 +16,15 @@
 namespace logjam::sync {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Kind>, 11> kKinds = {{
-    {"faa", Kind::kFaa},
-    {"cas", Kind::kCas},
-    {"cas-faa", Kind::kCasFaa},
-    {"swap", Kind::kSwap},
-    {"load", Kind::kLoad},
-    {"tas-once", Kind::kTasOnce},
-    {"tas", Kind::kTas},
-    {"ticket", Kind::kTicket},
-    {"ticket-backoff", Kind::kTicketBackOff},
-    {"mcs", Kind::kMcs},
-    {"clh", Kind::kClh},
-}};
-
-using Control = BenchmarkControl;
-
-// A shared word, and the operation of a call on it. A call returns whether it succeeded.
-struct alignas(platform::kCacheLine) Word {
-  platform::atomic<uint64_t> value{0};
-};
-
+// The operation of a call on a shared word. A call returns whether it succeeded.
 template <Kind kKind>
 class WordCall {
  public:
-  using Line = Word;
+  using Line = platform::Padded<platform::atomic<uint64_t>>;
   explicit WordCall(bool) {}
 
   bool operator()(Line& line) {
-    auto& word = line.value;
+    auto& word = *line;
     if constexpr (kKind == Kind::kFaa) {
       word.fetch_add(1, memory_order_relaxed);
     } else if constexpr (kKind == Kind::kSwap) {
@@ -103,15 +77,11 @@ class LockCall {
   typename Lock::Handle handle_;
 };
 
-// The shared lines. The main thread makes them, so their memory is that of the first socket, as in
-// David et al.
-template <class Call>
-using Lines = std::vector<typename Call::Line>;
-
 template <class Call>
 class alignas(platform::kCacheLine) Caller {
  public:
-  Caller(uint32_t id, const Options& options, Lines<Call>& lines, Control& control)
+  Caller(uint32_t id, const Options& options, std::vector<typename Call::Line>& lines,
+         BenchmarkControl& control)
       : id_(id),
         options_(options),
         lines_(lines),
@@ -123,7 +93,7 @@ class alignas(platform::kCacheLine) Caller {
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
     platform::name_this_thread("sync-" + std::to_string(id_));
     const bool crowded = options_.threads > static_cast<uint32_t>(platform::core_count());
-    // A lock's Handle is made here, so it is memory of the thread's own socket.
+    // The thread makes its Handle of the locks, so that its memory is that of the thread's socket.
     const auto call = std::make_unique<Call>(crowded);
     control_.gate.made_and_await_start();
     uint64_t calls = 0;
@@ -150,14 +120,14 @@ class alignas(platform::kCacheLine) Caller {
 
   const uint32_t id_;
   const Options& options_;
-  Lines<Call>& lines_;
-  Control& control_;
+  std::vector<typename Call::Line>& lines_;
+  BenchmarkControl& control_;
   const uint64_t pause_ticks_;
   platform::Lcg random_;
   platform::Counter calls_, failed_;
 };
 
-// All counts up to one moment.
+// The counts up to one moment.
 struct Reading {
   uint64_t ns = 0, failed = 0;
   std::vector<uint64_t> calls;  // by thread
@@ -167,8 +137,9 @@ struct Reading {
 template <class Call>
 Result drive(const Options& options) {
   platform::ns_per_tick();  // calibrates now, not during the run
-  Control control;
-  Lines<Call> lines(options.lines);
+  BenchmarkControl control;
+  // As in David et al., the main thread makes the lines, so their memory is that of its socket.
+  std::vector<typename Call::Line> lines(options.lines);
   std::vector<std::unique_ptr<Caller<Call>>> callers;
   for (uint32_t id = 0; id < options.threads; ++id) {
     callers.push_back(std::make_unique<Caller<Call>>(id, options, lines, control));
@@ -204,18 +175,35 @@ Result drive(const Options& options) {
   return result;
 }
 
+// The kinds, in the order of Kind.
+struct KindInfo {
+  std::string_view name;
+  Result (*run)(const Options& options);
+};
+constexpr std::array<KindInfo, 11> kKinds = {{{"faa", drive<WordCall<Kind::kFaa>>},
+                                              {"cas", drive<WordCall<Kind::kCas>>},
+                                              {"cas-faa", drive<WordCall<Kind::kCasFaa>>},
+                                              {"swap", drive<WordCall<Kind::kSwap>>},
+                                              {"load", drive<WordCall<Kind::kLoad>>},
+                                              {"tas-once", drive<WordCall<Kind::kTasOnce>>},
+                                              {"tas", drive<LockCall<TasLock>>},
+                                              {"ticket", drive<LockCall<TicketLock<false>>>},
+                                              {"ticket-backoff", drive<LockCall<TicketLock<true>>>},
+                                              {"mcs", drive<LockCall<McsLock>>},
+                                              {"clh", drive<LockCall<ClhLock>>}}};
+
 }  // namespace
 
 std::optional<Kind> kind_named(std::string_view name) {
-  for (const auto& [each, kind] : kKinds) {
-    if (each == name) return kind;
+  for (size_t kind = 0; kind < kKinds.size(); ++kind) {
+    if (kKinds[kind].name == name) return static_cast<Kind>(kind);
   }
   return std::nullopt;
 }
 
 std::vector<std::string_view> kind_names() {
   std::vector<std::string_view> names;
-  for (const auto& [name, kind] : kKinds) names.push_back(name);
+  for (const auto& [name, run] : kKinds) names.push_back(name);
   return names;
 }
 
@@ -223,30 +211,7 @@ bool is_lock(Kind kind) { return kind >= Kind::kTas; }
 
 Result measure(const Options& options) {
   LJ_ASSERT(options.lines > 0 && options.threads > 0);
-  switch (options.kind) {
-    case Kind::kFaa:
-      return drive<WordCall<Kind::kFaa>>(options);
-    case Kind::kCas:
-      return drive<WordCall<Kind::kCas>>(options);
-    case Kind::kCasFaa:
-      return drive<WordCall<Kind::kCasFaa>>(options);
-    case Kind::kSwap:
-      return drive<WordCall<Kind::kSwap>>(options);
-    case Kind::kLoad:
-      return drive<WordCall<Kind::kLoad>>(options);
-    case Kind::kTasOnce:
-      return drive<WordCall<Kind::kTasOnce>>(options);
-    case Kind::kTas:
-      return drive<LockCall<TasLock>>(options);
-    case Kind::kTicket:
-      return drive<LockCall<TicketLock<false>>>(options);
-    case Kind::kTicketBackOff:
-      return drive<LockCall<TicketLock<true>>>(options);
-    case Kind::kMcs:
-      return drive<LockCall<McsLock>>(options);
-    default:
-      return drive<LockCall<ClhLock>>(options);
-  }
+  return kKinds.at(static_cast<size_t>(options.kind)).run(options);
 }
 
 }  // namespace logjam::sync

@@ -1,17 +1,15 @@
 // The synchronization benchmark (David, Guerraoui, Trigonakis: "Everything you always wanted to
-// know about synchronization but were afraid to ask", SOSP 2013): how many operations on shared
-// cache lines threads make in a second, without a log and without an engine.
+// know about synchronization but were afraid to ask", SOSP 2013): the number of operations on
+// shared cache lines that threads make in a second, without a log and without an engine.
 //
-// Atomic operations (their section 5.4, Figure 4): each thread repeats one operation on a shared
-// word, and pauses after each call, so that no thread completes several calls in a row in its own
-// cache. Locks (their section 6.1, Figures 5, 7 and 8): each thread takes a random lock, reads and
-// writes a cache line of data that belongs to the lock, and releases the lock. If there is only one
-// lock, the thread then pauses.
+// Atomic operations (section 5.4, Figure 4): each thread repeats one operation on a shared word. It
+// pauses after each call, so that no thread completes several calls in a row in its own cache.
+// Locks (section 6.1, Figures 5, 7 and 8): each thread takes a random lock, reads and writes a
+// cache line of data that belongs to the lock, and releases the lock. If there is only one lock,
+// the thread then pauses.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,11 +19,11 @@ namespace logjam::sync {
 
 enum class Kind : uint8_t {
   kFaa,      // fetch-and-add
-  kCas,      // compare-and-swap of 0 to 1 and of 1 to 0 in turn; a failure is a call too
-  kCasFaa,   // fetch-and-add made of compare-and-swap: a call ends with its success
+  kCas,      // compare-and-swap of 0 to 1 and of 1 to 0 in turn; a failure counts as a call
+  kCasFaa,   // fetch-and-add made of compare-and-swap: a call ends when it succeeds
   kSwap,     // exchange
   kLoad,     // load
-  kTasOnce,  // test-and-set; a success clears the word again; a failure is a call too
+  kTasOnce,  // test-and-set, which clears the word after a success; a failure counts as a call
   kTas,      // this kind and the following are locks
   kTicket,
   kTicketBackOff,
@@ -46,7 +44,7 @@ struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t calls = 0;  // each thread ends after this many; 0: only time ends the run
+  uint64_t calls = 0;  // of each thread, which then ends; 0: only time ends the run
   uint64_t seed = 1;
   bool pin = true;  // pin thread i to core i
 };
@@ -56,11 +54,11 @@ struct Result {
   uint64_t calls = 0, failed = 0;
   uint64_t least_calls = 0, most_calls = 0;  // of a thread
   platform::ProcessUse usage;
-  // Of locks: critical sections of the whole run whose writes were lost. 0 if the lock excludes.
+  // The critical sections of the whole run whose writes were lost: 0 if a lock excludes.
   uint64_t lost = 0;
 };
 
-// Runs the benchmark on new threads, and returns when they have ended.
+// Runs the benchmark on new threads, and waits until they have ended.
 Result measure(const Options& options);
 
 }  // namespace logjam::sync
