@@ -1,22 +1,18 @@
-// Protocol. An Inserter's thread alone uses its members, except for its counts and its histogram,
-// which the thread writes and the main thread reads (relaxed; a reading may be slightly old). The
-// fields of Control are relaxed too, because they publish no other memory: the threads are joined
-// at the end, and the scheme orders the records that depend on another thread's sequence number.
+// Protocol. Only an Inserter's thread uses its members, except for its counts and its histogram,
+// which the thread writes and the main thread reads (relaxed; a reading may be slightly old).
+// Control::last_sequence is relaxed too: the scheme orders the records that depend on another
+// thread's sequence number.
 #include "workloads/log_insert/log_insert.h"
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstdint>
 #include <memory>
 #include <random>
 #include <string_view>
-#include <vector>
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
 #include "logging/format/record_writer.h"
-#include "logging/log_scheme.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
@@ -32,16 +28,16 @@ namespace {
 
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
 // the same bytes into the same kind of ring as a log does. With kShared, all workers share one
-// ring, whose positions come from one atomic fetch-and-add; otherwise each worker has a ring of its
+// ring, whose positions come from one atomic fetch-and-add. Otherwise each worker has a ring of its
 // own. The functions are those of LogScheme that the benchmark calls, but they are not virtual.
 //
 // Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
-// fetch-and-add (relaxed, because no thread reads another thread's bytes). Positions wrap around
-// whether or not other workers have finished, because no thread reads the bytes.
+// fetch-and-add (relaxed). Positions wrap around although other workers may still copy, because no
+// thread reads the bytes.
 template <bool kShared>
 class FloorLog {
  public:
-  // `pinned`: worker w stays on core number w.
+  // With `pinned`, worker w stays on core w.
   FloorLog(uint32_t workers, uint64_t ring_bytes, bool pinned)
       : mask_(std::bit_ceil(ring_bytes) - 1) {
     for (uint32_t ring = 0; ring < (kShared ? 1 : workers); ++ring) {
@@ -82,7 +78,7 @@ class FloorLog {
 using platform::memory_order_relaxed;
 
 // Without commits no thread waits for the records, but the log must flush its buffer. So each
-// thread polls the log after this number of inserts.
+// thread polls the log each time that it has made this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {
@@ -143,7 +139,7 @@ class alignas(platform::kCacheLine) Inserter {
     return bytes;
   }
 
-  // Inserts a transaction's records. The transaction is durable when its commit record is.
+  // Inserts a transaction's records. The transaction is durable when its commit record is durable.
   void transaction() LJ_REQUIRES(platform::worker_role) {
     const uint64_t start = platform::ticks();
     for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {
@@ -183,8 +179,8 @@ class alignas(platform::kCacheLine) Inserter {
     return point;
   }
 
-  // Encodes a whole record. Its only write has a row that fills the record; a commit record has no
-  // write.
+  // Encodes a whole record. A commit record has no write; any other record has one write, whose row
+  // fills the record.
   void stage(uint32_t bytes, RecordKind kind) {
     record_.start();
     if (kind == RecordKind::kCommit) return;
@@ -214,7 +210,7 @@ class alignas(platform::kCacheLine) Inserter {
   Histogram commit_;
 };
 
-// All counts up to one moment.
+// The counts up to one moment.
 struct Reading {
   uint64_t ns = 0, inserts = 0, bytes = 0;
   std::vector<uint64_t> inserts_of;  // by thread
@@ -263,31 +259,17 @@ Result drive(Log& log, const Options& options) {
   return result;
 }
 
-}  // namespace
-
-Result insert_into(LogScheme& scheme, const Options& options) { return drive(scheme, options); }
-
-Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options) {
-  if (floor == Floor::kFetchAdd) {
-    FloorLog<true> log(options.threads, ring_bytes, options.pin);
-    return drive(log, options);
-  }
-  FloorLog<false> log(options.threads, ring_bytes, options.pin);
-  return drive(log, options);
-}
-
-namespace {
-
 constexpr uint32_t kOutlierEvery = 60;
 constexpr size_t kRound = 64 * kOutlierEvery;
 constexpr uint32_t kMostBytes = 1 << 26;
 constexpr std::string_view kDistribution = "dist:";
 constexpr std::string_view kAether = "40,264,120";
 
-std::string check(const std::string& what, uint32_t bytes) {
+// Returns why a record cannot have this size, or an empty string.
+std::string refuse(const std::string& what, uint32_t bytes) {
   if (bytes >= 8 && bytes % 8 == 0 && bytes <= kMostBytes) return "";
-  return what + " " + std::to_string(bytes) + " is not a multiple of 8 from 8 to " +
-         std::to_string(kMostBytes);
+  return "--record_bytes:" + what + " " + std::to_string(bytes) +
+         " is not a multiple of 8 from 8 to " + std::to_string(kMostBytes);
 }
 
 // Returns the numbers of `text`, separated by commas. Returns no number if `text` has another form.
@@ -308,6 +290,17 @@ std::vector<uint32_t> numbers(std::string_view text) {
 
 }  // namespace
 
+Result insert_into(LogScheme& scheme, const Options& options) { return drive(scheme, options); }
+
+Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options) {
+  if (floor == Floor::kFetchAdd) {
+    FloorLog<true> log(options.threads, ring_bytes, options.pin);
+    return drive(log, options);
+  }
+  FloorLog<false> log(options.threads, ring_bytes, options.pin);
+  return drive(log, options);
+}
+
 std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
   const bool two_peaks = given.starts_with(kDistribution);
   const size_t colon = given.find(':', two_peaks ? kDistribution.size() : 0);
@@ -322,14 +315,11 @@ std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
            " is neither a number of bytes nor dist: nor dist:SMALL,LARGE,MEAN, nor one of these "
            "and :OUTLIER";
   }
-  for (size_t i = 0; i < std::min<size_t>(sizes.size(), 2); ++i) {
-    if (std::string why = check("--record_bytes:", sizes[i]); !why.empty()) return why;
-  }
   outlier_bytes = outlier[0];
-  if (colon != given.npos) {
-    if (std::string why = check("--record_bytes: the outlier", outlier_bytes); !why.empty()) {
-      return why;
-    }
+  for (const std::string& why :
+       {refuse("", sizes[0]), two_peaks ? refuse("", sizes[1]) : "",
+        colon == given.npos ? "" : refuse(" the outlier", outlier_bytes)}) {
+    if (!why.empty()) return why;
   }
 
   bytes.assign(kRound, sizes[0]);
@@ -348,15 +338,6 @@ std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
   }
   LJ_ASSERT(std::ranges::all_of(bytes, [](uint32_t size) { return size % 8 == 0; }));
   return "";
-}
-
-uint32_t RecordSizes::largest() const {
-  LJ_ASSERT(!bytes.empty());
-  return *std::ranges::max_element(bytes);
-}
-uint32_t RecordSizes::smallest() const {
-  LJ_ASSERT(!bytes.empty());
-  return *std::ranges::min_element(bytes);
 }
 
 }  // namespace logjam::log_insert

@@ -1,11 +1,12 @@
 // The log-insert benchmark: a log without an engine (Aether, section 6; ELEDA, section 6.5.1).
 //
 // Each thread is a worker of the scheme. In a loop, the thread reserves a hole, copies bytes into
-// the hole, and publishes it. With logs_per_commit, a transaction consists of `logs_per_commit`
-// records and a commit record, and is acknowledged when the log reports it durable.
+// the hole, and publishes the hole. With logs_per_commit, a transaction consists of
+// `logs_per_commit` records and a commit record, and is acknowledged when the log reports that it
+// is durable.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,11 @@ struct RecordSizes {
   uint32_t outlier_bytes = 0;  // 0: no record differs
 
   // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random
-  // order, whose shares make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B. With
-  // `:OUTLIER` after either form, one record in each group of 60 has that size (Aether, Fig. 10).
-  // `seed` draws the outlier's index in each group. If the index were fixed, all threads would fill
-  // their outliers at the same time, and no small record would wait for an outlier. Returns an
-  // empty string, or in one sentence why `given` is refused.
+  // order, whose mean is MEAN. `dist:` alone means Aether's 40, 264 and 120 B. With `:OUTLIER`
+  // after either form, one record in each group of 60 has that size (Aether, Fig. 10). `seed` draws
+  // the outlier's index in each group. With a fixed index, all threads would fill their outliers at
+  // the same time, and no small record would wait for an outlier. Returns an empty string, or in
+  // one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
   // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
@@ -41,8 +42,14 @@ struct RecordSizes {
     LJ_ASSERT(!bytes.empty() && thread < threads);
     return bytes.size() * thread / threads;
   }
-  uint32_t largest() const;
-  uint32_t smallest() const;
+  uint32_t largest() const {
+    LJ_ASSERT(!bytes.empty());
+    return std::ranges::max(bytes);
+  }
+  uint32_t smallest() const {
+    LJ_ASSERT(!bytes.empty());
+    return std::ranges::min(bytes);
+  }
 };
 
 // The work that is measured in place of a log. kNone: a log is measured.
@@ -52,11 +59,11 @@ struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t inserts = 0;  // each thread ends after this many; 0: only time ends the run
+  uint64_t inserts = 0;  // of each thread, which then ends; 0: only time ends the run
   RecordSizes sizes;
   bool local = false;  // copy into the thread's own memory, which stays in its L1 cache
-  // Every `sync_every`-th insert of a thread synchronises: its sequence number is larger than that
-  // of the latest synchronising insert of any thread. 0: no insert synchronises.
+  // Every `sync_every`-th insert of a thread synchronises: the insert gets a larger sequence number
+  // than the latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
   uint32_t logs_per_commit = 0;  // 0: no transactions
   bool wait = false;             // wait for each commit before the next transaction
@@ -79,8 +86,8 @@ struct Result {
 
 inline constexpr uint32_t kCommitRecordBytes = 32;
 
-// Runs the benchmark on a scheme that has been started. When the call returns, every reservation is
-// published, and the caller may stop the scheme.
+// Runs the benchmark on a running scheme, and waits until its threads have ended. Then all
+// reservations are published, and the caller may stop the scheme.
 Result insert_into(LogScheme& scheme, const Options& options);
 // Runs the benchmark without a log: a plain copy (kCopy), or a fetch-and-add and a copy
 // (kFetchAdd), into rings of `ring_bytes`.
