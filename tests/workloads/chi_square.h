@@ -45,6 +45,29 @@ inline void expect_follows(const std::vector<uint64_t>& counts,
   EXPECT_GT(chi_square_p_value(counts, probabilities), 0.001) << what;
 }
 
+// Compares popular values one by one, and the others in groups of enough draws.
+inline void expect_follows_in_groups(const std::vector<uint64_t>& counts,
+                                     const std::vector<double>& probabilities,
+                                     const std::string& what) {
+  const auto draws =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), uint64_t{0}));
+  std::vector<uint64_t> groups(1);
+  std::vector<double> expected(1);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (expected.back() * draws >= 200) {
+      groups.push_back(0);
+      expected.push_back(0);
+    }
+    groups.back() += counts[i];
+    expected.back() += probabilities[i];
+  }
+  groups[groups.size() - 2] += groups.back();  // the last group may be too small
+  expected[expected.size() - 2] += expected.back();
+  groups.pop_back();
+  expected.pop_back();
+  expect_follows(groups, expected, what);
+}
+
 inline void expect_uniform(const std::vector<uint64_t>& counts, const std::string& what) {
   expect_follows(counts, std::vector<double>(counts.size(), 1 / static_cast<double>(counts.size())),
                  what);

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tests/workloads/chi_square.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 #include "workloads/tpcc/terminal.h"
@@ -54,53 +54,9 @@ std::vector<double> nu_rand_probabilities(uint32_t a, uint32_t c, uint32_t low, 
   return probabilities;
 }
 
-// Returns the distance of the counts from their probabilities: chi-square, in standard deviations
-// above its mean. Numbers that are expected less than ten times are counted together.
-double chi_square_deviation(const std::vector<uint64_t>& counts,
-                            const std::vector<double>& probabilities, uint64_t draws) {
-  double sum = 0, rest_expected = 0, rest_found = 0, cells = 0;
-  const auto add = [&](double found, double expected) {
-    sum += (found - expected) * (found - expected) / expected;
-    ++cells;
-  };
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const double expected = probabilities[i] * static_cast<double>(draws);
-    const auto found = static_cast<double>(counts[i]);
-    if (expected >= 10) {
-      add(found, expected);
-    } else {
-      rest_expected += expected;
-      rest_found += found;
-    }
-  }
-  if (rest_expected > 0) {
-    add(rest_found, rest_expected);
-  } else {
-    EXPECT_EQ(rest_found, 0) << "drawn, but impossible";
-  }
-  const double freedom = cells - 1;
-  return (sum - freedom) / std::sqrt(2 * freedom);
-}
-
-TEST(TpccInputTest, NuRandProbabilitiesAreThoseOfAllPairs) {
-  for (const auto& [a, c, low, high] :
-       {std::array<uint32_t, 4>{15, 7, 1, 100}, {255, 200, 0, 999}, {63, 5, 1, 10}}) {
-    std::vector<double> counted(high - low + 1);
-    for (uint32_t one = 0; one <= a; ++one) {
-      for (uint32_t other = low; other <= high; ++other) {
-        counted[((one | other) + c) % counted.size()] +=
-            1.0 / (static_cast<double>(a + 1) * static_cast<double>(counted.size()));
-      }
-    }
-    const auto computed = nu_rand_probabilities(a, c, low, high);
-    for (size_t i = 0; i < counted.size(); ++i) EXPECT_NEAR(computed[i], counted[i], 1e-12);
-  }
-}
-
 // Clause 2.1.6: NURand(1023, 1, 3000), NURand(8191, 1, 100000) and NURand(255, 0, 999).
 TEST(TpccInputTest, CustomersItemsAndLastNamesAreDrawnWithNuRandsProbabilities) {
   constexpr uint64_t kDraws = 1'000'000;
-  constexpr double kMost = 4;  // standard deviations; the seeds are fixed, so this holds or not
   Database database;
   create_tables(database, {.warehouses = 1, .items = 1, .customers = 10});
   const Scale scale;
@@ -119,17 +75,12 @@ TEST(TpccInputTest, CustomersItemsAndLastNamesAreDrawnWithNuRandsProbabilities) 
       terminal.draw_last_name(name);
       ++named[names.at(std::string(text(name)))];
     }
-    const auto customer = nu_rand_probabilities(1023, constants.customer, 1, 3000);
-    EXPECT_LT(chi_square_deviation(customers, customer, kDraws), kMost);
-    const auto item = nu_rand_probabilities(8191, constants.item, 1, 100'000);
-    EXPECT_LT(chi_square_deviation(items, item, kDraws), kMost);
-    const auto name = nu_rand_probabilities(255, constants.last_name, 0, 999);
-    EXPECT_LT(chi_square_deviation(named, name, kDraws / 4), kMost);
-    // The test can tell: another constant, or equal probabilities, are far away.
-    EXPECT_GT(chi_square_deviation(customers, nu_rand_probabilities(1023, 0, 1, 3000), kDraws),
-              100);
-    EXPECT_GT(chi_square_deviation(items, std::vector<double>(100'000, 1e-5), kDraws), 100);
-    EXPECT_GT(chi_square_deviation(named, std::vector<double>(1000, 1e-3), kDraws / 4), 100);
+    expect_follows_in_groups(customers, nu_rand_probabilities(1023, constants.customer, 1, 3000),
+                             "customers");
+    expect_follows_in_groups(items, nu_rand_probabilities(8191, constants.item, 1, 100'000),
+                             "items");
+    expect_follows_in_groups(named, nu_rand_probabilities(255, constants.last_name, 0, 999),
+                             "last names");
   }
 }
 
@@ -191,9 +142,9 @@ TEST(TpccInputTest, ATerminalDrawsAllItsWarehousesAlike) {
     ++drawn.at(terminal.draw_warehouse() - 1);
     ++remote.at(terminal.draw_remote_warehouse(6) - 1);
   }
-  EXPECT_LT(chi_square_deviation(drawn, {0, 0, 0, 0, 0.25, 0.25, 0.25, 0.25}, 40'000), 4);
+  expect_follows(drawn, {0, 0, 0, 0, 0.25, 0.25, 0.25, 0.25}, "its warehouses");
   const double one = 1.0 / 7;
-  EXPECT_LT(chi_square_deviation(remote, {one, one, one, one, one, 0, one, one}, 40'000), 4);
+  expect_follows(remote, {one, one, one, one, one, 0, one, one}, "other warehouses");
 }
 
 TEST(TpccInputTest, NuRandConstantsOfLoadAndRunDiffer) {

@@ -1,4 +1,4 @@
-// TPC-C's transactions one by one, or interleaved by hand, on one thread under every protocol.
+// TPC-C's transactions one by one, under every protocol.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,61 +18,29 @@ namespace {
 
 using namespace tpcc;
 
-struct Blocked {};
-
-// One terminal with a transaction of its own. A transaction that waited for a lock would hang the
-// test, so it aborts instead.
+// A terminal, and a worker that executes its transactions.
 class Session {
  public:
-  Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
-          platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t number)
-      : terminal(database, scale, number,
-                 Home::of(HomePolicy::kFixed, number, number + 1, scale.warehouses), 1),
-        worker_(database, protocol, &log, number, &ages),
-        txn(&worker_.transaction()) {
-    worker_.context.acknowledge_durable = [] { throw Blocked(); };
-  }
+  Session(Database& database, const ProtocolInfo& protocol, const Scale& scale)
+      : terminal(database, scale, 0, Home::of(HomePolicy::kFixed, 0, 1, scale.warehouses), 1),
+        worker_(database, protocol) {}
 
-  void begin() {
-    txn->begin(false);
-    alive = true;
-  }
-  template <class Step>
-  bool step(const Step& run) {
-    if (!alive) return false;
-    Status status = Status::kAbort;
-    try {
-      status = run();
-    } catch (const Blocked&) {
-    }
-    if (status != Status::kOk) {
-      txn->abort();
-      alive = false;
-    }
-    return alive;
-  }
-  bool execute(TransactionType& type) {
-    begin();
-    return step([&] { return type.execute(*txn); });
-  }
-  bool commit() {
-    const bool committed = step([&] { return txn->commit(); });
-    alive = false;
-    return committed;
-  }
-  void perform(TransactionType& type) {
+  std::unique_ptr<TransactionType> make(Type type) { return kTypes[type].make(terminal); }
+  // Draws and executes a transaction. Returns whether it has committed.
+  bool try_one(TransactionType& type) {
     type.draw();
-    ASSERT_TRUE(execute(type) && commit());
+    ProtocolTransaction& txn = worker_.transaction();
+    txn.begin(false);
+    if (type.execute(txn) == Status::kOk) return txn.commit() == Status::kOk;
+    txn.abort();
+    return false;
   }
+  void perform(TransactionType& type) { ASSERT_TRUE(try_one(type)); }
 
   Terminal terminal;
 
  private:
   LoneWorker worker_;
-
- public:
-  ProtocolTransaction* const txn;
-  bool alive = false;
 };
 
 class TpccTransactions : public WorkloadTest, public testing::WithParamInterface<std::string> {
@@ -81,13 +49,11 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
     set({{"tpcc_warehouses", "1"}, {"tpcc_items", "100"}, {"tpcc_customers", "10"}});
     workload = make_workload("tpcc");
     database = load(*workload, 1);
-    log = find_scheme("none")->make({.workers = 2});
     tables = std::make_unique<Tables>(*database);
   }
 
   std::unique_ptr<Session> session() {
-    return std::make_unique<Session>(*database, *find_protocol(GetParam()), *log, ages, scale,
-                                     sessions++);
+    return std::make_unique<Session>(*database, *find_protocol(GetParam()), scale);
   }
   // Returns the number of a customer's latest order.
   uint64_t latest_of(Key district, uint32_t c) {
@@ -103,21 +69,17 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
   const Scale scale{.warehouses = 1, .items = 100, .customers = 10};
   std::unique_ptr<Workload> workload;
   std::unique_ptr<Database> database;
-  std::unique_ptr<LogScheme> log;
   std::unique_ptr<Tables> tables;
-  platform::atomic<uint64_t> ages{0};
-  uint32_t sessions = 0;
 };
 
 TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   const auto one = session();
-  const auto delivery = make_delivery(one->terminal);
+  const auto delivery = one->make(kDelivery);
   ASSERT_EQ(tables->new_order.count_rows(), 30u) << "orders 8, 9 and 10 of each district wait";
   // One row of NEW-ORDER of district 4 is erased, so that district 4 runs out of orders first.
-  one->begin();
-  ASSERT_TRUE(one->step([&] { return one->txn->erase(tables->new_order, order_key(1, 4, 8)); }));
-  ASSERT_TRUE(one->commit());
-
+  in_transaction(*database, *find_protocol(GetParam()), [&](Transaction& txn) {
+    EXPECT_EQ(txn.erase(tables->new_order, order_key(1, 4, 8)), Status::kOk);
+  });
   const uint32_t customer = row<Order>(tables->order, order_key(1, 2, 8)).customer;
   const Cents balance = row<Customer>(tables->customer, customer_key(1, 2, customer)).balance;
   Cents sum = 0;
@@ -154,7 +116,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   EXPECT_EQ(one->terminal.drawn.skipped.all, 40u);
 
   // A later NewOrder in a skipped district is delivered as usual.
-  const auto new_order = make_new_order(one->terminal);
+  const auto new_order = one->make(kNewOrder);
   one->perform(*new_order);
   EXPECT_EQ(tables->new_order.count_rows(), 1u);
   one->perform(*delivery);
@@ -168,11 +130,10 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
 
 TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
   const auto one = session();
-  const auto new_order = make_new_order(one->terminal);
-  const auto order_status = make_order_status(one->terminal);
+  const auto new_order = one->make(kNewOrder);
+  const auto order_status = one->make(kOrderStatus);
   for (int i = 0; i < 100; ++i) {
-    new_order->draw();
-    if (one->execute(*new_order)) one->commit();
+    (void)one->try_one(*new_order);
     one->perform(*order_status);
     const Screen& screen = one->terminal.screen;
     const Key district = district_of_customer(screen.customer);
@@ -190,7 +151,7 @@ TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
 // again.
 TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   const auto one = session();
-  const auto new_order = make_new_order(one->terminal);
+  const auto new_order = one->make(kNewOrder);
   // Half of the items and of their stock are original, so that brand lines are not rare.
   for (uint32_t i = 1; i <= scale.items; ++i) {
     const auto mark = [](char(&data)[50], bool original) {
@@ -202,9 +163,7 @@ TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   }
   uint32_t brands = 0, orders = 0;
   for (int i = 0; i < 60; ++i) {
-    new_order->draw();
-    if (!one->execute(*new_order)) continue;
-    ASSERT_TRUE(one->commit());
+    if (!one->try_one(*new_order)) continue;
     ++orders;
     Key latest = 0;
     each<Order>(tables->order, [&](Key key, const Order& order) {
@@ -238,8 +197,8 @@ TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
 // threshold, which is from 10 to 20.
 TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
   const auto one = session();
-  const auto new_order = make_new_order(one->terminal);
-  const auto stock_level = make_stock_level(one->terminal);
+  const auto new_order = one->make(kNewOrder);
+  const auto stock_level = one->make(kStockLevel);
   // First few orders, then more than 20; quantities on both sides of all thresholds.
   for (uint32_t i = 1; i <= scale.items; ++i) {
     row<Stock>(tables->stock, stock_key(1, i)).quantity = static_cast<int32_t>(5 + i % 20);
@@ -247,8 +206,7 @@ TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
   std::set<std::pair<int32_t, uint32_t>> seen;
   for (int i = 0; i < 400; ++i) {
     if (i % 4 != 0) {
-      new_order->draw();
-      if (one->execute(*new_order)) one->commit();
+      (void)one->try_one(*new_order);
       continue;
     }
     one->perform(*stock_level);
@@ -278,7 +236,7 @@ TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
 // Clause 2.5.2.2, in full: H_DATA, and the note of a customer with bad credit.
 TEST_P(TpccTransactions, PaymentWritesHDataAndNotesBadCredit) {
   const auto one = session();
-  const auto payment = make_payment(one->terminal);
+  const auto payment = one->make(kPayment);
   std::map<Key, std::string> notes;  // C_DATA of customers with bad credit
   each<Customer>(tables->customer, [&](Key key, const Customer& customer) {
     notes[key] = std::string(customer.data, sizeof customer.data);
@@ -303,52 +261,6 @@ TEST_P(TpccTransactions, PaymentWritesHDataAndNotesBadCredit) {
     EXPECT_EQ(std::string(customer.data, sizeof customer.data), notes[key]) << count;
   }
   EXPECT_GT(bad, 20u);
-}
-
-// Stock-Level reads the lines of the last orders. Another transaction inserts or erases such a
-// line, and reads a row that the first transaction then writes. So each precedes the other.
-TEST_P(TpccTransactions, NoPhantomInStockLevel) {
-  const auto district_lines = [&](uint64_t o) {
-    return row<Order>(tables->order, order_key(1, 1, o)).lines;
-  };
-  uint64_t order = 10;
-  while (district_lines(order) == kMaxLines) --order;
-  const Key there = line_key(order_key(1, 1, order), 1);
-  const Key missing = line_key(order_key(1, 1, order), kMaxLines);
-  for (const bool insert : {true, false}) {
-    for (const bool changer_first : {true, false}) {
-      SCOPED_TRACE(std::string(insert ? "insert" : "erase") + ", " +
-                   (changer_first ? "which" : "Stock-Level") + " commits first");
-      database = load(*workload, 1);
-      tables = std::make_unique<Tables>(*database);
-      sessions = 0;
-      const auto one = session(), two = session();
-      const auto stock_level = make_stock_level(one->terminal);
-      stock_level->draw();
-      ASSERT_TRUE(one->execute(*stock_level));
-
-      const OrderLine kept{};
-      two->begin();
-      two->step([&] {
-        return insert ? two->txn->insert(tables->order_line, missing, kept)
-                      : two->txn->erase(tables->order_line, there);
-      });
-      const Warehouse* read = nullptr;
-      two->step([&] { return two->txn->read(tables->warehouse, warehouse_key(1), &read); });
-      const auto change = [&] { return two->commit(); };
-      const auto look = [&] {
-        Warehouse* changed = nullptr;
-        one->step([&] { return one->txn->update(tables->warehouse, warehouse_key(1), &changed); });
-        return one->commit();
-      };
-      bool changed = false;
-      if (changer_first) changed = change();
-      const bool looked = look();
-      if (!changer_first) changed = change();
-      EXPECT_FALSE(looked && changed) << "not serializable";
-      EXPECT_TRUE(looked || changed) << "one of them could have committed";
-    }
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, TpccTransactions, testing::ValuesIn([] {

@@ -2,14 +2,12 @@
 // warehouse, district, customer and stock, and the inserted rows that contradict themselves.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <limits>
-#include <vector>
 
 #include "engine/workload.h"
 #include "workloads/parallel_check.h"
 #include "workloads/tpcc/payment_text.h"
-#include "workloads/tpcc/schema.h"
 
 namespace logjam::tpcc {
 
@@ -55,59 +53,24 @@ struct StockSums {
   uint32_t remote_lines = 0;  // of orders of other warehouses
 };
 
-// The number of rows of a table, and the rows that no transaction can have left so.
+// The number of rows of a table, and its rows that no transaction can have written.
 struct RowsFound {
   uint64_t rows = 0;
   BrokenRows broken;
-
-  void add(const RowsFound& later) {
-    rows += later.rows;
-    broken.add(later.broken);
-  }
+  auto members() { return std::tie(rows, broken); }
 };
 
 struct Totals {
   std::vector<WarehouseSums> warehouses;     // [w - 1]
-  std::vector<DistrictSums> districts;       // [(w - 1) * kDistricts + d - 1]
-  std::vector<CustomerSums> customers;       // [district * customers of one + c - 1]
-  std::vector<StockSums> stocks;             // [(w - 1) * items of one + i - 1]
+  std::vector<DistrictSums> districts;       // [Scale::place_of_district()]
+  std::vector<CustomerSums> customers;       // [Scale::place_of_customer()]
+  std::vector<StockSums> stocks;             // [Scale::place_of_stock()]
   std::vector<NotedPayment> noted_payments;  // sorted
-  RowsFound warehouse, district, customer, history, new_order, order, order_line, item, stock;
+  std::array<RowsFound, kTables> found;      // by table
   uint64_t strays = 0;  // rows of warehouses, districts or customers that do not exist
 };
 // Reads all tables. Call it when no transaction runs.
 Totals add_up(Database& database, const Scale& scale);
-
-// The lines of one order, as a scan has found them.
-struct LinesFound {
-  uint32_t count = 0;
-  uint32_t last = 0;       // the largest line number
-  uint32_t delivered = 0;  // lines with OL_DELIVERY_D
-  bool remote = false;     // another warehouse supplies one of them
-  bool one_date = true;    // all have the same OL_DELIVERY_D
-  Date date = kNoDate;     // of the first line
-  Cents amount = 0;        // of the delivered lines
-};
-
-// The checks of rows that transactions inserted: their columns follow from each other, and from the
-// rows that they name. Each function returns a row's error, or null. Any thread may call them when
-// no transaction runs.
-class WrittenRows {
- public:
-  // Reads the names of warehouses and districts.
-  WrittenRows(Database& database, const Scale& scale);
-
-  // Checks a row of HISTORY. `before` is the row of the same worker's previous payment, or null.
-  const char* wrong(const History& row, const History* before) const;
-  const char* wrong(Key key, const NewOrder& row) const;
-  const char* wrong(const Order& row, const LinesFound& lines) const;
-  const char* wrong(Key key, const OrderLine& row) const;
-
- private:
-  Tables tables_;
-  const Scale& scale_;
-  std::vector<History> names_;  // by district; they have H_DATA and no other column
-};
 
 // Compares the tables with the initial population: loaded rows are unchanged except in the columns
 // that transactions change, and these columns agree with the inserted rows. Returns one result for
@@ -118,9 +81,9 @@ std::vector<Check> check_rows(Database& database, const Scale& scale, const Tota
 // Checks the twelve consistency conditions of clause 3.3.2; every column of every row, against the
 // initial population and the rows that transactions inserted; and the secondary indexes.
 //
-// Of columns that do not follow from the tables it checks only the range: O_ENTRY_D, the choice of
-// O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE. Call it when
-// no transaction runs.
+// Some columns do not follow from the tables, and only their range is checked: O_ENTRY_D, the
+// choice of O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE.
+// Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

@@ -4,12 +4,9 @@
 // than the field.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 
-#include "platform/assert.h"
 #include "workloads/random.h"
 
 namespace logjam::tpcc {

@@ -1,12 +1,8 @@
 #include "workloads/tpcc/payment_text.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <string_view>
 #include <tuple>
 
-#include "platform/assert.h"
 #include "workloads/tpcc/input.h"
 
 namespace logjam::tpcc {

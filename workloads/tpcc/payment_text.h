@@ -2,10 +2,6 @@
 // Each payment inserts a note at the beginning of C_DATA.
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <vector>
-
 #include "workloads/tpcc/schema.h"
 
 namespace logjam::tpcc {

@@ -3,13 +3,11 @@
 //
 // A row does not repeat the identifiers of which its key consists. Money is in cents, and taxes and
 // discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the load,
-// and each terminal of a run counts from kLoadDate, so that a run follows from its seed. Rows have
-// no padding, so the engine can hash and log them as bytes.
+// and each terminal of a run counts on from kLoadDate, so that a run follows from its seed. Rows
+// have no padding, so the engine can hash and log them as bytes.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 #include "engine/storage/columns.h"
@@ -30,11 +28,7 @@ inline constexpr uint32_t kMaxLines = 15;   // of an order
 inline constexpr uint32_t kMinLines = 5;
 
 struct Address {
-  char street_1[20];
-  char street_2[20];
-  char city[20];
-  char state[2];
-  char zip[9];
+  char street_1[20], street_2[20], city[20], state[2], zip[9];
 };
 
 struct Warehouse {
@@ -55,17 +49,11 @@ struct District {
 };
 
 struct Customer {
-  Cents credit_limit;
-  Cents balance;
-  Cents ytd_payment;
+  Cents credit_limit, balance, ytd_payment;
   Date since;
   BasisPoints discount;
-  uint32_t payments;
-  uint32_t deliveries;
-  char credit[2];
-  char middle[2];
-  char first[16];
-  char last[16];
+  uint32_t payments, deliveries;
+  char credit[2], middle[2], first[16], last[16];
   Address address;
   char phone[16];
   char data[500];
@@ -75,11 +63,8 @@ struct Customer {
 struct History {
   Cents amount;
   Date date;
-  uint32_t customer_warehouse;
-  uint32_t warehouse;
-  uint32_t customer;
-  uint16_t customer_district;
-  uint16_t district;
+  uint32_t customer_warehouse, warehouse, customer;
+  uint16_t customer_district, district;
   char data[24];
 };
 
@@ -87,8 +72,7 @@ struct Order {
   Date entered;
   uint32_t customer;
   uint8_t carrier;  // 0: null, not delivered
-  uint8_t lines;
-  uint8_t all_local;
+  uint8_t lines, all_local;
   char unused[1];
 };
 
@@ -99,9 +83,7 @@ struct NewOrder {
 struct OrderLine {
   Cents amount;
   Date delivered;
-  uint32_t item;
-  uint32_t supply_warehouse;
-  uint32_t quantity;
+  uint32_t item, supply_warehouse, quantity;
   char dist_info[24];
   char unused[4];
 };
@@ -109,27 +91,34 @@ struct OrderLine {
 struct Item {
   Cents price;
   uint32_t image;
-  char name[24];
-  char data[50];
+  char name[24], data[50];
   char unused[2];
 };
 
 struct Stock {
   int64_t ytd;
   int32_t quantity;
-  uint32_t orders;
-  uint32_t remote_orders;
+  uint32_t orders, remote_orders;
   char dist[kDistricts][24];
   char data[50];
   char unused[2];
 };
 
-template <class... Rows>
-inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Rows> && ...);
-static_assert(
-    kNoPadding<Warehouse, District, Customer, History, Order, NewOrder, OrderLine, Item, Stock>);
+// Returns the number of the row's type in a list of types.
+template <class Row, class... Rows>
+constexpr uint16_t number_in_list() {
+  static_assert((std::has_unique_object_representations_v<Rows> && ...), "a row has padding");
+  uint16_t number = 0;
+  (void)((std::is_same_v<Row, Rows> || (++number, false)) || ...);
+  return number;
+}
+// The id of the table with rows of this type: the tables are created in this order.
+template <class Row>
+inline constexpr uint16_t kTableId = number_in_list<Row, Warehouse, District, Customer, History,
+                                                    NewOrder, Order, OrderLine, Item, Stock>();
+inline constexpr uint16_t kTables = kTableId<Stock> + 1;
 
-// The number of bytes at the beginning of a row that have the columns which a transaction reads
+// How many bytes at the beginning of a row have the columns that a transaction reads
 // (Transaction::read_head).
 inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerDiscount = offsetof(Customer, payments),
@@ -193,7 +182,8 @@ constexpr Key customer_order_key(Key customer, uint64_t order) {
 inline constexpr size_t kByLastName = 0;  // CUSTOMER: (district, last name), hash, not unique
 inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), ordered, unique
 
-// The numbers of rows loaded.
+// The numbers of rows loaded. A place is the index of a warehouse, district, customer or stock in a
+// list of all of them, or the size of that list if a key names none of them.
 struct Scale {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;
@@ -203,36 +193,50 @@ struct Scale {
   uint32_t undelivered() const { return customers * 3 / 10; }
   // Returns the number of last names that occur in every district.
   uint32_t names() const { return customers < 1000 ? customers : 1000; }
+
+  uint64_t districts() const { return uint64_t{warehouses} * kDistricts; }
+  size_t place_of_district(Key district) const {
+    const uint64_t w = district >> kDistrictBits, d = low_bits(district, kDistrictBits);
+    return w >= 1 && w <= warehouses && is_district(static_cast<uint32_t>(d))
+               ? (w - 1) * kDistricts + d - 1
+               : districts();
+  }
+  size_t place_of_customer(Key customer) const {
+    const size_t district = place_of_district(district_of_customer(customer));
+    const uint64_t c = low_bits(customer, kCustomerBits);
+    const bool exists = district < districts() && c >= 1 && c <= customers;
+    return exists ? district * customers + c - 1 : districts() * customers;
+  }
+  size_t place_of_stock(uint32_t w, uint32_t i) const {
+    const bool exists = w >= 1 && w <= warehouses && i >= 1 && i <= items;
+    return exists ? size_t{w - 1} * items + i - 1 : size_t{warehouses} * items;
+  }
 };
 
 struct Tables {
-  explicit Tables(Database& database);
-  Table& warehouse;
-  Table& district;
-  Table& customer;
-  Table& history;
-  Table& new_order;
-  Table& order;
-  Table& order_line;
-  Table& item;
-  Table& stock;
+  explicit Tables(Database& database_in) : database(database_in) {}
+  // Returns the table with rows of this type.
+  template <class Row>
+  Table& of() const {
+    return *database.table(kTableId<Row>);
+  }
+
+  Database& database;
+  Table& warehouse = of<Warehouse>();
+  Table& district = of<District>();
+  Table& customer = of<Customer>();
+  Table& history = of<History>();
+  Table& new_order = of<NewOrder>();
+  Table& order = of<Order>();
+  Table& order_line = of<OrderLine>();
+  Table& item = of<Item>();
+  Table& stock = of<Stock>();
 };
 
 void create_tables(Database& database, const Scale& scale);
 // Returns the bytes that the tables of create_tables() take after the load, with tuple headers and
 // indexes.
 uint64_t loaded_bytes(const Scale& scale);
-
-// Returns the columns of a table, for exports, under the names of clause 1.3.
-Columns warehouse_columns();
-Columns district_columns();
-Columns customer_columns();
-Columns history_columns();
-Columns new_order_columns();
-Columns order_columns();
-Columns order_line_columns();
-Columns item_columns();
-Columns stock_columns();
 
 // The warehouses for which a worker works.
 enum class HomePolicy : uint8_t {
@@ -241,7 +245,7 @@ enum class HomePolicy : uint8_t {
   kAny,    // all warehouses
 };
 
-// The warehouses [first, first + count). A worker draws one of them for every transaction.
+// The warehouses [first, first + count), of which a worker draws one for every transaction.
 struct Home {
   uint32_t first = 1;
   uint32_t count = 1;

@@ -2,15 +2,9 @@
 // home warehouses. Also the interface and the list of the transaction types.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-
-#include "engine/transaction.h"
 #include "workloads/command.h"
-#include "workloads/random.h"
+#include "workloads/expect_row.h"
+#include "workloads/parallel_check.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 
@@ -25,23 +19,13 @@ struct Tries {
     hits += hit;
     ++all;
   }
-  void add(const Tries& other) {
-    hits += other.hits;
-    all += other.all;
-  }
+  auto members() { return std::tie(hits, all); }
 };
 
 // The outcomes of draws for which the specification prescribes shares.
 struct Drawn {
   Tries remote_lines, unused_items, remote_payments, named, skipped;
-
-  void add(const Drawn& other) {
-    remote_lines.add(other.remote_lines);
-    unused_items.add(other.unused_items);
-    remote_payments.add(other.remote_payments);
-    named.add(other.named);
-    skipped.add(other.skipped);
-  }
+  auto members() { return std::tie(remote_lines, unused_items, remote_payments, named, skipped); }
 };
 
 // The output that a real terminal would display. Most values go into one sum, so that the compiler
@@ -60,8 +44,8 @@ struct Screen {
   uint32_t low_stock = 0;
 };
 
-// The terminal of one client. Its worker alone uses it. Only TransactionType::draw() draws random
-// numbers, so that a retry executes the same input.
+// The terminal of one client. Only the client's worker uses the terminal, and only
+// TransactionType::draw() draws random numbers, so that a retry executes the same input.
 struct Terminal {
   Terminal(Database& database, const Scale& scale_in, uint32_t worker_in, const Home& home_in,
            uint64_t seed)
@@ -101,44 +85,60 @@ struct Terminal {
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
-  uint64_t payments = 0;  // drawn by this worker; each has a key of HISTORY
+  uint64_t payments = 0;  // drawn by this worker; each payment has a key of HISTORY
   Screen screen;
   Drawn drawn;
 };
 
-// One type of transaction at one terminal. The terminal's worker alone calls it.
+// One type of transaction at one terminal, which must outlive it. Only the terminal's worker calls
+// its functions.
 class TransactionType {
  public:
+  explicit TransactionType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
   virtual ~TransactionType() = default;
   // Draws the input of the next transaction.
   virtual void draw() = 0;
-  // Executes the transaction with the present input. The worker may call it several times for one
-  // input. Returns kOk to commit, kAbort if the transaction must abort, or kRollback for a NewOrder
-  // with an unused item.
+  // Executes the transaction with the present input, perhaps several times. Returns kOk to commit,
+  // kAbort if the transaction must abort, or kRollback for a NewOrder with an unused item.
   virtual Status execute(Transaction& txn) = 0;
-  // Encodes the part of the input that determines the writes into a command, or decodes it.
-  virtual void input(CommandFields& fields) = 0;
+  // Encodes the part of the input that determines the writes into a command, or decodes it. A type
+  // without this function writes nothing.
+  virtual void input(CommandFields&) {}
+
+ protected:
+  // Reads a row that the load created and no transaction deletes. Returns null if the transaction
+  // must return kAbort at once. So do read_head() and update().
+  template <class Row>
+  static const Row* read(Transaction& txn, Table& table, Key key) {
+    const Row* row;
+    return found(txn.read(table, key, &row), table) ? row : nullptr;
+  }
+  template <class Row>
+  static const Row* read_head(Transaction& txn, Table& table, Key key, uint32_t bytes) {
+    const Row* row;
+    return found(txn.read_head(table, key, bytes, &row), table) ? row : nullptr;
+  }
+  template <class Row>
+  static Row* update(Transaction& txn, Table& table, Key key) {
+    Row* row;
+    return found(txn.update(table, key, &row), table) ? row : nullptr;
+  }
+  static bool found(Status status, const Table& table) {
+    if (status == Status::kOk || status == Status::kAbort) return status == Status::kOk;
+    return found_or_die(status, ("tpcc: a row of " + table.schema().name).c_str());
+  }
+
+  Terminal& terminal_;
+  Tables& tables_;
+  uint32_t warehouse_ = 0, district_ = 0;  // of the input
 };
 
-std::unique_ptr<TransactionType> make_new_order(Terminal& terminal);
-std::unique_ptr<TransactionType> make_payment(Terminal& terminal);
-std::unique_ptr<TransactionType> make_order_status(Terminal& terminal);
-std::unique_ptr<TransactionType> make_delivery(Terminal& terminal);
-std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal);
-
-// The five types in the order of clause 2. The shares of four types are the minimum shares of
-// clause 5.2.3, and NewOrder has the rest.
+// The five types in the order of clause 2.
+enum Type : uint32_t { kNewOrder, kPayment, kOrderStatus, kDelivery, kStockLevel };
 struct TypeInfo {
   std::string_view name;
   std::unique_ptr<TransactionType> (*make)(Terminal& terminal);
-  uint32_t standard_pct;
 };
-inline constexpr std::array<TypeInfo, 5> kTypes = {{
-    {"new-order", make_new_order, 45},
-    {"payment", make_payment, 43},
-    {"order-status", make_order_status, 4},
-    {"delivery", make_delivery, 4},
-    {"stock-level", make_stock_level, 4},
-}};
+extern const std::array<TypeInfo, 5> kTypes;
 
 }  // namespace logjam::tpcc

@@ -1,14 +1,16 @@
-#include <functional>
-#include <utility>
 
 #include "platform/atomic.h"
-#include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/input.h"
 
 namespace logjam::tpcc {
 namespace {
+
+constexpr Cents kMinPayment = 1'00, kMaxPayment = 5000'00;  // clause 2.5.1.3
+constexpr uint32_t kMaxQuantity = 10;                       // clause 2.4.1.5
+constexpr uint8_t kMaxCarrier = 10;                         // clause 2.7.1.2
+constexpr const char* kFine = nullptr;
 
 // Adds to a sum atomically, because threads read parts of a table at once and add to the same sums.
 template <class Value, class Amount>
@@ -24,90 +26,81 @@ void replace_if(int64_t& place, int64_t value, const Replaces& replaces) {
          !shared.compare_exchange_weak(now, value, platform::memory_order_relaxed)) {
   }
 }
-void lower(int64_t& least, int64_t value) { replace_if(least, value, std::less()); }
-void raise(int64_t& most, int64_t value) { replace_if(most, value, std::greater()); }
+
+template <class Row>
+bool is_zero(const Row& unused) {
+  return std::ranges::all_of(unused, [](char c) { return c == 0; });
+}
 
 // The result of reading a part of HISTORY.
 struct PaymentsFound {
   RowsFound rows;
   std::vector<NotedPayment> noted;
 
-  void add(const PaymentsFound& later) {
-    rows.add(later.rows);
+  void add(PaymentsFound& later) {
+    add_part(rows, later.rows);
     noted.insert(noted.end(), later.noted.begin(), later.noted.end());
   }
 };
 
+// The lines of one order, as a scan has found them.
+struct LinesFound {
+  uint32_t count = 0;
+  uint32_t last = 0;       // the largest line number
+  uint32_t delivered = 0;  // lines with OL_DELIVERY_D
+  bool remote = false;     // another warehouse supplies one of the lines
+  bool one_date = true;    // all lines have the same OL_DELIVERY_D
+  Date date = kNoDate;     // of the first line
+  Cents amount = 0;        // of the delivered lines
+};
+
+// Adds up the rows. Each wrong() checks a row that a transaction inserted: its columns follow from
+// each other, and from the rows that they name. It returns the row's error, or kFine.
 class Adder {
  public:
   Adder(Database& database, const Scale& scale)
-      : tables_(database), scale_(scale), written_(database, scale) {
+      : tables_(database), scale_(scale), names_(scale.districts()) {
     totals_.warehouses.resize(scale.warehouses);
-    totals_.districts.resize(size_t{scale.warehouses} * kDistricts);
-    totals_.customers.resize(totals_.districts.size() * scale.customers);
+    totals_.districts.resize(scale.districts());
+    totals_.customers.resize(scale.districts() * scale.customers);
     totals_.stocks.resize(size_t{scale.warehouses} * scale.items);
+    read_names();
     read_money();
     read_payments();
     read_orders();
-    totals_.item = each<Item>(tables_.item, [](Key, const Item&) { return kFine; });
-    totals_.stock = each<Stock>(tables_.stock, [](Key, const Stock&) { return kFine; });
+    each<Item>([](Key, const Item&) { return kFine; });
+    each<Stock>([](Key, const Stock&) { return kFine; });
   }
 
   Totals totals() && { return std::move(totals_); }
 
  private:
-  static constexpr const char* kFine = nullptr;
-
-  // Returns a warehouse's sums. Counts rows under keys outside the scale in Totals::strays; their
-  // values go into sums that no check reads.
-  WarehouseSums& at_warehouse(uint64_t w) {
-    if (w >= 1 && w <= scale_.warehouses) return totals_.warehouses[w - 1];
+  // Returns the sums of a place. Counts a row of no place in Totals::strays, and returns sums that
+  // no check reads.
+  template <class Sums>
+  Sums& at(std::vector<Sums>& sums, size_t place) {
+    if (place < sums.size()) return sums[place];
     add(totals_.strays, 1);
-    return stray_warehouse_;
+    return std::get<Sums>(stray_sums_);
   }
-  // Returns the district's index in Totals::districts, or the size of that vector if the district
-  // does not exist.
-  size_t place_of(Key district) const {
-    const uint64_t w = district >> kDistrictBits, d = low_bits(district, kDistrictBits);
-    const bool exists = w >= 1 && w <= scale_.warehouses && d >= 1 && d <= kDistricts;
-    return exists ? (w - 1) * kDistricts + d - 1 : totals_.districts.size();
-  }
+  WarehouseSums& at_warehouse(uint64_t w) { return at(totals_.warehouses, w - 1); }
   DistrictSums& at_district(Key district) {
-    const size_t place = place_of(district);
-    if (place < totals_.districts.size()) return totals_.districts[place];
-    add(totals_.strays, 1);
-    return stray_district_;
-  }
-  // Returns the customer's index in Totals::customers, or the size of that vector if the customer
-  // does not exist.
-  size_t place_of_customer(Key customer) const {
-    const size_t district = place_of(district_of_customer(customer));
-    const uint64_t c = low_bits(customer, kCustomerBits);
-    const bool exists = district < totals_.districts.size() && c >= 1 && c <= scale_.customers;
-    return exists ? district * scale_.customers + c - 1 : totals_.customers.size();
+    return at(totals_.districts, scale_.place_of_district(district));
   }
   CustomerSums& at_customer(Key customer) {
-    const size_t place = place_of_customer(customer);
-    if (place < totals_.customers.size()) return totals_.customers[place];
-    add(totals_.strays, 1);
-    return stray_customer_;
-  }
-  StockSums& at_stock(uint32_t w, uint32_t i) {
-    if (w >= 1 && w <= scale_.warehouses && i >= 1 && i <= scale_.items) {
-      return totals_.stocks[size_t{w - 1} * scale_.items + i - 1];
-    }
-    add(totals_.strays, 1);
-    return stray_stock_;
+    return at(totals_.customers, scale_.place_of_customer(customer));
   }
 
   // Visits all rows, on all cores. `visit` returns a row's error, or kFine.
   template <class Row, class Visit>
-  static RowsFound each(Table& table, const Visit& visit) {
-    return sum_of_parts(RowsFound{}, [&](uint32_t part, uint32_t parts, RowsFound* sum) {
-      table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
-        note(table, key, visit(key, *reinterpret_cast<const Row*>(row)), sum);
-      });
-    });
+  void each(const Visit& visit) {
+    Table& table = tables_.of<Row>();
+    totals_.found[table.id()] =
+        sum_of_parts(RowsFound{}, [&](uint32_t part, uint32_t parts, RowsFound* sum) {
+          table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+            note(table, key, visit(key, *reinterpret_cast<const Row*>(row)), sum);
+          });
+        });
   }
   static void note(const Table& table, Key key, const char* wrong, RowsFound* sum) {
     ++sum->rows;
@@ -115,24 +108,33 @@ class Adder {
     sum->broken.note([&] { return row_name(table, key) + ": " + wrong; });
   }
 
+  void read_names() {
+    for (size_t place = 0; place < names_.size(); ++place) {
+      const auto w = static_cast<uint32_t>(place / kDistricts + 1);
+      const auto d = static_cast<uint32_t>(place % kDistricts + 1);
+      const auto* warehouse = find_row<Warehouse>(tables_.warehouse, warehouse_key(w));
+      const auto* district = find_row<District>(tables_.district, district_key(w, d));
+      if (warehouse != nullptr && district != nullptr) {
+        name_places(*warehouse, *district, &names_[place]);
+      }
+    }
+  }
+
   void read_money() {
-    totals_.warehouse = each<Warehouse>(tables_.warehouse, [this](Key key, const Warehouse& row) {
+    each<Warehouse>([this](Key key, const Warehouse& row) {
       add(at_warehouse(key).ytd, row.ytd);
       return kFine;
     });
-    totals_.district = each<District>(tables_.district, [this](Key key, const District& row) {
+    each<District>([this](Key key, const District& row) {
       DistrictSums& district = at_district(key);
       add(district.ytd, row.ytd);
       add(district.next_order, row.next_order);
       add(at_warehouse(warehouse_of_district(key)).district_ytd, row.ytd);
       return kFine;
     });
-    totals_.customer = each<Customer>(tables_.customer, [this](Key key, const Customer& row) {
-      if (place_of_customer(key) >= totals_.customers.size()) {
-        add(totals_.strays, 1);
-        return kFine;
-      }
-      CustomerSums& customer = totals_.customers[place_of_customer(key)];
+    each<Customer>([this](Key key, const Customer& row) {
+      CustomerSums& customer = at_customer(key);
+      if (&customer == &std::get<CustomerSums>(stray_sums_)) return kFine;
       add(customer.balance, row.balance);
       add(customer.ytd_payment, row.ytd_payment);
       customer.bad_credit = text(row.credit) == "BC";
@@ -155,7 +157,7 @@ class Adder {
             row_before = &row;
           });
         });
-    totals_.history = all.rows;
+    totals_.found[kTableId<History>] = all.rows;
     totals_.noted_payments = std::move(all.noted);
     sort_payments(&totals_.noted_payments);
   }
@@ -170,33 +172,68 @@ class Adder {
     add(customer.paid, row.amount);
     add(customer.payments, 1);
     if (is_loaded_history(key)) return kFine;  // compared with the load
-    if (customer.bad_credit) noted->push_back({place_of_customer(customer_row), key, row});
+    if (customer.bad_credit) noted->push_back({scale_.place_of_customer(customer_row), key, row});
     const bool same_worker =
         before != nullptr && worker_of_history(key - 1) == worker_of_history(key);
-    return written_.wrong(row, same_worker ? before : nullptr);
+    return wrong(row, same_worker ? before : nullptr);
+  }
+
+  // Checks a payment. `before` is the row of the same worker's previous payment, or null.
+  const char* wrong(const History& row, const History* before) const {
+    if (row.warehouse < 1 || row.warehouse > scale_.warehouses) return "h_w_id is no warehouse";
+    if (!is_district(row.district)) return "h_d_id is no district";
+    const Key district = district_key(row.warehouse, row.district);
+    const History& names = names_[scale_.place_of_district(district)];
+    if (std::memcmp(row.data, names.data, sizeof row.data) != 0) {
+      return "h_data is not w_name and d_name";
+    }
+    if (row.amount < kMinPayment || row.amount > kMaxPayment) return "h_amount is out of range";
+    if (row.date <= kLoadDate) return "h_date is not after the load";
+    if (before != nullptr && row.date <= before->date) {
+      return "h_date is not after that of the same worker's payment before";
+    }
+    return kFine;
   }
 
   void read_orders() {
-    totals_.new_order = each<NewOrder>(tables_.new_order, [this](Key key, const NewOrder& row) {
+    each<NewOrder>([this](Key key, const NewOrder& row) {
       const auto number = static_cast<int64_t>(number_of_order(key));
       DistrictSums& district = at_district(district_of_order(key));
       add(district.new_orders, 1);
-      lower(district.first_new, number);
-      raise(district.last_new, number);
-      return written_.wrong(key, row);
+      replace_if(district.first_new, number, std::less());
+      replace_if(district.last_new, number, std::greater());
+      return row.order == number_of_order(key) ? kFine : "no_o_id is not the key's";
     });
-    totals_.order_line = each<OrderLine>(tables_.order_line, [this](Key key, const OrderLine& row) {
+    each<OrderLine>([this](Key key, const OrderLine& row) {
       const Key order = order_of_line(key);
       add(at_district(district_of_order(order)).lines, 1);
       if (is_loaded_order(order)) return kFine;  // compared with the load
-      StockSums& stock = at_stock(row.supply_warehouse, row.item);
+      StockSums& stock = at(totals_.stocks, scale_.place_of_stock(row.supply_warehouse, row.item));
       add(stock.quantity, row.quantity);
       add(stock.lines, 1);
       add(stock.remote_lines, is_remote(order, row));
-      return written_.wrong(key, row);
+      return wrong(key, row);
     });
-    totals_.order = each<Order>(tables_.order,
-                                [this](Key key, const Order& row) { return read_order(key, row); });
+    each<Order>([this](Key key, const Order& row) { return read_order(key, row); });
+  }
+
+  const char* wrong(Key key, const OrderLine& row) const {
+    if (row.delivered != kNoDate && row.delivered <= kLoadDate) {
+      return "ol_delivery_d is not after the load";
+    }
+    if (row.quantity < 1 || row.quantity > kMaxQuantity) return "ol_quantity is out of range";
+    const auto* item = find_row<Item>(tables_.item, item_key(row.item));
+    if (item == nullptr) return "ol_i_id is no item";
+    const Key stock_row = stock_key(row.supply_warehouse, row.item);
+    const auto* stock = find_row<Stock>(tables_.stock, stock_row);
+    if (stock == nullptr) return "ol_supply_w_id has no stock of ol_i_id";
+    if (row.amount != row.quantity * item->price) return "ol_amount is not ol_quantity * i_price";
+    const uint32_t district = number_of_district(district_of_order(order_of_line(key)));
+    if (!is_district(district) ||
+        std::memcmp(row.dist_info, stock->dist[district - 1], sizeof row.dist_info) != 0) {
+      return "ol_dist_info is not the district's s_dist";
+    }
+    return is_zero(row.unused) ? kFine : "a byte of no column is not 0";
   }
 
   bool is_loaded_order(Key order) const { return number_of_order(order) <= scale_.customers; }
@@ -210,7 +247,7 @@ class Adder {
     const LinesFound lines = read_lines(key);
     DistrictSums& district = at_district(district_of_order(key));
     add(district.orders, 1);
-    raise(district.last_order, static_cast<int64_t>(number_of_order(key)));
+    replace_if(district.last_order, static_cast<int64_t>(number_of_order(key)), std::greater());
     add(district.lines_promised, order.lines);
     add(district.orders_in_one_state, delivered != waiting);
     add(district.orders_of_right_length, order.lines == lines.count);
@@ -220,7 +257,17 @@ class Adder {
     add(customer.delivered, lines.amount);
     add(customer.deliveries,
         delivered && number_of_order(key) > scale_.customers - scale_.undelivered());
-    return is_loaded_order(key) ? kFine : written_.wrong(order, lines);
+    return is_loaded_order(key) ? kFine : wrong(order, lines);
+  }
+
+  static const char* wrong(const Order& row, const LinesFound& lines) {
+    if (row.entered <= kLoadDate) return "o_entry_d is not after the load";
+    if (row.carrier > kMaxCarrier) return "o_carrier_id is out of range";
+    if (row.lines < kMinLines || row.lines > kMaxLines) return "o_ol_cnt is out of range";
+    if (lines.last != row.lines) return "o_ol_cnt is not the largest ol_number";
+    if (row.all_local != (lines.remote ? 0 : 1)) return "o_all_local contradicts ol_supply_w_id";
+    if (!lines.one_date) return "ol_delivery_d is not the same in all lines";
+    return is_zero(row.unused) ? kFine : "a byte of no column is not 0";
   }
 
   LinesFound read_lines(Key order) {
@@ -229,8 +276,9 @@ class Adder {
         line_key(order, 0), line_key(order, kMaxLines), false,
         [&](NodeVersion, std::span<Keyed* const> entries) {
           for (Keyed* entry : entries) {
-            if (!present(entry)) continue;
-            const auto& line = *reinterpret_cast<const OrderLine*>(Table::tuple_of(entry)->row());
+            const Tuple& tuple = *Table::tuple_of(entry);
+            if (tuple.load_version().absent()) continue;
+            const auto& line = *reinterpret_cast<const OrderLine*>(tuple.row());
             const bool delivered = line.delivered != kNoDate;
             if (lines.count++ == 0) lines.date = line.delivered;
             lines.last = static_cast<uint32_t>(low_bits(entry->key, kLineBits));
@@ -244,16 +292,11 @@ class Adder {
     return lines;
   }
 
-  static bool present(Keyed* entry) { return !Table::tuple_of(entry)->load_version().absent(); }
-
   Tables tables_;
   const Scale& scale_;
-  const WrittenRows written_;
+  std::vector<History> names_;  // by district; only H_DATA, as a payment writes it
   Totals totals_;
-  WarehouseSums stray_warehouse_;
-  DistrictSums stray_district_;
-  CustomerSums stray_customer_;
-  StockSums stray_stock_;
+  std::tuple<WarehouseSums, DistrictSums, CustomerSums, StockSums> stray_sums_;
 };
 
 }  // namespace

@@ -1,22 +1,14 @@
 // TPC-C: its flags, its mix, and its place in the registry.
 #include <gflags/gflags.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdio>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "engine/workload.h"
 #include "platform/mutex.h"
+#include "workloads/flag_refusals.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/load.h"
-#include "workloads/tpcc/schema.h"
 #include "workloads/tpcc/terminal.h"
 
 DEFINE_uint32(tpcc_warehouses, 1, "warehouses");
@@ -44,21 +36,14 @@ constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
 
-uint32_t total(const Mix& mix) {
-  uint32_t sum = 0;
-  for (const uint32_t weight : mix) sum += weight;
-  return sum;
-}
+// The shares of four types are the minimum shares of clause 5.2.3, and NewOrder has the rest.
+constexpr Mix kStandard = {45, 43, 4, 4, 4};
 
-Mix standard_mix() {
-  Mix mix;
-  for (size_t type = 0; type < mix.size(); ++type) mix[type] = kTypes[type].standard_pct;
-  return mix;
-}
+uint32_t total(const Mix& mix) { return std::accumulate(mix.begin(), mix.end(), 0u); }
 
 // Parses a mix: the name of a preset, or five weights separated by commas.
 std::optional<Mix> parse_mix(std::string_view text) {
-  if (text == "standard") return standard_mix();
+  if (text == "standard") return kStandard;
   if (text == "np") return Mix{50, 50};     // Poplar, ELEDA
   if (text == "neworder") return Mix{100};  // P-WAL
   Mix mix{};
@@ -82,79 +67,41 @@ std::optional<HomePolicy> parse_home(std::string_view text) {
 }
 
 std::string check_flags() {
-  if (FLAGS_tpcc_warehouses < 1 || FLAGS_tpcc_warehouses > kMaxWarehouses) {
-    return "--tpcc_warehouses is 1 to " + std::to_string(kMaxWarehouses);
-  }
-  if (FLAGS_tpcc_items < 1 || FLAGS_tpcc_items > kMaxItems) {
-    return "--tpcc_items is 1 to " + std::to_string(kMaxItems);
-  }
-  if (FLAGS_tpcc_customers < kMinCustomers || FLAGS_tpcc_customers > kMaxCustomers) {
-    return "--tpcc_customers is " + std::to_string(kMinCustomers) + " to " +
-           std::to_string(kMaxCustomers);
-  }
-  if (!parse_home(FLAGS_tpcc_home)) {
-    return "--tpcc_home is split, fixed or any, not \"" + FLAGS_tpcc_home + "\"";
-  }
-  if (!parse_mix(FLAGS_tpcc_mix)) {
-    return "--tpcc_mix is standard, np, neworder, or five weights like 45,43,4,4,4, not \"" +
-           FLAGS_tpcc_mix + "\"";
-  }
-  return "";
+  return first_refusal(
+      {refuse_outside("tpcc_warehouses", FLAGS_tpcc_warehouses, 1, kMaxWarehouses),
+       refuse_outside("tpcc_items", FLAGS_tpcc_items, 1, kMaxItems),
+       refuse_outside("tpcc_customers", FLAGS_tpcc_customers, kMinCustomers, kMaxCustomers),
+       refuse_unless(parse_home(FLAGS_tpcc_home).has_value(), "--tpcc_home is split, fixed or any",
+                     FLAGS_tpcc_home),
+       refuse_unless(parse_mix(FLAGS_tpcc_mix).has_value(),
+                     "--tpcc_mix is standard, np, neworder, or five weights like 45,43,4,4,4",
+                     FLAGS_tpcc_mix)});
 }
 
 // The draws of all clients of a run. A client adds its draws in its destructor, at the end of the
 // run.
-class DrawnByAll {
- public:
-  void add(const Drawn& drawn) {
-    const platform::lock_guard<platform::mutex> hold(mutex_);
-    sum_.add(drawn);
-  }
-  Drawn sum() const {
-    const platform::lock_guard<platform::mutex> hold(mutex_);
-    return sum_;
-  }
-
- private:
-  mutable platform::mutex mutex_;
-  Drawn sum_ LJ_GUARDED_BY(mutex_);
-};
-
-// The numbers that terminals count. (DISTRICT's rows count the NewOrders.)
-struct Counted {
-  std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
-  Date clock = kLoadDate;
-
-  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date
-  // of the workers' last payments.
-  static Counted in(Database& database) {
-    Table& history = Tables(database).history;
-    Counted counted;
-    counted.last_payments = last_keys_of_workers(history, kHistoryBits, kFirstLoadedHistory);
-    for (const auto& [worker, key] : counted.last_payments) {
-      counted.clock = std::max(counted.clock, find_row<History>(history, key)->date);
-    }
-    return counted;
-  }
+struct DrawnByAll {
+  platform::mutex mutex;
+  Drawn sum LJ_GUARDED_BY(mutex);
 };
 
 class TpccClient : public Client {
  public:
   TpccClient(Database& database, const Scale& scale, uint32_t worker, const Home& home,
-             const Mix& mix, uint64_t seed, const Counted& counted, DrawnByAll& drawn)
+             const Mix& mix, uint64_t seed, DrawnByAll& drawn, uint64_t payments, Date clock)
       : terminal_(database, scale, worker, home, seed),
         mix_(mix),
         total_(total(mix)),
         drawn_(drawn) {
     LJ_ASSERT(total_ > 0);
-    const auto last = counted.last_payments.find(worker);
-    if (last != counted.last_payments.end()) {
-      terminal_.payments = low_bits(last->second, kHistoryBits) + 1;
-    }
-    terminal_.clock = counted.clock;
+    terminal_.payments = payments;
+    terminal_.clock = clock;
     for (size_t type = 0; type < kTypes.size(); ++type) types_[type] = kTypes[type].make(terminal_);
   }
-  ~TpccClient() override { drawn_.add(terminal_.drawn); }
+  ~TpccClient() override {
+    const platform::lock_guard<platform::mutex> hold(drawn_.mutex);
+    add_part(drawn_.sum, terminal_.drawn);
+  }
 
   uint32_t next() override {
     uint64_t drawn = terminal_.random.below(total_);
@@ -199,9 +146,20 @@ class Tpcc : public Workload {
   void create_tables(Database& database) override { tpcc::create_tables(database, scale_); }
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
-    tpcc::load(database, scale_, part, parts, arena);
+    const Tables tables(database);
+    visit_population(scale_, part, parts, [&]<class Row>(Key key, const Row& row) {
+      tables.of<Row>().load(key, &row, arena);
+    });
   }
-  void resume(Database& database) override { counted_ = Counted::in(database); }
+
+  // Finds where workers' payments and clocks ended. All clocks continue from the latest date.
+  void resume(Database& database) override {
+    Table& history = Tables(database).history;
+    last_payments_ = last_keys_of_workers(history, kHistoryBits, kFirstLoadedHistory);
+    for (const auto& [worker, key] : last_payments_) {
+      clock_ = std::max(clock_, find_row<History>(history, key)->date);
+    }
+  }
 
   Specification spec() const override {
     Specification spec{.description = description(),
@@ -221,22 +179,27 @@ class Tpcc : public Workload {
   }
 
   std::vector<Share> shares() const override {
-    const Drawn drawn = drawn_.sum();
+    const platform::lock_guard<platform::mutex> hold(drawn_.mutex);
+    const Drawn& drawn = drawn_.sum;
     const double remote = scale_.warehouses > 1 ? 1 : 0;
-    return {
-        {"lines from other warehouses", drawn.remote_lines.hits, drawn.remote_lines.all, remote},
-        {"NewOrders of unused items", drawn.unused_items.hits, drawn.unused_items.all, 1},
-        {"payments by customers of other warehouses", drawn.remote_payments.hits,
-         drawn.remote_payments.all, 15 * remote},
-        {"customers by last name", drawn.named.hits, drawn.named.all, 60},
-        {"districts skipped by Delivery, at most", drawn.skipped.hits, drawn.skipped.all, 1}};
+    const auto share = [](std::string_view name, const Tries& tries, double specified_pct) {
+      return Share{name, tries.hits, tries.all, specified_pct};
+    };
+    return {share("lines from other warehouses", drawn.remote_lines, remote),
+            share("NewOrders of unused items", drawn.unused_items, 1),
+            share("payments by customers of other warehouses", drawn.remote_payments, 15 * remote),
+            share("customers by last name", drawn.named, 60),
+            share("districts skipped by Delivery, at most", drawn.skipped, 1)};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const Home home = Home::of(home_, worker, workers, scale_.warehouses);
-    return std::make_unique<TpccClient>(database, scale_, worker, home, mix_, seed, counted_,
-                                        drawn_);
+    const auto last = last_payments_.find(worker);
+    const uint64_t payments =
+        last == last_payments_.end() ? 0 : low_bits(last->second, kHistoryBits) + 1;
+    return std::make_unique<TpccClient>(database, scale_, worker, home, mix_, seed, drawn_,
+                                        payments, clock_);
   }
 
   std::vector<Check> verify(Database& database) override { return tpcc::verify(database, scale_); }
@@ -262,8 +225,10 @@ class Tpcc : public Workload {
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
-  Counted counted_;
-  DrawnByAll drawn_;
+  // Of the clients of an earlier process: each worker's last key of HISTORY, and the latest date.
+  std::map<uint64_t, Key> last_payments_;
+  Date clock_ = kLoadDate;
+  mutable DrawnByAll drawn_;
 };
 
 const WorkloadRegistration registration({
@@ -278,7 +243,7 @@ const WorkloadRegistration registration({
                                               .items = FLAGS_tpcc_items,
                                               .customers = FLAGS_tpcc_customers},
                                         parse_home(FLAGS_tpcc_home).value_or(HomePolicy::kSplit),
-                                        parse_mix(FLAGS_tpcc_mix).value_or(standard_mix()));
+                                        parse_mix(FLAGS_tpcc_mix).value_or(kStandard));
         },
     .has_commands = true,
 });
