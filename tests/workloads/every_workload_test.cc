@@ -1,76 +1,124 @@
-// Properties of every registered workload, at small scales: the load does not depend on its number
-// of parts, expected_bytes() is near the memory used, the database stays consistent under every
-// protocol, and a retry executes the same input.
+// Properties of every registered workload, at small scales.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/storage/csv_export.h"
+#include "tests/workloads/chi_square.h"
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
 
 namespace logjam {
 namespace {
 
-class EveryWorkload : public WorkloadTest {
- protected:
-  // Calls `check(workload)` for each small configuration.
-  template <class Check>
-  static void for_each(const Check& check) {
-    for (const WorkloadInfo& info : all_workloads()) {
-      const auto scales = small_scales(info.name);
-      ASSERT_FALSE(scales.empty()) << info.name << " needs a line in proof/small_scales.txt";
-      for (const Flags& flags : scales) {
-        const gflags::FlagSaver saver;
-        set(flags);
-        SCOPED_TRACE(std::string(info.name) +
-                     (flags.empty() ? "" : " --" + flags.back().first + "=" + flags.back().second));
-        check(info, *make_workload(info.name));
-      }
-    }
-  }
-};
+using EveryWorkload = WorkloadTest;
 
 TEST_F(EveryWorkload, DescribesItselfAndItsMemory) {
-  for_each([](const WorkloadInfo& info, Workload& workload) {
+  for_each_small_scale([](const WorkloadInfo& info) {
     EXPECT_FALSE(info.what.empty());
     EXPECT_FALSE(info.memory.empty());
-    const Specification spec = workload.spec();
+    const Specification spec = make_workload(info.name)->spec();
     EXPECT_FALSE(spec.types.empty());
     EXPECT_TRUE(spec.description.starts_with(info.name)) << spec.description;
-    double share = 0;
-    size_t specified = 0;
-    for (const TypeSpecification& type : spec.types) {
-      if (type.specified) share += type.specified->share_pct, ++specified;
+  });
+}
+
+TEST_F(EveryWorkload, DrawsTheSharesOfItsSpecification) {
+  for_each_small_scale([](const WorkloadInfo& info) {
+    const auto workload = make_workload(info.name);
+    const auto types = workload->spec().types;
+    std::vector<double> shares;
+    for (const TypeSpecification& type : types) {
+      if (type.specified) shares.push_back(type.specified->share_pct / 100);
     }
-    if (specified == 0) return;
-    EXPECT_EQ(specified, spec.types.size());
-    EXPECT_DOUBLE_EQ(share, 100);
+    if (shares.empty()) return;
+    ASSERT_EQ(shares.size(), types.size());
+    const auto database = load(*workload, 1);
+    std::vector<uint64_t> drawn(shares.size());
+    {
+      const auto client = workload->make_client(*database, 0, 1, 3);
+      for (int i = 0; i < 100'000; ++i) ++drawn.at(client->next());
+    }
+    expect_follows(drawn, shares, "types");
+    for (const Share& share : workload->shares()) {
+      // The test only draws, so no Delivery of TPC-C has skipped a district.
+      if (share.all == 0) continue;
+      EXPECT_NEAR(100.0 * static_cast<double>(share.hits) / static_cast<double>(share.all),
+                  share.specified_pct, 0.6)
+          << share.name;
+    }
+  });
+}
+
+// Returns how many bytes of a row are in no column: padding, and bytes that follow from others.
+uint64_t bytes_without_column(const std::string& table) {
+  static const std::map<std::string, uint64_t> known = {
+      {"ledger/ledger", 64}, {"ledger/entries", 8}, {"ledger/cells", 32},
+      {"ledger/slots", 8},  // hashes
+      {"tpcb/branch", 84},   {"tpcb/teller", 76},   {"tpcb/account", 76},
+      {"tpcb/history", 22},  {"tpcc/warehouse", 3}, {"tpcc/district", 7},
+      {"tpcc/customer", 5},  {"tpcc/order", 1},     {"tpcc/order_line", 4},
+      {"tpcc/item", 2},      {"tpcc/stock", 2},
+  };
+  const auto found = known.find(table);
+  return found == known.end() ? 0 : found->second;
+}
+
+// Fails if a member is added to a row and forgotten in its description.
+TEST_F(EveryWorkload, HasAColumnForEachByteOfItsRows) {
+  for_each_small_scale([](const WorkloadInfo& info) {
+    Database database;
+    make_workload(info.name)->create_tables(database);
+    EXPECT_EQ(undescribed_table(database), "");
+    for (const auto& table : database.tables()) {
+      const std::string name = std::string(info.name) + "/" + table->schema().name;
+      std::set<std::string> names;
+      std::vector<bool> covered(table->row_bytes());
+      for (const Column& column : table->schema().columns) {
+        EXPECT_TRUE(names.insert(column.name).second) << name << " " << column.name;
+        ASSERT_LE(column.offset + column.bytes, table->row_bytes()) << name << " " << column.name;
+        for (uint32_t i = column.offset; i < column.offset + column.bytes; ++i) {
+          EXPECT_FALSE(covered[i]) << name << ", byte " << i << ": " << column.name;
+          covered[i] = true;
+        }
+      }
+      EXPECT_EQ(static_cast<uint64_t>(std::ranges::count(covered, false)),
+                bytes_without_column(name))
+          << name;
+    }
   });
 }
 
 TEST_F(EveryWorkload, LoadDoesNotDependOnTheNumberOfParts) {
-  for_each([](const WorkloadInfo&, Workload& workload) {
-    const auto one = load(workload, 1), five = load(workload, 5);
-    EXPECT_EQ(fingerprint(*one), fingerprint(*five));
-    expect_consistent(workload, *one);
-    expect_consistent(workload, *five);
+  for_each_small_scale([](const WorkloadInfo& info) {
+    const auto workload = make_workload(info.name);
+    const auto one = load(*workload, 1);
+    for (const uint32_t parts : {4, 64}) {
+      const auto other = load(*workload, parts);
+      EXPECT_EQ(fingerprint(*other), fingerprint(*one));
+      expect_consistent(*workload, *other);
+    }
   });
 }
 
-// The two differ because hash indexes have their buckets outside the arena, and tree nodes are not
-// full.
+// Hash indexes have their buckets outside the arena, and tree nodes are not full.
 TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
-  for_each([](const WorkloadInfo&, Workload& workload) {
+  for_each_small_scale([](const WorkloadInfo& info) {
+    const auto workload = make_workload(info.name);
     Database database;
     Arena arena;
-    workload.create_tables(database);
-    workload.load(database, 0, 1, arena);
+    workload->create_tables(database);
+    workload->load(database, 0, 1, arena);
     const auto taken = static_cast<double>(arena.allocated_bytes());
-    EXPECT_GT(static_cast<double>(workload.spec().expected_bytes), 0.9 * taken);
-    EXPECT_LT(static_cast<double>(workload.spec().expected_bytes), 1.6 * taken);
+    EXPECT_GT(static_cast<double>(workload->spec().expected_bytes), 0.9 * taken);
+    EXPECT_LT(static_cast<double>(workload->spec().expected_bytes), 1.6 * taken);
   });
 }
 
 TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
-  for_each([](const WorkloadInfo& info, Workload&) {
+  for_each_small_scale([](const WorkloadInfo& info) {
     for (const ProtocolInfo& protocol : all_protocols()) {
       SCOPED_TRACE(protocol.name);
       for (const uint32_t workers : {1, 4}) {
@@ -88,7 +136,7 @@ TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
 
 // Input is drawn once per transaction, not once per attempt.
 TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
-  for_each([](const WorkloadInfo& info, Workload&) {
+  for_each_small_scale([](const WorkloadInfo& info) {
     if (info.name == "ledger") return;  // its rows name the attempt that wrote them
     for (const ProtocolInfo& protocol : all_protocols()) {
       SCOPED_TRACE(protocol.name);
@@ -105,6 +153,101 @@ TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
       EXPECT_NE(outcome_of(4, false), once);
     }
   });
+}
+
+// Flags, and the sentence that refuses them: empty if they are accepted, "..." for any sentence.
+struct Given {
+  const char* workload;
+  Flags flags;
+  std::string refusal;
+};
+
+TEST_F(EveryWorkload, RefusesBadFlagsInOneSentence) {
+  const std::vector<Given> all = {
+      {"micro-update", {}, ""},
+      {"micro-update",
+       {{"micro_update_kind", "update-2"}},
+       "--micro_update_kind is update-1, update-5-read-5 or update-10, not \"update-2\""},
+      {"micro-update", {{"micro_update_rows", "9"}}, "--micro_update_rows is 10 to 1000000000"},
+      {"micro-update", {{"micro_update_row_bytes", "31"}}, "..."},
+      {"oltp", {}, ""},
+      {"oltp", {{"oltp_tables", "0"}}, "--oltp_tables is 1 to 1000"},
+      {"oltp", {{"oltp_rows", "0"}}, "..."},
+      {"oltp", {{"oltp_distribution", "pareto"}}, "..."},
+      {"oltp", {{"oltp_range_size", "0"}}, "..."},
+      {"tatp", {}, ""},
+      {"tatp", {{"tatp_only", "UpdateLocation"}}, ""},
+      {"tatp", {{"tatp_end_times", "text"}}, ""},
+      {"tatp", {{"tatp_subscribers", "0"}}, "--tatp_subscribers is 1 to 1000000000"},
+      {"tatp", {{"tatp_only", "updatelocation"}}, "..."},
+      {"tatp", {{"tatp_end_times", "both"}}, "--tatp_end_times is kit or text, not \"both\""},
+      {"tpcb", {}, ""},
+      {"tpcb", {{"tpcb_branches", "0"}}, "--tpcb_branches is 1 to 100000000"},
+      {"tpcb", {{"tpcb_accounts", "0"}}, "..."},
+      {"tpcb", {{"tpcb_theta", "-1"}}, "--tpcb_theta is 0 to 5"},
+      {"tpcb", {{"tpcb_theta", "nan"}}, "..."},
+      {"tpcc", {}, ""},
+      {"tpcc",
+       {{"tpcc_mix", "50,50"}},
+       "--tpcc_mix is standard, np, neworder, or five weights like 45,43,4,4,4, not \"50,50\""},
+      {"tpcc", {{"tpcc_home", "away"}}, "--tpcc_home is split, fixed or any, not \"away\""},
+      {"tpcc", {{"tpcc_warehouses", "0"}}, "..."},
+      {"tpcc", {{"tpcc_warehouses", "1048576"}}, "--tpcc_warehouses is 1 to 1048575"},
+      {"tpcc", {{"tpcc_items", "0"}}, "..."},
+      {"tpcc", {{"tpcc_customers", "3001"}}, "--tpcc_customers is 10 to 3000"},
+      {"ycsb", {}, ""},
+      {"ycsb",
+       {{"ycsb_workload", "G"}},
+       "--ycsb_workload=G is not a mix; allowed are A, B, C, D, E, F, dbx1000, eleda, "
+       "poplar-hybrid, poplar-write-only, rows-16 and silo"},
+      {"ycsb",
+       {{"ycsb_index", "tree"}},
+       "--ycsb_index=tree is not a choice; allowed are hash, ordered and auto"},
+      {"ycsb",
+       {{"ycsb_workload", "D"}, {"ycsb_ratios", "read:1"}},
+       "the shares of reads, inserts and scans (100 %, 5 % and 0 %), those of --ycsb_ratios or "
+       "else the mix's, add up to more than 1"},
+      {"ycsb", {{"ycsb_workload", "D"}, {"ycsb_ratios", "read:1,insert:0"}}, ""},
+      {"ycsb", {{"ycsb_records", "0"}}, "..."},
+      {"ycsb", {{"ycsb_value_bytes", "3"}}, "..."},
+      {"ycsb", {{"ycsb_ops", "1025"}}, "--ycsb_ops is 1 to 1024"},
+      {"ycsb", {{"ycsb_ratios", "read:1.5"}}, "..."},
+      {"ycsb", {{"ycsb_ratios", "read:nan"}}, "..."},
+      {"ycsb", {{"ycsb_theta", "1"}}, "..."},
+      {"ycsb", {{"ycsb_theta", "0.9999999999"}}, "..."},
+      {"ycsb", {{"ycsb_theta", "-0.1"}}, "..."},
+      {"ycsb", {{"ycsb_distribution", "normal"}}, "..."},
+      {"ycsb", {{"ycsb_update", "cell"}}, "..."},
+      {"ycsb", {{"ycsb_read", "cell"}}, "..."},
+      {"ycsb", {{"ycsb_scan_length", "5"}}, "--ycsb_scan_length needs --ycsb_index=ordered"},
+      {"ycsb", {{"ycsb_workload", "a"}}, "..."},
+      {"ycsb", {{"ycsb_workload", "E"}, {"ycsb_index", "hash"}}, "..."},
+      {"ycsb", {{"ycsb_ratios", "insert:-0.5"}}, "..."},
+      {"ycsb", {{"ycsb_ratios", "insert:0.6"}}, "..."},
+      {"ycsb", {{"ycsb_index", "ordered"}, {"ycsb_ratios", "scan:0.1"}}, "..."},
+      {"ycsb", {{"ycsb_records", "8"}, {"ycsb_ops", "9"}}, "..."},
+      {"ycsb", {{"ycsb_workload", "poplar-hybrid"}, {"ycsb_index", "hash"}}, "..."},
+      {"ycsb", {{"ycsb_read", "field"}, {"ycsb_update", "row"}}, "..."},
+      {"ycsb", {{"ycsb_value_bytes", "44"}}, "..."},
+      {"ycsb", {{"ycsb_distribution", "uniform"}, {"ycsb_theta", "0.5"}}, "..."},
+  };
+  for (const auto& [workload, flags, refusal] : all) {
+    const std::string said = refusal_of(workload, flags);
+    SCOPED_TRACE(flags.empty() ? workload : flags.back().first + "=" + flags.back().second);
+    if (refusal == "...") {
+      EXPECT_NE(said, "");
+    } else {
+      EXPECT_EQ(said, refusal);
+    }
+  }
+  for (const char* mix : {"standard", "np", "neworder", "45,43,4,4,4", "0,1,0,0,0"}) {
+    EXPECT_EQ(refusal_of("tpcc", {{"tpcc_mix", mix}}), "") << mix;
+  }
+  for (const char* mix : {"", "50", "50,", ",50,0,0,0", "50,50,0,0,", "0,0,0,0,0", "50,x,0,0,0",
+                          "-1,2,0,0,0", "1,2,3,4", "1 ,2,3,4,5", "1,1,0,0,0,0",
+                          "99999999999,1,0,0,0", "2000000,1,0,0,0", "45/43/4/4/4", "full"}) {
+    EXPECT_NE(refusal_of("tpcc", {{"tpcc_mix", mix}}), "") << mix;
+  }
 }
 
 }  // namespace

@@ -19,15 +19,6 @@ class MicroUpdateTest : public WorkloadTest {
 enum Word : size_t { kUpdates, kBalance, kPrevious };
 using Words = int64_t[3];
 
-TEST_F(MicroUpdateTest, RefusesBadFlagsInOneSentence) {
-  const auto refusal = [](const Flags& flags) { return refusal_of("micro-update", flags); };
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({{"micro_update_kind", "update-2"}}),
-            "--micro_update_kind is update-1, update-5-read-5 or update-10, not \"update-2\"");
-  EXPECT_NE(refusal({{"micro_update_rows", "9"}}), "");
-  EXPECT_NE(refusal({{"micro_update_row_bytes", "31"}}), "");
-}
-
 TEST_F(MicroUpdateTest, RowsOfAnySizePassVerification) {
   for (int bytes = 32; bytes < 80; ++bytes) {
     set({{"micro_update_row_bytes", std::to_string(bytes)}, {"micro_update_kind", "update-10"}});

@@ -18,15 +18,6 @@ class OltpTest : public WorkloadTest {
   OltpTest() { set(small_scale("oltp")); }
 };
 
-TEST_F(OltpTest, RefusesBadFlagsInOneSentence) {
-  const auto refusal = [](const Flags& flags) { return refusal_of("oltp", flags); };
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({{"oltp_tables", "0"}}), "--oltp_tables is 1 to 1000");
-  EXPECT_NE(refusal({{"oltp_rows", "0"}}), "");
-  EXPECT_NE(refusal({{"oltp_distribution", "pareto"}}), "");
-  EXPECT_NE(refusal({{"oltp_range_size", "0"}}), "");
-}
-
 TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   Row row;
   oltp::load_row(&row, 17, 3);

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -65,38 +64,6 @@ TEST(ZipfTest, ZetaOfManyTermsEqualsTheirSum) {
   }
   // YCSB's own constant for ten billion items (ScrambledZipfianGenerator.ZETAN).
   EXPECT_NEAR(zeta(10'000'000'000, 0.99), 26.46902820178302, 1e-6);
-}
-
-// The first two ranks have exact probabilities, and the others follow the curve of Gray et al. The
-// test groups ranks by powers of two. The curve is near the exact mass of each group: the worst
-// group is 16 % off.
-TEST(ZipfTest, FollowsTheProbabilities) {
-  constexpr uint64_t kRecords = 1 << 16, kDraws = 400'000;
-  for (const double theta : {0.3, 0.6, 0.9, 0.99}) {
-    const Zipf zipf(kRecords, theta);
-    const double total = zeta(kRecords, theta);
-    const auto exact_below = [&](uint64_t rank) {
-      return rank == 0 ? 0 : zeta(rank, theta) / total;
-    };
-    const auto curve_below = [&](uint64_t rank) {
-      if (rank <= 2) return exact_below(rank);
-      const auto power = [&](double x) { return 1 - std::pow(x / kRecords, 1 - theta); };
-      return 1 - power(static_cast<double>(rank)) / power(2) * (1 - exact_below(2));
-    };
-    std::vector<double> curve;
-    for (uint64_t end = 1, from = 0; from < kRecords; from = end, end *= 2) {
-      curve.push_back(curve_below(end) - curve_below(from));
-      EXPECT_NEAR(curve.back() / (exact_below(end) - exact_below(from)), 1, 0.17) << theta;
-    }
-    Random random(42);
-    std::vector<uint64_t> counts(curve.size());
-    for (uint64_t i = 0; i < kDraws; ++i) {
-      const uint64_t rank = zipf.draw(random);
-      ASSERT_LT(rank, kRecords);
-      ++counts[static_cast<size_t>(std::bit_width(rank))];
-    }
-    expect_follows(counts, curve, std::to_string(theta));
-  }
 }
 
 TEST(ZipfTest, DrawsFromSmallPopulations) {

@@ -35,4 +35,21 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
 // Returns the workload's default transactions on few rows. Throws if it has no small scale.
 inline Flags small_scale(std::string_view workload) { return small_scales(workload).at(0); }
 
+// Calls check(info) with the flags of each small scale of each workload.
+template <class Check>
+void for_each_small_scale(const Check& check) {
+  for (const WorkloadInfo& info : all_workloads()) {
+    const auto scales = small_scales(info.name);
+    ASSERT_FALSE(scales.empty()) << info.name << " needs a line in proof/small_scales.txt";
+    for (const Flags& flags : scales) {
+      const gflags::FlagSaver saver;
+      for (const auto& [name, value] : flags) {
+        ASSERT_FALSE(gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) << name;
+      }
+      SCOPED_TRACE(std::string(info.name) + " --" + flags.back().first + "=" + flags.back().second);
+      check(info);
+    }
+  }
+}
+
 }  // namespace logjam

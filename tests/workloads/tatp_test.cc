@@ -27,34 +27,6 @@ class TatpTest : public WorkloadTest {
 
 uint64_t number_of(const Digits& digits) { return std::stoull(std::string(digits.data(), 15)); }
 
-TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
-  const auto refusal = [](const Flags& flags) { return refusal_of("tatp", flags); };
-  EXPECT_EQ(refusal({}), "");
-  for (const TypeInfo& type : kTypeInfos) {
-    EXPECT_EQ(refusal({{"tatp_only", std::string(type.name)}}), "");
-  }
-  EXPECT_EQ(refusal({{"tatp_subscribers", "0"}}), "--tatp_subscribers is 1 to 1000000000");
-  EXPECT_NE(refusal({{"tatp_only", "updatelocation"}}).find("UpdateLocation"), std::string::npos);
-  EXPECT_EQ(refusal({{"tatp_end_times", "text"}}), "");
-  EXPECT_EQ(refusal({{"tatp_end_times", "both"}}), "--tatp_end_times is kit or text, not \"both\"");
-}
-
-TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
-  const auto headline = make_workload("tatp")->spec().headline;
-  ASSERT_TRUE(headline);
-  EXPECT_EQ(headline->name, "MQTh");
-  EXPECT_FALSE(headline->type);
-  EXPECT_EQ(headline->seconds, 1);
-}
-
-TEST_F(TatpTest, ItsRowSaysHowItDrawsAndWhoseEndTimesItHas) {
-  EXPECT_EQ(make_workload("tatp")->spec().description,
-            "tatp: 100 subscribers, drawn by NURand, the standard mix, end times of the kit");
-  set({{"test", "tatp_uniform:1"}, {"tatp_end_times", "text"}, {"tatp_only", "GetAccessData"}});
-  EXPECT_EQ(make_workload("tatp")->spec().description,
-            "tatp: 100 subscribers, drawn uniformly, GetAccessData only, end times of the text");
-}
-
 // The description's clauses about the population, one by one.
 TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   constexpr uint64_t kSubscribers = 20'000;
@@ -146,17 +118,12 @@ TEST_F(TatpTest, PopulationFollowsTheSpecification) {
 }
 
 TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
-  struct Kind {
-    const char* name;
-    unsigned longest;
-  };
-  for (const Kind& kind : {Kind{"kit", 24}, Kind{"text", 8}}) {
-    const auto name = kind.name;
-    const auto longest = kind.longest;
+  for (const auto& [name, longest_time] : {std::pair{"kit", 24}, {"text", 8}}) {
+    const int longest = longest_time;
     set({{"tatp_subscribers", "5000"}, {"tatp_end_times", name}});
     const auto workload = make_workload("tatp");
     const auto database = load(*workload, 2);
-    std::vector<uint64_t> lengths(longest);
+    std::vector<uint64_t> lengths(static_cast<size_t>(longest));
     each<CallForwarding>(Tables(*database).call_forwarding,
                          [&](Key key, const CallForwarding& row) {
                            ASSERT_GT(row.end_time, start_of(key));
@@ -239,17 +206,6 @@ TEST_F(TatpTest, InputFollowsTheSpecification) {
   expect_uniform(upper, "vlr_location");
   expect_uniform(starts, "start_time");
   expect_uniform(ends, "end_time");
-}
-
-TEST_F(TatpTest, TheMixIsTheSpecifications) {
-  const auto workload = make_workload("tatp");
-  const auto database = load(*workload, 1);
-  const auto client = workload->make_client(*database, 0, 1, 1);
-  std::vector<uint64_t> drawn(kTypeInfos.size());
-  for (int i = 0; i < 200'000; ++i) ++drawn.at(client->next());
-  std::vector<double> shares;
-  for (const TypeInfo& type : kTypeInfos) shares.push_back(type.share_pct / 100.0);
-  expect_follows(drawn, shares, "types");
 }
 
 // Returns the share of GetNewDestination's possible inputs that find a row, counted in the tables.

@@ -51,24 +51,6 @@ void draw(uint64_t count, const std::function<void(uint32_t type, const Input&)>
   }
 }
 
-TEST_F(TpcbTest, RefusesBadFlagsInOneSentence) {
-  const auto refusal = [](const Flags& flags) { return refusal_of("tpcb", flags); };
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({{"tpcb_branches", "0"}}), "--tpcb_branches is 1 to 100000000");
-  EXPECT_NE(refusal({{"tpcb_accounts", "0"}}), "");
-  EXPECT_EQ(refusal({{"tpcb_theta", "-1"}}), "--tpcb_theta is 0 to 5");
-  EXPECT_NE(refusal({{"tpcb_theta", "nan"}}), "");
-}
-
-TEST_F(TpcbTest, ItsRowSaysWhatIsSkewed) {
-  EXPECT_EQ(make_workload("tpcb")->spec().description,
-            "tpcb: 3 branches, 30 tellers, 150 accounts, uniform");
-  set({{"tpcb_theta", "0.85"}});
-  EXPECT_EQ(make_workload("tpcb")->spec().description,
-            "tpcb: 3 branches, 30 tellers, 150 accounts, branches, their tellers and their "
-            "accounts zipfian, theta 0.85");
-}
-
 TEST_F(TpcbTest, WarnsWhenTheRateWantsMoreBranches) {
   const auto workload = make_workload("tpcb");
   EXPECT_EQ(workload->spec().caution(3), "");

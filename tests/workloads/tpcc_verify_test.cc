@@ -77,14 +77,9 @@ class TpccVerify : public WorkloadTest {
   }
 };
 
-struct Planted {
-  std::string_view caught_by;
-  std::function<void(Tables&)> plant;
-};
-
 TEST_F(TpccVerify, EveryConditionFindsAPlantedViolation) {
   const Key district = district_key(2, 3), order = order_key(2, 3, 20);
-  const std::vector<Planted> planted = {
+  const PlantedErrors<Tables> planted = {
       {"rows loaded", [](Tables& t) { erase(t.stock, stock_key(1, 7)); }},
       {"condition 1:", [](Tables& t) { row<Warehouse>(t.warehouse, warehouse_key(2)).ytd += 1; }},
       {"condition 2:", [&](Tables& t) { ++row<District>(t.district, district).next_order; }},
@@ -129,25 +124,11 @@ TEST_F(TpccVerify, EveryConditionFindsAPlantedViolation) {
        [](Tables& t) { row<Customer>(t.customer, customer_key(1, 2, 3)).ytd_payment = 0; }},
       {"orders are numbered", [](Tables& t) { erase(t.order, order_key(1, 4, 2)); }},
   };
-  const auto workload = make_workload("tpcc");
   for (uint32_t number = 1; number <= 12; ++number) {
     const std::string name = "condition " + std::to_string(number) + ":";
-    const auto tried = [&](const Planted& p) { return p.caught_by == name; };
-    EXPECT_TRUE(std::any_of(planted.begin(), planted.end(), tried)) << name;
+    EXPECT_TRUE(std::ranges::any_of(planted, [&](auto& one) { return one.first == name; })) << name;
   }
-  for (size_t i = 0; i < planted.size(); ++i) {
-    const auto database = load(*workload, 1);
-    Tables tables(*database);
-    expect_consistent(*workload, *database);
-    planted[i].plant(tables);
-    const std::vector<Check> checks = workload->verify(*database);
-    const Check* check = find_check(checks, planted[i].caught_by);
-    ASSERT_NE(check, nullptr) << planted[i].caught_by;
-    EXPECT_FALSE(check->passed) << "number " << i << ", " << check->name << ": " << check->detail;
-  }
-  EXPECT_EQ(find_check(workload->verify(*load(*workload, 1)), "condition 4")
-                ->detail.find("holds, 20 districts checked"),
-            0u);
+  expect_each_caught("tpcc", 0, planted);
 }
 
 TEST_F(TpccVerify, AViolationIsReportedWithItsNumbers) {
@@ -304,23 +285,22 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   const uint32_t orderer = row<Order>(t.order, order_key(1, 2, 21)).customer;
   Posting* by_customer = posting_of(t.order.secondary(kByCustomer),
                                     customer_order_key(customer_key(1, 2, orderer), 21));
-  ASSERT_NE(by_name, nullptr);
-  ASSERT_NE(by_customer, nullptr);
+  ASSERT_TRUE(by_name != nullptr && by_customer != nullptr);
+  const auto expect_said = [&](const std::string& text) {
+    EXPECT_NE(said(*workload, *database).find(text), std::string::npos) << text;
+  };
   for (Posting* posting : {by_name, by_customer}) {
     const Posting before = *posting;
     ASSERT_EQ(said(*workload, *database), "");
     posting->primary += 100;
-    EXPECT_NE(said(*workload, *database).find(" has a posting, but there is no such row"),
-              std::string::npos);
+    expect_said(" has a posting, but there is no such row");
     *posting = before;
     posting->tuple = tuple(t.item, 1);
-    EXPECT_NE(said(*workload, *database).find(" has a posting that leads to another tuple"),
-              std::string::npos);
+    expect_said(" has a posting that leads to another tuple");
     *posting = before;
   }
   by_name->key ^= 1;
-  EXPECT_NE(said(*workload, *database).find(" has a posting under a key that is not the row's"),
-            std::string::npos);
+  expect_said(" has a posting under a key that is not the row's");
   by_name->key ^= 1;
   ASSERT_EQ(said(*workload, *database), "");
   // Rows that are in the primary index only.
@@ -328,9 +308,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   for (const auto& [table, key] : std::vector<std::pair<Table*, Key>>{
            {&t.customer, customer_key(1, 2, 21)}, {&t.order, order_key(1, 2, 1000)}}) {
     table->find_or_create(key, arena)->version.store(Version(1, false).word());
-    EXPECT_NE(said(*workload, *database)
-                  .find(row_name(*table, key) + " has no posting (1 rows without a posting"),
-              std::string::npos);
+    expect_said(row_name(*table, key) + " has no posting (1 rows without a posting");
   }
 }
 

@@ -57,17 +57,15 @@ class Recorder : public Transaction {
   std::vector<std::byte> row_;
 };
 
-Recorder record(uint64_t seed, int transactions, bool twice = false) {
+Recorder record(int transactions) {
   const auto workload = make_workload("ycsb");
   Database database;
   workload->create_tables(database);
-  const auto client = workload->make_client(database, 0, 1, seed);
+  const auto client = workload->make_client(database, 0, 1, 1);
   Recorder recorder(database.table("usertable").row_bytes());
   for (int i = 0; i < transactions; ++i) {
     client->next();
-    for (int times = 0; times < (twice ? 2 : 1); ++times) {
-      EXPECT_EQ(client->execute(recorder), Status::kOk);
-    }
+    EXPECT_EQ(client->execute(recorder), Status::kOk);
   }
   return recorder;
 }
@@ -128,7 +126,7 @@ TEST_F(YcsbTest, WorkloadDReadsOnlyRowsThatAreThereAndMostlyTheNewest) {
 
 TEST_F(YcsbTest, WorkloadEScansAsManyRowsAsDrawnFromLoadedAndInsertedRows) {
   set({{"ycsb_records", "1000"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "E"}});
-  const Recorder recorder = record(1, 40'000);
+  const Recorder recorder = record(40'000);
   std::vector<uint64_t> lengths(100);
   for (const auto& [from, rows] : recorder.scans) ++lengths.at(rows - 1);
   EXPECT_NEAR(static_cast<double>(recorder.scans.size()), 38'000, 250);
@@ -139,27 +137,12 @@ TEST_F(YcsbTest, WorkloadEScansAsManyRowsAsDrawnFromLoadedAndInsertedRows) {
   EXPECT_GT(from_inserted, 1000u);
 }
 
-TEST_F(YcsbTest, AScanVisitsNRowsOfTheTableInKeyOrder) {
-  set({{"ycsb_records", "100"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "E"}});
-  const auto workload = make_workload("ycsb");
-  const auto database = load(*workload, 2);
-  std::vector<Key> keys;
-  database->tables()[0]->for_each_row([&](Key key, const std::byte*) { keys.push_back(key); });
-  ASSERT_EQ(keys.size(), 100u);
-  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
-  std::vector<Key> hashes;
-  for (uint64_t number = 0; number < 100; ++number) hashes.push_back(ycsb_hash(number));
-  EXPECT_FALSE(std::is_sorted(hashes.begin(), hashes.end()));
-  std::sort(hashes.begin(), hashes.end());
-  EXPECT_EQ(keys, hashes);
-}
-
 TEST_F(YcsbTest, KeysOfATransactionAreDistinctInASmallTable) {
   set({{"ycsb_workload", "rows-16"},
        {"ycsb_records", "16"},
        {"ycsb_theta", "0.99"},
        {"ycsb_ratios", "read:1"}});
-  const Recorder recorder = record(1, 50);
+  const Recorder recorder = record(50);
   ASSERT_EQ(recorder.reads.size(), 800u);
   for (size_t i = 0; i < 800; i += 16) {
     EXPECT_EQ(std::set<Key>(&recorder.reads[i], &recorder.reads[i] + 16).size(), 16u);
@@ -168,34 +151,20 @@ TEST_F(YcsbTest, KeysOfATransactionAreDistinctInASmallTable) {
 
 TEST_F(YcsbTest, DrawsTheReadRatioAndTheUpdateKind) {
   set({{"ycsb_workload", "rows-16"}, {"ycsb_records", "10000"}, {"ycsb_ratios", "read:0.8"}});
-  Recorder recorder = record(1, 1000);
+  Recorder recorder = record(1000);
   EXPECT_NEAR(static_cast<double>(recorder.reads.size()) / 16'000, 0.8, 0.02);
   EXPECT_EQ(recorder.reads.size() + recorder.writes.size(), 16'000u);
   set({{"ycsb_update", "read-row"}});
-  recorder = record(1, 1000);
+  recorder = record(1000);
   EXPECT_EQ(recorder.reads.size() + recorder.updates.size(), 16'000u);
   set({{"ycsb_workload", "poplar-hybrid"}, {"ycsb_update", "auto"}, {"ycsb_ratios", ""}});
-  recorder = record(1, 100);
+  recorder = record(100);
   EXPECT_EQ(recorder.updates.size(), 100u);
   ASSERT_EQ(recorder.scans.size(), 100u);
   for (const auto& [from, rows] : recorder.scans) {
     EXPECT_EQ(rows, 10u);
     EXPECT_LT(from, 10'000u);
   }
-}
-
-TEST_F(YcsbTest, InputIsAFunctionOfTheSeedAndTheSameOnRetry) {
-  set({{"ycsb_workload", "rows-16"}, {"ycsb_records", "10000"}});
-  const Recorder once = record(9, 100), again = record(9, 100), other = record(10, 100);
-  EXPECT_EQ(once.reads, again.reads);
-  EXPECT_EQ(once.writes, again.writes);
-  EXPECT_EQ(once.row(), again.row());
-  EXPECT_NE(once.reads, other.reads);
-  const Recorder twice = record(9, 1, true);
-  ASSERT_EQ(twice.reads.size() % 2, 0u);
-  const auto half = static_cast<ptrdiff_t>(twice.reads.size() / 2);
-  EXPECT_TRUE(std::equal(twice.reads.begin(), twice.reads.begin() + half,
-                         twice.reads.begin() + half, twice.reads.end()));
 }
 
 TEST_F(YcsbTest, ACommandTakenByAnotherClientDoesAndCountsTheSame) {
@@ -224,44 +193,6 @@ TEST_F(YcsbTest, ACommandTakenByAnotherClientDoesAndCountsTheSame) {
     EXPECT_EQ(replayed.updates, original.updates);
     EXPECT_EQ(replayed.inserts, original.inserts);
     EXPECT_EQ(replayed.scans, original.scans);
-  }
-}
-
-TEST_F(YcsbTest, LoadDoesNotDependOnTheNumberOfParts) {
-  for (const char* update : {"row", "field"}) {
-    set({{"ycsb_records", "1001"}, {"ycsb_value_bytes", "100"}, {"ycsb_update", update}});
-    const auto workload = make_workload("ycsb");
-    const auto one = load(*workload, 1), four = load(*workload, 4);
-    EXPECT_EQ(one->tables()[0]->count_rows(), 1001u);
-    EXPECT_EQ(fingerprint(*one), fingerprint(*four));
-    expect_consistent(*workload, *one);
-  }
-}
-
-TEST_F(YcsbTest, RowsStayWholeUnderEveryProtocol) {
-  set({{"ycsb_records", "64"}, {"ycsb_value_bytes", "200"}, {"ycsb_ops", "8"}});
-  const std::vector<Flags> shapes = {
-      {{"ycsb_update", "field"}},
-      {{"ycsb_update", "row"}},
-      {{"ycsb_update", "read-row"}},
-      {{"ycsb_update", "read-field"}, {"ycsb_index", "ordered"}, {"ycsb_scan_length", "10"}}};
-  for (const ProtocolInfo& protocol : all_protocols()) {
-    for (const Flags& shape : shapes) {
-      const gflags::FlagSaver saver;
-      set(shape);
-      const auto workload = make_workload("ycsb");
-      const auto database = load(*workload, 2);
-      const uint64_t before = fingerprint(*database);
-      Outcome outcome;
-      run(*workload, *database, protocol, 1, 200, 1, outcome);
-      EXPECT_EQ(outcome.commits, 200u);
-      EXPECT_EQ(outcome.aborts, 0u) << protocol.name << ": one worker alone";
-      EXPECT_NE(fingerprint(*database), before);
-      run(*workload, *database, protocol, 3, 300, 2, outcome);
-      EXPECT_EQ(outcome.commits, 1100u);
-      SCOPED_TRACE(std::string(protocol.name) + " " + shape.back().first);
-      expect_consistent(*workload, *database);
-    }
   }
 }
 
