@@ -2,7 +2,6 @@
 // resume() and verify().
 #pragma once
 
-#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -13,9 +12,22 @@
 
 namespace logjam {
 
+// The numbers [first, last), for a loop.
+struct Numbers {
+  struct Iterator {
+    uint64_t operator*() const { return number; }
+    void operator++() { ++number; }
+    bool operator==(const Iterator&) const = default;
+    uint64_t number;
+  };
+  Iterator begin() const { return {first}; }
+  Iterator end() const { return {last}; }
+  uint64_t first, last;
+};
+
 // Returns part `part` of `parts` of the numbers [first, first + count).
-inline auto part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
-  return std::views::iota(first + count * part / parts, first + count * (part + 1) / parts);
+inline Numbers part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
+  return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
 // Adds the value of a later part to `sum`. Numbers add up. A class has add(), or members() that

@@ -180,7 +180,7 @@ class Tpcc : public Workload {
 
   std::vector<Share> shares() const override {
     const platform::lock_guard<platform::mutex> hold(drawn_.mutex);
-    const Drawn& drawn = drawn_.sum;
+    const Drawn drawn = drawn_.sum;
     const double remote = scale_.warehouses > 1 ? 1 : 0;
     const auto share = [](std::string_view name, const Tries& tries, double specified_pct) {
       return Share{name, tries.hits, tries.all, specified_pct};
