@@ -236,22 +236,21 @@ Options options_from_flags() {
   const auto ratio = [](const char* of, double of_variant) {
     return platform::listed(FLAGS_ycsb_ratios, of, of_variant);
   };
-  Options options{
-      .variant = variant.name,
-      .records = FLAGS_ycsb_records,
-      .value_bytes = FLAGS_ycsb_value_bytes != 0 ? FLAGS_ycsb_value_bytes : variant.value_bytes,
-      .ops = FLAGS_ycsb_ops != 0 ? FLAGS_ycsb_ops : variant.ops,
-      .read_ratio = ratio("read", variant.read_ratio),
-      .insert_ratio = ratio("insert", variant.insert_ratio),
-      .scan_ratio = ratio("scan", variant.scan_ratio),
-      .theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : variant.theta,
-      .distribution = value_of(kDistributions, FLAGS_ycsb_distribution, variant.distribution),
-      .ordered = value_of(kIndexes, FLAGS_ycsb_index, variant.ordered),
-      .hashed = variant.hashed,
-      .update = value_of(kUpdates, FLAGS_ycsb_update, variant.update),
-      .read = value_of(kReads, FLAGS_ycsb_read, variant.read),
-      .scan_length = FLAGS_ycsb_scan_length < 0 ? variant.scan_length
-                                                : static_cast<uint32_t>(FLAGS_ycsb_scan_length)};
+  Options options{variant};
+  options.records = FLAGS_ycsb_records;
+  if (FLAGS_ycsb_value_bytes != 0) options.value_bytes = FLAGS_ycsb_value_bytes;
+  if (FLAGS_ycsb_ops != 0) options.ops = FLAGS_ycsb_ops;
+  options.read_ratio = ratio("read", variant.read_ratio);
+  options.insert_ratio = ratio("insert", variant.insert_ratio);
+  options.scan_ratio = ratio("scan", variant.scan_ratio);
+  if (given(FLAGS_ycsb_theta)) options.theta = FLAGS_ycsb_theta;
+  options.distribution = value_of(kDistributions, FLAGS_ycsb_distribution, variant.distribution);
+  options.ordered = value_of(kIndexes, FLAGS_ycsb_index, variant.ordered);
+  options.update = value_of(kUpdates, FLAGS_ycsb_update, variant.update);
+  options.read = value_of(kReads, FLAGS_ycsb_read, variant.read);
+  if (FLAGS_ycsb_scan_length >= 0) {
+    options.scan_length = static_cast<uint32_t>(FLAGS_ycsb_scan_length);
+  }
   // A table with inserts has an ordered index, since the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
   // A mix of uniform rows becomes skewed by either flag alone.
@@ -320,10 +319,9 @@ std::string describe(const Options& options) {
     if (value == options.update) update = name.data();
   }
   std::string line =
-      "ycsb " + std::string(options.variant) + ": " + std::to_string(options.records) +
-      " rows of " + std::to_string(options.value_bytes) + " B in " +
-      (options.ordered ? "an ordered" : "a hash") + " index" +
-      (options.hashed ? " under hashed keys" : "") + ", " + std::to_string(options.ops) +
+      "ycsb " + std::string(options.name) + ": " + std::to_string(options.records) + " rows of " +
+      std::to_string(options.value_bytes) + " B in " + (options.ordered ? "an ordered" : "a hash") +
+      " index" + (options.hashed ? " under hashed keys" : "") + ", " + std::to_string(options.ops) +
       (options.ops == 1 ? " operation (" : " operations (") + percent(options.read_ratio) +
       " reads of " + (options.read == Read::kField ? "a field" : "the row");
   if (options.updates()) line += std::string(", update=") + update;

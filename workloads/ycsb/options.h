@@ -28,9 +28,11 @@ struct Variant {
   Distribution distribution = Distribution::kScrambled;
   double theta = 0.99;
   uint32_t value_bytes = 1000;
-  uint32_t ops = 1;
-  bool hashed = true;  // YCSB's insertorder
-  bool ordered = false;
+  uint32_t ops = 1;    // point operations a transaction
+  bool hashed = true;  // keys are hashes of the rows' numbers (YCSB's insertorder), not the numbers
+  bool ordered = false;  // the primary index
+  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of
+  // the longest scan.
   uint32_t scan_length = 0;
   Read read = Read::kRow;
 };
@@ -39,24 +41,10 @@ std::span<const Variant> variants();
 // Returns the variant with this name, or null.
 const Variant* find_variant(std::string_view name);
 
-struct Options {
-  std::string_view variant;
+// A variant with the values of the given flags.
+struct Options : Variant {
   uint64_t records = 0;
-  uint32_t value_bytes = 0;
-  uint32_t ops = 0;  // point operations a transaction
-  double read_ratio = 0;
-  double insert_ratio = 0;  // the rest of the operations are updates
-  double scan_ratio = 0;    // scans of 1 to scan_length rows
-  double theta = 0;
-  Distribution distribution = Distribution::kUniform;
   uint64_t expected_inserts = 0;  // inserts for which scrambled ranks stand, after the loaded rows
-  bool ordered = false;           // the primary index
-  bool hashed = false;            // keys are hashes of the rows' numbers, not these numbers
-  Update update = Update::kField;
-  Read read = Read::kRow;
-  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of
-  // the longest scan.
-  uint32_t scan_length = 0;
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
   // Returns whether an update overwrites its row without reading it.

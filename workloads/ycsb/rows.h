@@ -2,11 +2,10 @@
 // w inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
 // YCSB's hash of its number.
 //
-// So each worker numbers its inserts 0, 1, 2, ... If a number is missing below a later number of
-// the same worker, an insert is lost. (YCSB draws the numbers of all threads from one counter.)
-//
-// A run that continues with recovered rows uses the missing numbers first, and then the numbers
-// after the largest number. So all rows below a worker's count exist.
+// So each worker numbers its inserts 0, 1, 2, ... (YCSB draws the numbers of all threads from one
+// counter.) A missing number below a later number of the same worker is a lost insert. A run that
+// continues with recovered rows uses the missing numbers first, and then the numbers after the
+// largest number. So all rows below a worker's count exist.
 #pragma once
 
 #include <map>
@@ -30,8 +29,8 @@ struct KeySpace {
     LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
     return records + n * kMaxWorkers + worker;
   }
-  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance; of a million rows,
-  // in one of 10^7 loads. The load then ends with one sentence.
+  // Returns the key of a row. Two rows may have the same hash by chance, among a million rows in
+  // one of 10^7 loads. The load then ends with one sentence.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
@@ -125,9 +124,9 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
 // to a stamp: 1 if its transaction has only one update, otherwise a number that looks random; the
 // numbers of a transaction add up to 1. So the sum of all stamps is the number of transactions that
-// updated fields, and it shows a lost update, a lost transaction, and a transaction that was
-// recovered in part. Blind updates (--ycsb_update=row) do not know the old stamp, and write a new
-// one.
+// updated fields. The sum shows a lost update, a lost transaction, and a transaction that was
+// recovered in part. A blind update (--ycsb_update=row) does not know the old stamp, and writes a
+// new stamp.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}
@@ -138,6 +137,14 @@ struct Fields {
   }
   void add(std::byte* row, Key key, uint32_t field, uint64_t delta) const {
     write(row, key, field, stamp_of(row + size_t{field} * bytes, bytes) + delta);
+  }
+  // Returns the sum of the row's stamps.
+  uint64_t stamps(const std::byte* row) const {
+    uint64_t sum = 0;
+    for (uint32_t field = 0; field < count; ++field) {
+      sum += stamp_of(row + size_t{field} * bytes, bytes);
+    }
+    return sum;
   }
   // Writes the row as the load does.
   void load(std::byte* row, Key key) const {

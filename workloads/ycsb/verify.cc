@@ -16,77 +16,56 @@ struct Found {
   auto members() { return std::tie(rows, loaded, ordered, stamps, missing, broken, gaps); }
 };
 
-class Verifier {
- public:
-  Verifier(Table& table, const Options& options)
-      : table_(table),
-        options_(options),
-        fields_(options),
-        space_{options.records, options.hashed} {}
-
-  Found find(uint32_t part, uint32_t parts) {
-    Found found;
-    look_at_rows(part, parts, &found);
-    const uint64_t end = options_.records * (part + 1) / parts;
-    for (uint64_t number = options_.records * part / parts; number < end; ++number) {
-      if (exists(number)) {
-        ++found.loaded;
-      } else {
-        found.missing.note([&] { return "; missing: row " + std::to_string(number); });
-      }
-    }
-    if (options_.insert_ratio == 0) return found;
-    for (uint32_t worker = part; worker < kMaxWorkers; worker += parts) {
-      follow_inserts(worker, &found);
-    }
-    return found;
+// The rows of a table, by their numbers. It cannot read numbers from keys, because a key may be a
+// hash.
+struct Rows {
+  bool have(uint64_t number) const {
+    return find_row<std::byte>(table, space.key_of(number)) != nullptr;
   }
-
- private:
-  bool exists(uint64_t number) {
-    return find_row<std::byte>(table_, space_.key_of(number)) != nullptr;
-  }
-
-  void look_at_rows(uint32_t part, uint32_t parts, Found* found) {
-    std::vector<std::byte> scratch(fields_.bytes);
-    table_.for_each_row(part, parts, [&](Key key, const std::byte* row) {
-      ++found->rows;
-      for (uint32_t field = 0; field < fields_.count; ++field) {
-        const std::byte* at = row + size_t{field} * fields_.bytes;
-        found->stamps += stamp_of(at, fields_.bytes);
-        const size_t wrong =
-            first_wrong_byte(at, fields_.bytes, fields_.owner(key, field), scratch.data());
-        if (wrong == fields_.bytes) continue;
-        found->broken.note([&] {
-          return "; first: key " + std::to_string(key) + " from byte " +
-                 std::to_string(size_t{field} * fields_.bytes + wrong);
-        });
-      }
-    });
-  }
-
-  // Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers
-  // after the gap, so that it can name the first lost insert.
-  void follow_inserts(uint32_t worker, Found* found) {
-    constexpr uint64_t kFurther = 1000;
+  bool have_insert(uint64_t n, uint32_t worker) const { return have(space.inserted(n, worker)); }
+  // Returns how many rows the worker has inserted before its first gap.
+  uint64_t inserted_in_order(uint32_t worker) const {
     uint64_t n = 0;
-    while (exists(space_.inserted(n, worker))) ++n;
-    found->ordered += n;
-    for (uint64_t later = n + 1; later <= n + kFurther; ++later) {
-      if (!exists(space_.inserted(later, worker))) continue;
-      found->gaps.note([&] {
-        return "; missing: insert " + std::to_string(n) + " of worker " + std::to_string(worker) +
-               ", whose insert " + std::to_string(later) + " is there";
-      });
-      return;
-    }
+    while (have_insert(n, worker)) ++n;
+    return n;
   }
 
-  Table& table_;
-  const Options& options_;
-  const Fields fields_;
-  const KeySpace space_;
+  Table& table;
+  const KeySpace space;
 };
+
+void look_at_rows(Table& table, const Fields& fields, uint32_t part, uint32_t parts, Found* found) {
+  std::vector<std::byte> scratch(fields.bytes);
+  table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+    ++found->rows;
+    found->stamps += fields.stamps(row);
+    for (uint32_t field = 0; field < fields.count; ++field) {
+      const size_t wrong = first_wrong_byte(row + size_t{field} * fields.bytes, fields.bytes,
+                                            fields.owner(key, field), scratch.data());
+      if (wrong == fields.bytes) continue;
+      found->broken.note([&] {
+        return "; first: key " + std::to_string(key) + " from byte " +
+               std::to_string(size_t{field} * fields.bytes + wrong);
+      });
+    }
+  });
+}
+
+// Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers
+// after the gap, so that it can name the first lost insert.
+void follow_inserts(const Rows& rows, uint32_t worker, Found* found) {
+  constexpr uint64_t kFurther = 1000;
+  const uint64_t n = rows.inserted_in_order(worker);
+  found->ordered += n;
+  for (uint64_t later = n + 1; later <= n + kFurther; ++later) {
+    if (!rows.have_insert(later, worker)) continue;
+    found->gaps.note([&] {
+      return "; missing: insert " + std::to_string(n) + " of worker " + std::to_string(worker) +
+             ", whose insert " + std::to_string(later) + " is there";
+    });
+    return;
+  }
+}
 
 // Checks that the sum of the stamps can be a number of transactions. After a recovery this number
 // is unknown, but a transaction that was recovered in part makes the sum an arbitrary number
@@ -101,9 +80,21 @@ Check plausible_updates(uint64_t count, uint64_t mask) {
 
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order) {
-  Verifier verifier(table, options);
+  const Fields fields(options);
+  const Rows rows{table, {options.records, options.hashed}};
   const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
-    *sum = verifier.find(part, parts);
+    look_at_rows(table, fields, part, parts, sum);
+    for (const uint64_t number : part_of(options.records, part, parts)) {
+      if (rows.have(number)) {
+        ++sum->loaded;
+      } else {
+        sum->missing.note([&] { return "; missing: row " + std::to_string(number); });
+      }
+    }
+    for (uint32_t worker = part; options.insert_ratio != 0 && worker < kMaxWorkers;
+         worker += parts) {
+      follow_inserts(rows, worker, sum);
+    }
   });
   const uint64_t inserted = found.rows - found.loaded;
   std::vector<Check> checks = {
@@ -125,7 +116,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
     acknowledged.inserts.check("every row inserted is there", inserted, &checks);
   }
   if (options.blind()) return checks;
-  const uint64_t mask = stamp_mask(Fields(options).bytes);
+  const uint64_t mask = stamp_mask(fields.bytes);
   const size_t before = checks.size();
   acknowledged.updating.check("every update is there, and once", found.stamps & mask, &checks, 0,
                               mask);
@@ -162,17 +153,11 @@ struct Workers {
   }
 };
 
-// Looks up the rows that workers may have inserted, until it has found `inserted` rows. It cannot
-// read numbers from keys, because a key may be a hash.
-Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
-  const auto exists = [&](uint64_t n, uint32_t worker) {
-    return find_row<std::byte>(table, space.key_of(space.inserted(n, worker))) != nullptr;
-  };
+// Looks up the rows that workers may have inserted, until it has found `inserted` rows.
+Workers find_inserts(const Rows& rows, uint64_t inserted) {
   Workers workers = sum_of_parts(Workers{}, [&](uint32_t part, uint32_t parts, Workers* found) {
     for (uint32_t worker = part; worker < kMaxWorkers; worker += parts) {
-      uint64_t& n = found->all[worker].ordered;
-      while (exists(n, worker)) ++n;
-      found->found += n;
+      found->found += found->all[worker].ordered = rows.inserted_in_order(worker);
     }
   });
   // The row of a gap was in flight when the process ended, so a gap is no longer than the number of
@@ -181,7 +166,7 @@ Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
   for (uint64_t step = 1; workers.found < inserted && step <= kFurthest; ++step) {
     for (uint32_t w = 0; w < kMaxWorkers; ++w) {
       Worker& worker = workers.all[w];
-      if (!exists(worker.ordered + step, w)) continue;
+      if (!rows.have_insert(worker.ordered + step, w)) continue;
       worker.after_gap.push_back(worker.ordered + step);
       ++workers.found;
     }
@@ -193,10 +178,10 @@ Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
 
 void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged) {
   const Fields fields(options);
-  const uint64_t rows = count_rows(table);
-  const uint64_t inserts = rows < options.records ? 0 : rows - options.records;
-  const KeySpace space{options.records, options.hashed};
-  const Workers workers = inserts == 0 ? Workers{} : find_inserts(table, space, inserts);
+  const uint64_t present = count_rows(table);
+  const uint64_t inserts = present < options.records ? 0 : present - options.records;
+  const Rows rows{table, {options.records, options.hashed}};
+  const Workers workers = inserts == 0 ? Workers{} : find_inserts(rows, inserts);
   if (workers.found != inserts) {
     platform::fatal("ycsb: there are " + std::to_string(inserts) + " inserted rows, and only " +
                         std::to_string(workers.found) + " under keys that workers insert",
@@ -207,13 +192,8 @@ void resume(Table& table, const Options& options, Inserted* inserted, Acknowledg
     if (free.at(0) != 0 || free.at(1) != 1) inserted->resume(worker, std::move(free));
   }
   acknowledged->inserts.resume(inserts);
-  acknowledged->updating.resume(sum_of_rows(table, [&](Key, const std::byte* row) {
-    uint64_t stamps = 0;
-    for (uint32_t field = 0; field < fields.count; ++field) {
-      stamps += stamp_of(row + size_t{field} * fields.bytes, fields.bytes);
-    }
-    return stamps;
-  }));
+  acknowledged->updating.resume(
+      sum_of_rows(table, [&](Key, const std::byte* row) { return fields.stamps(row); }));
 }
 
 }  // namespace logjam::ycsb
