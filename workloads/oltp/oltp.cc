@@ -179,8 +179,8 @@ class OltpClient : public Client {
     const Status status = select_.run(txn, *tables_[statement.table], range, statement.id,
                                       statement.id + range_size_ - 1);
     if (status != Status::kOk) return status;
-    shown_ += select_.sum();
-    for (const Row* row : select_.rows()) shown_ += static_cast<uint64_t>(row->c[30]);
+    shown_ += select_.sum;
+    for (const Row* row : select_.rows) shown_ += static_cast<uint64_t>(row->c[30]);
     return status;
   }
 
@@ -227,7 +227,20 @@ class Oltp : public Workload {
   void resume(Database& database) override { ack_counter_.resume(transactions_there(database)); }
 
   Specification spec() const override {
-    return {.description = description(),
+    char text[400];
+    // The bytes of the rows that a transaction logs, and the number of these bytes that it changes.
+    const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
+    const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
+                           sizeof(Row) * kDeleteInserts;
+    std::snprintf(
+        text, sizeof text,
+        "oltp: %u table%s of %lu rows, %s ids, %u point selects, %u of each range (%u "
+        "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
+        "a transaction, of which it writes %zu B",
+        scale().tables, scale().tables == 1 ? "" : "s", scale().rows,
+        options_.special ? "special" : "uniform", kPointSelects, kRanges, options_.range_size,
+        kIndexUpdates, kNonIndexUpdates, kDeleteInserts, row_bytes, written);
+    return {.description = text,
             .expected_bytes = table_bytes(scale().tables * scale().rows, sizeof(Row), 1),
             .types = {{"read-write"}}};
   }
@@ -242,23 +255,6 @@ class Oltp : public Workload {
   }
 
  private:
-  std::string description() const {
-    char text[400];
-    // The bytes of the rows that a transaction logs, and the number of these bytes that it changes.
-    const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
-    const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
-                           sizeof(Row) * kDeleteInserts;
-    std::snprintf(
-        text, sizeof text,
-        "oltp: %u table%s of %lu rows, %s ids, %u point selects, %u of each range (%u "
-        "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
-        "a transaction, of which it writes %zu B",
-        scale().tables, scale().tables == 1 ? "" : "s", scale().rows,
-        options_.special ? "special" : "uniform", kPointSelects, kRanges, options_.range_size,
-        kIndexUpdates, kNonIndexUpdates, kDeleteInserts, row_bytes, written);
-    return text;
-  }
-
   const Scale& scale() const { return options_.scale; }
   const Options options_;
   AckCounter ack_counter_;

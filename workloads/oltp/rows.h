@@ -87,43 +87,37 @@ enum class Range : uint8_t {
   kDistinct,  // SELECT DISTINCT c ... ORDER BY c
 };
 
-// Executes the range queries of one client. It is reused, so that queries allocate nothing.
-class RangeSelect {
- public:
-  explicit RangeSelect(uint32_t expected_rows) { rows_.reserve(expected_rows); }
+// The range queries of one client. It is reused, so that queries allocate nothing.
+struct RangeSelect {
+  explicit RangeSelect(uint32_t expected_rows) { rows.reserve(expected_rows); }
 
   Status run(Transaction& txn, Table& table, Range range, Key from, Key to) {
-    rows_.clear();
-    sum_ = 0;
+    rows.clear();
+    sum = 0;
     const Status status = txn.scan(table, from, to, false, [this](Key, const std::byte* row) {
-      rows_.push_back(reinterpret_cast<const Row*>(row));
+      rows.push_back(reinterpret_cast<const Row*>(row));
       return true;
     });
     if (status != Status::kOk) return status;
     if (range == Range::kSum) {
-      for (const Row* row : rows_) sum_ += row->k;
+      for (const Row* row : rows) sum += row->k;
     } else if (range != Range::kSimple) {
       const auto c_of = [](const Row* row) {
         return std::string_view(row->c.data(), row->c.size());
       };
-      std::ranges::sort(rows_, {}, c_of);
+      std::ranges::sort(rows, {}, c_of);
       const auto same = [&](const Row* a, const Row* b) { return c_of(a) == c_of(b); };
       if (range == Range::kDistinct) {
-        rows_.erase(std::unique(rows_.begin(), rows_.end(), same), rows_.end());
+        rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
       }
     }
     return status;
   }
 
-  // Returns the rows whose c the last query returned, in the query's order. They stay valid until
+  // The rows whose c the last query returned, in the query's order. The pointers stay valid until
   // the transaction ends.
-  const std::vector<const Row*>& rows() const { return rows_; }
-  // Returns the result of a kSum query.
-  uint64_t sum() const { return sum_; }
-
- private:
-  std::vector<const Row*> rows_;
-  uint64_t sum_ = 0;
+  std::vector<const Row*> rows;
+  uint64_t sum = 0;  // the result of a kSum query
 };
 
 // Returns the number of transactions that the rows show. Call it when no transaction runs.
