@@ -47,16 +47,6 @@ TYPED_TEST(Locks, LoseNoAdditionToACounter) {
   EXPECT_EQ(counters[1], kThreads * kAdditions / 2);
 }
 
-// A thread that never waits takes a lock again and again.
-TYPED_TEST(Locks, CanBeTakenAgainByTheSameThread) {
-  TypeParam lock;
-  typename TypeParam::Handle handle;
-  for (int i = 0; i < 3; ++i) {
-    lock.lock(handle, Wait(false));
-    lock.unlock(handle);
-  }
-}
-
 Options options_of(const std::string& kind, uint32_t lines) {
   Options options;
   options.kind = *kind_named(kind);

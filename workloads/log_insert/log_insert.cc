@@ -123,9 +123,8 @@ class alignas(platform::kCacheLine) Inserter {
     }
   }
 
-  uint64_t inserts() const { return inserts_.value(); }
-  uint64_t bytes() const { return bytes_.value(); }
-  const Histogram& commit() const { return commit_; }
+  platform::Counter inserts, bytes;
+  Histogram commit;
 
  private:
   struct PendingTransaction {
@@ -174,8 +173,8 @@ class alignas(platform::kCacheLine) Inserter {
         log_.publish(id_, reservation, commits ? RecordRole::kCommit : RecordRole::kPart);
     if (synchronises) control_.last_sequence.store(reservation.sequence, memory_order_relaxed);
     ++inserted_;
-    inserts_.add();
-    bytes_.add(bytes);
+    inserts.add();
+    this->bytes.add(bytes);
     return point;
   }
 
@@ -193,7 +192,7 @@ class alignas(platform::kCacheLine) Inserter {
 
   void acknowledge_durable() {
     pipeline_.acknowledge_durable(
-        [this](const PendingTransaction& txn) { commit_.record(platform::ticks() - txn.start); });
+        [this](const PendingTransaction& txn) { commit.record(platform::ticks() - txn.start); });
   }
 
   const uint32_t id_;
@@ -206,8 +205,6 @@ class alignas(platform::kCacheLine) Inserter {
   StagedRecord record_;
   uint64_t inserted_ = 0;
   CommitPipeline<Log, PendingTransaction> pipeline_;
-  platform::Counter inserts_, bytes_;
-  Histogram commit_;
 };
 
 // The counts up to one moment.
@@ -231,10 +228,10 @@ Result drive(Log& log, const Options& options) {
   const auto read = [&] {
     Reading reading;
     for (const auto& inserter : inserters) {
-      reading.inserts_of.push_back(inserter->inserts());
+      reading.inserts_of.push_back(inserter->inserts.value());
       reading.inserts += reading.inserts_of.back();
-      reading.bytes += inserter->bytes();
-      reading.commit.add(inserter->commit());
+      reading.bytes += inserter->bytes.value();
+      reading.commit.add(inserter->commit);
     }
     reading.counters = log.counters();
     reading.usage = platform::process_use();

@@ -96,18 +96,17 @@ class alignas(platform::kCacheLine) Caller {
     // The thread makes its Handle of the locks, so that its memory is that of the thread's socket.
     const auto call = std::make_unique<Call>(crowded);
     control_.gate.made_and_await_start();
-    uint64_t calls = 0;
+    uint64_t made = 0;
     while (!control_.stop.load(memory_order_relaxed) &&
-           (options_.calls == 0 || calls < options_.calls)) {
-      if (!(*call)(next_line())) failed_.add();
-      calls_.set(++calls);
+           (options_.calls == 0 || made < options_.calls)) {
+      if (!(*call)(next_line())) failed.add();
+      calls.set(++made);
       if (pause_ticks_ != 0) platform::spin_ticks(pause_ticks_);
     }
     control_.ended.fetch_add(1, memory_order_relaxed);
   }
 
-  uint64_t calls() const { return calls_.value(); }
-  uint64_t failed() const { return failed_.value(); }
+  platform::Counter calls, failed;
 
  private:
   typename Call::Line& next_line() {
@@ -124,7 +123,6 @@ class alignas(platform::kCacheLine) Caller {
   BenchmarkControl& control_;
   const uint64_t pause_ticks_;
   platform::Lcg random_;
-  platform::Counter calls_, failed_;
 };
 
 // The counts up to one moment.
@@ -147,8 +145,8 @@ Result drive(const Options& options) {
   const auto read = [&] {
     Reading reading;
     for (const auto& caller : callers) {
-      reading.calls.push_back(caller->calls());
-      reading.failed += caller->failed();
+      reading.calls.push_back(caller->calls.value());
+      reading.failed += caller->failed.value();
     }
     reading.usage = platform::process_use();
     reading.ns = platform::now_ns();
@@ -169,7 +167,7 @@ Result drive(const Options& options) {
   result.most_calls = *std::ranges::max_element(calls);
   result.usage = after.usage.since(before.usage);
   if constexpr (requires { lines[0].final_data(); }) {
-    for (const auto& caller : callers) result.lost += caller->calls();
+    for (const auto& caller : callers) result.lost += caller->calls.value();
     for (const auto& line : lines) result.lost -= line.final_data();
   }
   return result;
