@@ -331,7 +331,15 @@ class Tpcb : public Workload {
 
   Specification spec() const override {
     const double away = scale_.branches > 1 ? 15 : 0;
-    return {.description = description(),
+    char text[200];
+    std::snprintf(text, sizeof text, "tpcb: %lu branch%s, %lu tellers, %lu accounts, %s",
+                  scale_.branches, scale_.branches == 1 ? "" : "es", scale_.branches * kTellers,
+                  accounts(),
+                  theta_ == 0 ? "uniform"
+                              : ("branches, their tellers and their accounts zipfian, theta " +
+                                 platform::shortest(theta_))
+                                    .c_str());
+    return {.description = text,
             .expected_bytes =
                 table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account)),
             .growth_bytes_s = kGrowthBytesS,
@@ -352,18 +360,6 @@ class Tpcb : public Workload {
   }
 
  private:
-  std::string description() const {
-    char text[200];
-    std::snprintf(text, sizeof text, "tpcb: %lu branch%s, %lu tellers, %lu accounts, %s",
-                  scale_.branches, scale_.branches == 1 ? "" : "es", scale_.branches * kTellers,
-                  accounts(),
-                  theta_ == 0 ? "uniform"
-                              : ("branches, their tellers and their accounts zipfian, theta " +
-                                 platform::shortest(theta_))
-                                    .c_str());
-    return text;
-  }
-
   // Returns a sentence if the run breaks clause 4: the database has a branch, with its tellers and
   // accounts, for each reported transaction a second.
   std::string caution(double tps) const {

@@ -162,7 +162,20 @@ class Tpcc : public Workload {
   }
 
   Specification spec() const override {
-    Specification spec{.description = description(),
+    char text[256];
+    std::snprintf(
+        text, sizeof text, "tpcc: %u warehouse%s, %u items, %u customers a district, %s; ",
+        scale_.warehouses, scale_.warehouses == 1 ? "" : "s", scale_.items, scale_.customers,
+        home_ == HomePolicy::kSplit   ? "split among the workers"
+        : home_ == HomePolicy::kFixed ? "one for every worker"
+                                      : "all for every worker");
+    std::string said = text;
+    for (size_t type = 0; type < kTypes.size(); ++type) {
+      std::snprintf(text, sizeof text, "%s%s %.4g %%", type == 0 ? "" : ", ",
+                    std::string(kTypes[type].name).c_str(), 100.0 * mix_[type] / total(mix_));
+      said += text;
+    }
+    Specification spec{.description = said,
                        .expected_bytes = loaded_bytes(scale_),
                        .growth_bytes_s = kGrowthBytesS};
     // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
@@ -205,23 +218,6 @@ class Tpcc : public Workload {
   std::vector<Check> verify(Database& database) override { return tpcc::verify(database, scale_); }
 
  private:
-  std::string description() const {
-    char text[256];
-    std::snprintf(
-        text, sizeof text, "tpcc: %u warehouse%s, %u items, %u customers a district, %s; ",
-        scale_.warehouses, scale_.warehouses == 1 ? "" : "s", scale_.items, scale_.customers,
-        home_ == HomePolicy::kSplit   ? "split among the workers"
-        : home_ == HomePolicy::kFixed ? "one for every worker"
-                                      : "all for every worker");
-    std::string said = text;
-    for (size_t type = 0; type < kTypes.size(); ++type) {
-      std::snprintf(text, sizeof text, "%s%s %.4g %%", type == 0 ? "" : ", ",
-                    std::string(kTypes[type].name).c_str(), 100.0 * mix_[type] / total(mix_));
-      said += text;
-    }
-    return said;
-  }
-
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
