@@ -132,14 +132,6 @@ TEST_F(TpcbTest, ThetaSkewsBranchesTheirTellersAndTheirAccounts) {
   }
 }
 
-// Aether: "80 % of accesses to 20 % of the data corresponds roughly to a skew of 0.85".
-TEST_F(TpcbTest, ASkewOf85PercentIsTheRuleOf80And20) {
-  set({{"tpcb_theta", "0.85"}, {"tpcb_branches", "1"}, {"tpcb_accounts", "100000"}});
-  uint64_t hot = 0;
-  draw(20'000, [&](uint32_t, const Input& input) { hot += input.account < 20'000; });
-  EXPECT_NEAR(static_cast<double>(hot) / 20'000, 0.8, 0.06);
-}
-
 // One transaction changes all the rows of clause 1.2.
 TEST_F(TpcbTest, ATransactionMovesItsDeltaAndWritesHistory) {
   OneClient one("tpcb");

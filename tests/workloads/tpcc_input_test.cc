@@ -184,32 +184,5 @@ TEST(TpccInputTest, StringsHaveTheirLengthsAndAreZeroPadded) {
   EXPECT_EQ(lengths, (std::set<size_t>{10, 11, 12, 13, 14}));
 }
 
-TEST(TpccInputTest, OneItemInTenIsOriginal) {
-  Random random(4);
-  int originals = 0;
-  for (int i = 0; i < 10'000; ++i) {
-    char data[50];
-    fill_brand_data(random, data);
-    originals += text(data).find("ORIGINAL") != std::string_view::npos;
-  }
-  EXPECT_NEAR(originals, 1000, 150);
-}
-
-TEST(TpccInputTest, KeysDecodeToTheirParts) {
-  const uint32_t w = (1u << kWarehouseBits) - 1, d = 10;
-  const uint64_t o = (uint64_t{1} << kOrderBits) - 1;
-  const Key order = order_key(w, d, o), line = line_key(order, kMaxLines);
-  EXPECT_EQ(order_of_line(line), order);
-  EXPECT_EQ(number_of_order(order), o);
-  EXPECT_EQ(warehouse_of_district(district_of_order(order)), w);
-  EXPECT_EQ(number_of_district(district_of_order(order)), d);
-  EXPECT_EQ(district_of_customer(customer_key(w, d, 3000)), district_key(w, d));
-  EXPECT_EQ(warehouse_of_stock(stock_key(w, 100'001)), w);
-  // The keys of a customer's orders lie between those of the previous and the next customer.
-  EXPECT_LT(customer_order_key(customer_key(w, d, 2999), o),
-            customer_order_key(customer_key(w, d, 3000), 0));
-  EXPECT_LT(history_key(1000, 1), loaded_history_key(0));
-}
-
 }  // namespace
 }  // namespace logjam::tpcc
