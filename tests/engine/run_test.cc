@@ -263,18 +263,6 @@ TEST(TimelineOfARun, IntervalsFollowEachOtherAndNoneIsOfTwoPhases) {
   EXPECT_NEAR(first.time_seconds - first.seconds, -0.05, 1e-9) << "the warm-up is before it";
 }
 
-// No interval ends by itself here.
-TEST(TimelineOfARun, TheEndOfAPhaseEndsAnInterval) {
-  RunResult result;
-  const Samples samples = samples_of_ycsb(
-      "null", {.threads = 1, .warmup_seconds = 0.02, .seconds = 0.02, .sample_ms = 3'600'000},
-      &result);
-  ASSERT_EQ(samples.size(), 3u);
-  EXPECT_EQ(samples[0].phase, Phase::kWarmup);
-  EXPECT_EQ(samples[1].phase, Phase::kMeasure);
-  EXPECT_EQ(samples[2].phase, Phase::kDrain);
-}
-
 // The log stalls until the third sample that shows the stall.
 TEST(TimelineOfARun, ALogThatStallsShows) {
   for (const CommitPolicy commit : {CommitPolicy::kSync, CommitPolicy::kPipelined}) {

@@ -133,25 +133,6 @@ TEST(FreeListTest, AFewBlocksAreLeftToTheirThread) {
   EXPECT_EQ(list.count(), 32 * (FreeList::kMany - 1));
 }
 
-TEST(FreeListTest, ManyBlocksGoToAThreadThatNeedsThem) {
-  constexpr uint64_t kBlocks = 3 * FreeList::kMany;
-  FreeList list(kBlockBytes);
-  Arena frees, needs;
-  std::set<void*> freed;
-  for (uint64_t i = 0; i < kBlocks; ++i) {
-    void* const block = new_block(frees);
-    freed.insert(block);
-    list.free(block, frees);
-  }
-  std::set<void*> got;
-  for (int call = 0; call < kCalls && got.size() < kBlocks; ++call) {
-    if (void* block = list.allocate(needs)) got.insert(block);
-  }
-  EXPECT_EQ(got, freed);
-  EXPECT_EQ(list.count(), 0u);
-  EXPECT_EQ(list.allocate(frees), nullptr);
-}
-
 // One arena frees all blocks that others have allocated, which is the worst case. There are never
 // many more blocks than are in use. One thread plays all arenas, because the schedule of several
 // threads decides how often each finds blocks.
