@@ -208,10 +208,10 @@ class Measured:
                             for number in numbers] if len(numbers) > 1 else []
         return self._rounds
 
-    def checks(self, cores=None):
-        """Returns (check, verdict) pairs of a machine with this many cores, in the file's order."""
-        cores = cores or cores_of(self.origin)
-        found = []
+    def checks(self):
+        """Returns (check, verdict) pairs, in the file's order. A check is open if it needs more
+        cores than there are."""
+        cores, found = cores_of(self.origin), []
         for check in self.experiment.checks:
             verdict = self.verdict_of(check)
             if verdict != MISSING:

@@ -31,8 +31,8 @@ def number(text):
     return float(text)
 
 
-def parser(doc, **more):
-    return argparse.ArgumentParser(description=doc, allow_abbrev=False, **more,
+def parser(doc):
+    return argparse.ArgumentParser(description=doc, allow_abbrev=False,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
 

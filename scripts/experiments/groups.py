@@ -96,9 +96,8 @@ def listed(names):
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def in_words(groups, block, name_of, more="faster"):
-    """Returns sentences: which points of a block are alike, how many times `more` the others
-    are."""
+def in_words(groups, block, name_of):
+    """Returns sentences: which points of a block are alike, how many times faster others are."""
     values = dict(block)
     keys = sorted(values, key=lambda key: -statistics.median(values[key]))
     names = {key: name_of(key) for key in keys}
@@ -115,6 +114,6 @@ def in_words(groups, block, name_of, more="faster"):
                  for one in better for key in worse]
         low, high = (f"{of:.2g}" if of < 10 else f"{of:,.0f}" for of in (min(times), max(times)))
         said.append(f"{listed([names[key] for key in better])} {'are' if len(better) > 1 else 'is'} "
-                    f"{more} than {listed([names[key] for key in worse])}, "
+                    f"faster than {listed([names[key] for key in worse])}, "
                     f"{low} times" + (f" to {high} times" if low != high else ""))
     return said

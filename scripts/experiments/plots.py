@@ -34,11 +34,11 @@ SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": F
             "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is no mathematics
 
 
-def draw(experiment, measured, path, extras, cores=None):
-    """Writes the figure of a Measured. `extras` are rows beside it, `cores` another machine's."""
+def draw(experiment, measured, path, extras):
+    """Writes the figure of a Measured. `extras` are the rows of the files beside its rows."""
     with plt.rc_context(SETTINGS):
         size = pathlib.Path(path).stem
-        figure = Figure(experiment, measured, extras or {}, size, cores)
+        figure = Figure(experiment, measured, extras, size)
         image = figure.image()
     # A palette makes the file three times smaller. This method keeps rare colours, so a scheme has
     # the same colour in every figure.
@@ -52,9 +52,8 @@ def draw(experiment, measured, path, extras, cores=None):
 class Figure:
     """The parts of a figure, drawn into each other from the top down."""
 
-    def __init__(self, experiment, measured, extras, size, cores):
-        self.experiment, self.measured = experiment, measured
-        self.size, self.cores = size, cores
+    def __init__(self, experiment, measured, extras, size):
+        self.experiment, self.measured, self.size = experiment, measured, size
         self.here = "simulated" if measured.simulated else "here"
         self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
         self.drawn = curves.drawn_of(experiment, measured, extras)
@@ -282,7 +281,7 @@ class Header:
         self.figure = figure
         experiment = figure.experiment
         self.verdict, self.note, self.key = verdicts.words_of_figure(
-            experiment, figure.measured.checks(figure.cores))
+            experiment, figure.measured.checks())
         if self.verdict and figure.measured.simulated:
             self.verdict += ", simulated"
         # The note stands at the right of the claim.

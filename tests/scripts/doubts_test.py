@@ -96,7 +96,7 @@ class Runs(InADirectory):
 class Shown(InADirectory):
     def figure(self, **columns):
         one = synthetic.experiment(synthetic.LINES)
-        return plots.Figure(one, synthetic.measured(one, **columns), {}, "quick", None)
+        return plots.Figure(one, synthetic.measured(one, **columns), {}, "quick")
 
     @staticmethod
     def grey_pixels(figure):

@@ -16,7 +16,7 @@ MOST_BYTES = 60000
 
 def drawn_figure(toml):
     one = synthetic.experiment(toml)
-    return plots.Figure(one, synthetic.measured(one), synthetic.extras(one), "quick", None)
+    return plots.Figure(one, synthetic.measured(one), synthetic.extras(one), "quick")
 
 
 def styles_of(**series):
@@ -99,7 +99,7 @@ nvmd-fsync = { log = "nvmd" }
         self.assertEqual({given["series"] for given in curves.published_points(one)},
                          {"centr-faa", "poplar"})
         self.assertIn("centr-faa is what the paper calls centr", " ".join(
-            plots.Figure(one, found, {}, "quick", None)._said_at_the_foot()))
+            plots.Figure(one, found, {}, "quick")._said_at_the_foot()))
 
     def test_no_figure_calls_a_scheme_by_another_one_s_name(self):
         for one in definition.load_all().values():
@@ -223,7 +223,7 @@ class Frame(unittest.TestCase):
     def test_a_run_that_acknowledged_nothing_is_no_point(self):
         one = synthetic.experiment(synthetic.POINTS)
         measured = synthetic.measured(one, commit_p50_us="0")
-        figure = plots.Figure(one, measured, {}, "quick", None)
+        figure = plots.Figure(one, measured, {}, "quick")
         self.assertGreater(figure.image().width, 1000)
         self.assertEqual(figure.named[0][1], [])
 
@@ -236,11 +236,11 @@ class Frame(unittest.TestCase):
                                                log.axes.items()) else row
                     for row in synthetic.rows(one)]
             with self.subTest(kind=kind):
-                some = plots.Figure(one, Measured(one, rows), {}, "quick", None)
-                every = plots.Figure(one, synthetic.measured(one), {}, "quick", None)
+                some = plots.Figure(one, Measured(one, rows), {}, "quick")
+                every = plots.Figure(one, synthetic.measured(one), {}, "quick")
                 self.assertEqual(len(some.drawn), len(every.drawn) - 1)
                 self.assertGreater(some.image().width, 1000)
-                none = plots.Figure(one, synthetic.measured(one, **{column: ""}), {}, "quick", None)
+                none = plots.Figure(one, synthetic.measured(one, **{column: ""}), {}, "quick")
                 self.assertNotIn(0, [mark.middle for mark in none.drawn])
                 self.assertGreater(none.image().width, 1000)
 
