@@ -63,20 +63,6 @@ TEST(Scheduler, ASleepEndsLate) {
   EXPECT_EQ(machine->now() - before, 30 * kMicrosecond) << "the observer wakes in time";
 }
 
-TEST(Scheduler, SleepersWakeInTheOrderOfTheirTimes) {
-  RunningMachine machine(free_kernel(), 1);
-  std::string order;
-  const auto body = [&](char name, Picoseconds time) {
-    return [&order, &machine, name, time] {
-      machine->sleep(time);
-      order += name;
-    };
-  };
-  machine.run({body('c', 30 * kMicrosecond), body('a', 10 * kMicrosecond),
-               body('b', 20 * kMicrosecond), body('d', 30 * kMicrosecond)});
-  EXPECT_EQ(order, "abcd");
-}
-
 // Runs two fibers on one context; the second one sleeps while the first one works for 100 us.
 // Returns the time from the end of the sleep until the second fiber runs.
 Picoseconds time_until_it_runs(bool favoured) {
@@ -290,25 +276,6 @@ TEST(SchedulerDeathTest, ALostWakeUpEndsTheProcessWithASentence) {
   EXPECT_EXIT(machine.run({[&] { machine->wait(&word, 0); }}),
               testing::ExitedWithCode(platform::kExitFailed),
               "^logjam: all virtual threads wait for each other: a wake-up was lost\n$");
-}
-
-TEST(Scheduler, AJoinReturnsWhenTheFiberHasEnded) {
-  RunningMachine machine(small_profile(), 4);
-  Picoseconds ended = 0, joined = 0, joined_again = 0;
-  machine.run({[&] {
-    Fiber* child = machine->spawn([&] {
-      machine->spend(300 * kMicrosecond);
-      ended = machine->now();
-    });
-    machine->join(child);
-    joined = machine->now();
-    machine->join(child);
-    joined_again = machine->now();
-  }});
-  EXPECT_GE(ended, 300 * kMicrosecond);
-  EXPECT_GE(joined, ended);
-  EXPECT_LE(joined, ended + 4400 * kNanosecond);
-  EXPECT_EQ(joined_again, joined);
 }
 
 TEST(Scheduler, APinnedFiberRunsOnItsContext) {
