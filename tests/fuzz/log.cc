@@ -34,6 +34,8 @@ namespace {
 // A file system in memory that holds an input.
 class InputFiles {
  public:
+  InputFiles() { content_.directories.insert("d"); }
+
   // Adds a file, or replaces it. `zeros` more bytes of 0 end the file.
   void add(const std::string& path, Input bytes, uint64_t zeros = 0) {
     for (size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
@@ -49,7 +51,7 @@ class InputFiles {
   }
 
  private:
-  CrashState content_{.directories = {"d"}};
+  CrashState content_;
   std::unique_ptr<MemoryFiles> files_;
   std::unique_ptr<platform::ReplaceFiles> replace_;
 };
