@@ -19,7 +19,6 @@
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"
 #include "proof/ledger/history.h"
-#include "proof/ledger/shared.h"
 #include "workloads/parallel_check.h"
 
 DEFINE_string(ledger, "",

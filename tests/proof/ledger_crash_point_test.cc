@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "proof/ledger/shared.h"
+#include "proof/ledger/client.h"
 
 namespace logjam::ledger {
 namespace {
