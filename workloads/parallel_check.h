@@ -12,8 +12,8 @@
 
 namespace logjam {
 
-// The numbers [first, last), for a loop.
-struct Numbers {
+// The indexes [first, last), for a loop.
+struct IndexRange {
   struct Iterator {
     uint64_t operator*() const { return number; }
     void operator++() { ++number; }
@@ -26,11 +26,11 @@ struct Numbers {
 };
 
 // Returns part `part` of `parts` of the numbers [first, first + count).
-inline Numbers part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
+inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
   return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
-// Adds the value of a later part to `sum`. Numbers add up. A class has add(), or members() that
+// Adds the value of a later part to `sum`. IndexRange add up. A class has add(), or members() that
 // returns a tuple of references to all its members.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {

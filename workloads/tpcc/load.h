@@ -8,7 +8,7 @@
 
 namespace logjam::tpcc {
 
-inline constexpr uint64_t kLoadSeed = 0x10ad;
+inline constexpr uint64_t kPopulationSeed = 0x10ad;
 inline constexpr uint32_t kChunk = 10'000;  // items or stocks loaded with one random generator
 inline constexpr Cents kFirstPayment = 10'00;
 
@@ -30,7 +30,7 @@ template <class Visitor>
 class Unit {
  public:
   Unit(const Scale& scale, uint64_t number, const Visitor& visitor)
-      : scale_(scale), visitor_(visitor), random_(kLoadSeed, number) {}
+      : scale_(scale), visitor_(visitor), random_(kPopulationSeed, number) {}
 
   void items(uint32_t chunk) {
     for_chunk(chunk, [this](uint32_t i) {
