@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "platform/fatal.h"
+#include "tests/command_error.h"
 #include "tests/fuzz/target.h"
 
 namespace logjam::fuzz {
@@ -46,7 +47,9 @@ int run_from(const FuzzTarget& target, const std::vector<fs::path>& files, size_
     const int nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    for (; *reached < files.size(); ++*reached) target.run(content_of(files[*reached]));
+    as_main([&] {
+      for (; *reached < files.size(); ++*reached) target.run(content_of(files[*reached]));
+    });
     _exit(0);
   }
   int status = 0;
