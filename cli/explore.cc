@@ -167,6 +167,17 @@ void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
   });
 }
 
+// Runs a part of a forked process. An error ends the process here, because the stack of its parent
+// must not be unwound in it.
+template <class Body>
+auto in_child(const Body& body) {
+  try {
+    return body();
+  } catch (const platform::CommandError& error) {
+    platform::fatal(error.what(), error.exit_code());
+  }
+}
+
 // Recovers one of the states in which a crash now may leave the disk, and judges it. After some
 // crashes, lets the log have another life. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
@@ -307,7 +318,7 @@ void live(const Life& life) {
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
-    return judge(life, crash, in_a_file_call);
+    return in_child([&] { return judge(life, crash, in_a_file_call); });
   };
   if (!life.of.weakened.empty()) {
     schedule.late_stores = false;
@@ -454,7 +465,7 @@ bool Campaign::play(uint64_t seed) {
   if (child < 0) platform::fatal("the explorer cannot fork a round");
   if (child == 0) {
     alarm(kMostSeconds);
-    play_round(*this, seed);
+    in_child([&] { play_round(*this, seed); });
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
