@@ -9,6 +9,7 @@
 #include "engine/storage/database.h"
 #include "platform/parallel.h"
 #include "platform/thread.h"
+#include "workloads/wrapping.h"
 
 namespace logjam {
 
@@ -34,8 +35,8 @@ inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_
 // returns a tuple of references to all its members.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {
-  if constexpr (std::is_arithmetic_v<Sum>) {
-    sum += later;
+  if constexpr (std::is_integral_v<Sum>) {
+    add_to(sum, later);
   } else if constexpr (requires { sum.members(); }) {
     std::apply(
         [&](auto&... member) {

@@ -206,6 +206,17 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   }
 }
 
+// A row of these schemes is compared with a paper's row, so the scheme says what differs.
+TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
+  std::istringstream names(
+      "aether-cd aether-cd-socket aether-cde aether-d autonomous border-collie border-collie-d "
+      "centr-faa centr-lockflush dlog-r dlog-s eleda eleda-bitmap eleda-crawl ermia fasterlog "
+      "innodb mariadb nvlog nvmd poplar postgres pwal rfa rocksdb scm silo taurus wiredtiger");
+  for (std::string name; names >> name;) {
+    EXPECT_NE(find_scheme(name)->differs, "") << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SchemeTest, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
 }  // namespace

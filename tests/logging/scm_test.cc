@@ -1,5 +1,9 @@
-// The log that is filled and persisted in place: its watermark is exact, and stops at the first
-// hole.
+// The log that is filled and persisted in place: its watermark is exact, stops at the first hole,
+// and passes no byte that was not persisted.
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
 
 #include "logging/schemes/nvm/open_holes.h"
 #include "tests/command_error.h"
@@ -17,6 +21,78 @@ TEST(OpenHoles, AnUnfilledHoleStaysWhenItsWorkerReservesAgain) {
   log.reserve(1, 64);
   log.filled(1);
   EXPECT_EQ(log.look(), 0u);
+}
+
+// A device in memory that remembers which bytes were persisted.
+class RememberingDevice final : public Device, public PersistentMemory {
+ public:
+  static constexpr uint64_t kBytes = uint64_t{4} << 20;
+
+  RememberingDevice() : bytes_(kBytes), persisted_(kBytes) {}
+
+  uint32_t block_bytes() const override { return 8; }
+  void start(uint64_t, std::span<const std::byte>, Sync, uint32_t = 0) override {}
+  bool finished(uint32_t = 0) override { return true; }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return false; }
+  PersistentMemory* memory() override { return this; }
+
+  std::byte* mapped(uint64_t offset, uint64_t bytes) override {
+    EXPECT_LE(offset + bytes, kBytes);
+    return bytes_.data() + offset;
+  }
+  bool persist(std::span<const std::byte> bytes) override {
+    const auto begin = static_cast<uint64_t>(bytes.data() - bytes_.data());
+    std::this_thread::yield();  // other threads run while the bytes are on their way
+    // Bytes that are not filled at the time of the call do not count as persisted.
+    for (uint64_t i = begin; i < begin + bytes.size(); ++i) {
+      if (bytes_[i] == kFilled) persisted_[i].store(true, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  // The number of bytes from stream position 0 up to `end` that are not persisted.
+  uint64_t missing_before(uint64_t end) const {
+    uint64_t missing = 0;
+    for (uint64_t i = kLogHeaderBytes; i < kLogHeaderBytes + end; ++i) {
+      missing += !persisted_[i].load(std::memory_order_relaxed);
+    }
+    return missing;
+  }
+
+  static constexpr std::byte kFilled{0x5a};
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<std::atomic<bool>> persisted_;
+};
+
+TEST(Scm, TheWatermarkPassesOnlyPersistedBytes) {
+  constexpr uint32_t kWorkers = 5;
+  constexpr uint64_t kEach = 300;
+  RememberingDevice device;
+  LogConfig config;
+  config.workers = kWorkers;
+  config.devices = {&device};
+  const auto scheme = find_scheme("scm")->make(config);
+  std::atomic<uint64_t> missing{0};
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&, worker] {
+      std::mt19937_64 random(worker);
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const auto bytes = static_cast<uint32_t>(48 + random() % 50 * 8);
+        const LogReservation reservation = scheme->reserve(worker, {}, bytes);
+        if (random() % 4 == 0) std::this_thread::yield();
+        std::memset(reservation.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
+        const CommitPoint point = scheme->publish(worker, reservation, RecordRole::kCommit);
+        scheme->wait_durable(worker, point);
+        if (i % 16 == 0) missing += device.missing_before(point.sequence);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missing.load(), 0u) << "acknowledged bytes were not persistent";
+  EXPECT_TRUE(scheme->idle());
 }
 
 // Each worker keeps its hole open until all records before it are durable. So no worker may wait

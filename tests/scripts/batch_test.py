@@ -114,6 +114,18 @@ class Batch(Batches):
             self.assertIn(words, said)
         self.assertFalse(self.csv.exists())
 
+    def test_a_task_that_is_killed_while_it_writes_leaves_no_row(self):
+        made = self.make()
+        self.run_all(made, but=(5,))
+        with mock.patch("experiments.batch.os.replace", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                made.run(5)
+        self.assertEqual(made.missing(), [5])
+        self.refused_merge(made)
+        made.run(5)
+        made.merge()
+        self.assert_merged_once()
+
     def test_a_damaged_row_is_named_and_made_again(self):
         made = self.make()
         self.run_all(made)
@@ -161,6 +173,13 @@ class Batch(Batches):
                 self.assertFalse(self.csv.exists())
                 made.merge()
                 self.assert_merged_once()
+
+    def test_merging_twice_adds_nothing(self):
+        made = self.make()
+        self.run_all(made)
+        made.merge()
+        made.merge()
+        self.assert_merged_once()
 
     def test_rows_of_different_machines_or_revisions_are_refused_with_the_nodes_names(self):
         for column in store.ORIGIN:

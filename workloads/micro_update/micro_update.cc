@@ -12,6 +12,7 @@
 #include "workloads/flag_refusals.h"
 #include "workloads/previous_update.h"
 #include "workloads/table_checks.h"
+#include "workloads/wrapping.h"
 #include "workloads/ycsb/row.h"
 
 DEFINE_string(micro_update_kind, "update-1",
@@ -103,7 +104,7 @@ class UpdateClient : public Client {
       if (row == nullptr) return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
-      head.balance += deltas_[i];
+      add_to(head.balance, deltas_[i]);
       head.previous = last_;
       last_ = {static_cast<uint32_t>(keys_[i]), static_cast<uint32_t>(head.updates)};
       write_row(row, scale_.row_bytes, keys_[i], head);
@@ -213,7 +214,7 @@ class MicroUpdate : public Workload {
         ++sum->rows;
         const Head head = head_of(row);
         sum->updates += head.updates;
-        sum->balance += head.balance;
+        add_to(sum->balance, head.balance);
         check_previous(key, head.previous, updates_of, &sum->lost);
         write_row(expected.data(), scale_.row_bytes, key, head);
         if (std::memcmp(row, expected.data(), scale_.row_bytes) == 0 && key < scale_.rows) return;

@@ -13,6 +13,7 @@
 #include "workloads/flag_refusals.h"
 #include "workloads/parallel_check.h"
 #include "workloads/table_checks.h"
+#include "workloads/wrapping.h"
 #include "workloads/zipf.h"
 
 DEFINE_uint64(tpcb_branches, 10, "branches, of ten tellers each");
@@ -78,7 +79,7 @@ class TpcbClient : public Client {
     auto* const account =
         update_or_die<Account>(txn, tables_.account, input_.account, "tpcb: an account");
     if (account == nullptr) return Status::kAbort;
-    account->balance += input_.delta;
+    add_to(account->balance, input_.delta);
     balance_shown_ = account->balance;
 
     const uint64_t branch_number = input_.teller / kTellers;
@@ -96,12 +97,12 @@ class TpcbClient : public Client {
     auto* const teller =
         update_or_die<Teller>(txn, tables_.teller, input_.teller, "tpcb: a teller");
     if (teller == nullptr) return Status::kAbort;
-    teller->balance += input_.delta;
+    add_to(teller->balance, input_.delta);
 
     auto* const branch =
         update_or_die<Branch>(txn, tables_.branch, branch_number, "tpcb: a branch");
     if (branch == nullptr) return Status::kAbort;
-    branch->balance += input_.delta;
+    add_to(branch->balance, input_.delta);
     return Status::kOk;
   }
 
@@ -265,7 +266,9 @@ std::vector<Check> verify(Database& database, const Scale& scale, const AckCount
   const HistoryCounts history = add_up_history(tables.history, &should_be);
   const uint64_t loaded = scale.branches * (1 + kTellers + scale.accounts);
   Sums by_tellers(scale.branches);
-  for (size_t i = 0; i < is.tellers.size(); ++i) by_tellers[i / kTellers] += is.tellers[i];
+  for (size_t i = 0; i < is.tellers.size(); ++i) {
+    add_to(by_tellers[i / kTellers], is.tellers[i]);
+  }
   std::vector<Check> checks = {
       {"rows loaded are there", balances.rows == loaded && balances.strays.count == 0,
        std::to_string(balances.rows) + " rows, " + std::to_string(loaded) + " loaded, " +

@@ -3,6 +3,7 @@
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/checks.h"
 #include "workloads/tpcc/input.h"
+#include "workloads/wrapping.h"
 
 namespace logjam::tpcc {
 namespace {
@@ -285,7 +286,7 @@ class Adder {
             lines.delivered += delivered;
             lines.remote |= is_remote(order, line);
             lines.one_date &= line.delivered == lines.date;
-            if (delivered) lines.amount += line.amount;
+            if (delivered) add_to(lines.amount, line.amount);
           }
           return true;
         });

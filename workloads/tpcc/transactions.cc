@@ -2,6 +2,7 @@
 
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/terminal.h"
+#include "workloads/wrapping.h"
 
 namespace logjam::tpcc {
 namespace {
@@ -114,12 +115,12 @@ class NewOrderType : public TransactionType {
         update<Stock>(txn, tables_.stock, stock_key(line.supply_warehouse, line.item));
     if (stock == nullptr) return Status::kAbort;
     const auto quantity = static_cast<int32_t>(line.quantity);
-    stock->quantity += stock->quantity >= quantity + 10 ? -quantity : 91 - quantity;
-    stock->ytd += quantity;
+    add_to(stock->quantity, stock->quantity >= quantity + 10 ? -quantity : 91 - quantity);
+    add_to(stock->ytd, quantity);
     ++stock->orders;
     if (line.supply_warehouse != warehouse_) ++stock->remote_orders;
 
-    OrderLine row{.amount = quantity * item->price,
+    OrderLine row{.amount = static_cast<Cents>(line.quantity * static_cast<uint64_t>(item->price)),
                   .delivered = kNoDate,
                   .item = line.item,
                   .supply_warehouse = line.supply_warehouse,
@@ -127,7 +128,7 @@ class NewOrderType : public TransactionType {
                   .dist_info = {},
                   .unused = {}};
     std::memcpy(row.dist_info, stock->dist[district_ - 1], sizeof row.dist_info);
-    *sum += row.amount;
+    add_to(*sum, row.amount);
     terminal_.screen.brand_lines += is_brand(*item, *stock);
     return txn.insert(tables_.order_line, key, row) == Status::kAbort ? Status::kAbort
                                                                       : Status::kOk;
@@ -142,10 +143,11 @@ class NewOrderType : public TransactionType {
   // with rates in basis points, is below 2^49 for the largest order.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
-    constexpr int64_t kOne = 10'000;
-    const int64_t product =
-        sum * (kOne - customer.discount) * (kOne + warehouse.tax + district.tax);
-    terminal_.screen.total = (product + kOne * kOne / 2) / (kOne * kOne);
+    constexpr uint64_t kOne = 10'000;
+    Cents product = static_cast<Cents>(static_cast<uint64_t>(sum) * (kOne - customer.discount) *
+                                       (kOne + warehouse.tax + district.tax));
+    add_to(product, Cents{kOne * kOne / 2});
+    terminal_.screen.total = product / Cents{kOne * kOne};
   }
 
   uint32_t customer_ = 0;
@@ -271,18 +273,18 @@ class PaymentType : public TransactionType {
     customer_.prefetch(txn);
     auto* const warehouse = update<Warehouse>(txn, tables_.warehouse, warehouse_key(warehouse_));
     if (warehouse == nullptr) return Status::kAbort;
-    warehouse->ytd += amount_;
+    add_to(warehouse->ytd, amount_);
 
     auto* const district =
         update<District>(txn, tables_.district, district_key(warehouse_, district_));
     if (district == nullptr) return Status::kAbort;
-    district->ytd += amount_;
+    add_to(district->ytd, amount_);
 
     if (!customer_.find(txn)) return Status::kAbort;
     auto* const customer = update<Customer>(txn, tables_.customer, customer_.key());
     if (customer == nullptr) return Status::kAbort;
-    customer->balance -= amount_;
-    customer->ytd_payment += amount_;
+    add_to(customer->balance, -amount_);
+    add_to(customer->ytd_payment, amount_);
     ++customer->payments;
     const History history = describe(*warehouse, *district);
     if (text(customer->credit) == "BC") note_bad_credit(history, customer->data);
@@ -437,12 +439,12 @@ class DeliveryType : public TransactionType {
       auto* const line = update<OrderLine>(txn, tables_.order_line, line_key(key, number));
       if (line == nullptr) return false;
       line->delivered = date_;
-      amount += line->amount;
+      add_to(amount, line->amount);
     }
 
     auto* const customer = update<Customer>(txn, tables_.customer, customer_of_order);
     if (customer == nullptr) return false;
-    customer->balance += amount;
+    add_to(customer->balance, amount);
     ++customer->deliveries;
     return true;
   }
