@@ -33,13 +33,23 @@ constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
 constexpr double kSecondsOfAPoint = 0.3;  // unless --seconds is given
 
-// Returns the directory of --wal_dir. Refuses flags that cannot be used.
-std::string probed_directory() {
+struct ProbeOptions {
+  std::string device, directory;
+  double seconds = 0;  // of a point
+  OutputFiles files;
+};
+
+// Returns the options of the flags. Refuses values that cannot be used.
+ProbeOptions probe_options() {
   refuse_if(check_device_spec(FLAGS_device));
   if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");
   const std::vector<std::string> directories = wal_directories();
   if (directories.size() > 1) refuse("device measures one --wal_dir at a time");
-  return directories.front();
+  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
+  return {.device = FLAGS_device,
+          .directory = directories.front(),
+          .seconds = given ? FLAGS_seconds : kSecondsOfAPoint,
+          .files = output_files()};
 }
 
 struct Point {
@@ -124,8 +134,8 @@ class Probe {
   uint64_t offset_ = 0;
 };
 
-Row make_row(const Point& point, const Measured& measured) {
-  Row row = {{"device", FLAGS_device},
+Row make_row(const ProbeOptions& options, const Point& point, const Measured& measured) {
+  Row row = {{"device", options.device},
              {"write_bytes", point.bytes},
              {"writes_at_once", point.depth},
              {"one_call", point.one_call},
@@ -142,26 +152,23 @@ const platform::TestValue repetitions("machine_repetitions");
 }  // namespace
 
 int device_command() {
-  const std::string directory = probed_directory();
-  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
-  const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
-  const DirectoryLocks locks({directory}, DirectoryUse::kWrite);
-  const OutputFiles files = output_files();
-  files.claim(make_row({}, {.seconds = 1, .ticks = {}}));
+  const ProbeOptions options = probe_options();
+  const DirectoryLocks locks({options.directory}, DirectoryUse::kWrite);
+  options.files.claim(make_row(options, {}, {.seconds = 1, .ticks = {}}));
 
-  const std::string path = directory + "/logjam-device.tmp";
+  const std::string path = options.directory + "/logjam-device.tmp";
   std::vector<Line> lines = {
       {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
   double alone = 0, groups = 0, mb_s = 0;  // the best of all points
   uint32_t groups_at_once = 1;
   std::filesystem::remove(path);  // of a command that was killed, or a link to another file
   {
-    Probe probe(FLAGS_device, path);
+    Probe probe(options.device, path);
     const auto measure = [&](const Point& point) {
       if (point.depth > probe.depth()) return;
-      const Measured measured = probe.measure(point, seconds);
-      const Row row = make_row(point, measured);
-      files.append(row);
+      const Measured measured = probe.measure(point, options.seconds);
+      const Row row = make_row(options, point, measured);
+      options.files.append(row);
       if (point.depth == 1) alone = std::max(alone, measured.writes_s());
       if (measured.writes_s() > groups) groups_at_once = point.depth;
       groups = std::max(groups, measured.writes_s());

@@ -20,11 +20,18 @@
 namespace logjam {
 namespace {
 
-// The part of a log that --range names.
-struct DumpRange {
-  uint64_t run = 0;    // 0: the last run
-  uint64_t from = 0;   // records or transactions to leave out first
-  uint64_t count = 0;  // the most records or transactions after these
+struct DumpOptions {
+  std::vector<std::string> directories;
+  uint64_t run = 0;          // 0: the last run
+  uint64_t from = 0;         // records or transactions to leave out first
+  uint64_t count = 0;        // the most records or transactions after these
+  std::string dependencies;  // the file for them; empty: none
+  OutputFiles files;
+
+  // Returns whether dependencies, or the row of their counts, are wanted instead of records.
+  bool of_dependencies() const {
+    return !dependencies.empty() || !files.csv.empty() || !files.json.empty();
+  }
 };
 
 const char* name_of(RecordKind kind) {
@@ -125,8 +132,8 @@ void print_record(const RecordHeader& record, uint64_t position) {
   }
 }
 
-// Returns the range. Refuses a value of --range that cannot be used.
-DumpRange dump_range() {
+// Returns the options of the flags. Refuses values that cannot be used.
+DumpOptions dump_options() {
   constexpr double kMostRuns = 1e9, kMostRecords = 1e15;
   constexpr platform::ListKey kKeys[] = {
       {"run", 1, kMostRuns}, {"from", 0, kMostRecords}, {"count", 0, kMostRecords}};
@@ -134,13 +141,18 @@ DumpRange dump_range() {
   const auto number = [](const char* key, double otherwise) {
     return static_cast<uint64_t>(platform::listed(FLAGS_range, key, otherwise));
   };
-  return {number("run", 0), number("from", 0), number("count", kMostRecords)};
+  return {.directories = wal_directories(),
+          .run = number("run", 0),
+          .from = number("from", 0),
+          .count = number("count", kMostRecords),
+          .dependencies = FLAGS_dependencies,
+          .files = output_files()};
 }
 
-// Returns the files of run `wanted`, or of the last run if it is 0. Refuses a run that a recovery
-// would not read.
-LogFiles run_to_dump(uint64_t wanted) {
-  const LogChain chain = find_log_chain(wal_directories());
+// Returns the files of the run to dump. Refuses a run that a recovery would not read.
+LogFiles run_to_dump(const DumpOptions& options) {
+  const uint64_t wanted = options.run;
+  const LogChain chain = find_log_chain(options.directories);
   refuse_if(chain.error);
   const RecoveryStart& start = chain.starts.front();
   for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
@@ -170,7 +182,7 @@ Value median(std::vector<uint64_t> values) {
   return *middle;
 }
 
-Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencies& found) {
+Row make_row(const LogFiles& files, const DumpOptions& options, const LogDependencies& found) {
   const auto& transactions = found.transactions;
   uint64_t crossing = 0, tight = 0;
   std::vector<uint64_t> gaps, places;
@@ -185,9 +197,9 @@ Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencie
   }
   const auto workload = files.header.flags.find("workload");
   Row row = {{"workload", workload == files.header.flags.end() ? "" : workload->second}};
-  add_log(files, wal_directories().size(), &row);
+  add_log(files, options.directories.size(), &row);
   append(&row, {{"log_transactions", found.log_transactions},
-                {"dump_from", range.from},
+                {"dump_from", options.from},
                 {"transactions", transactions.size()},
                 {"edges", found.edges.size()},
                 {"cross_stream_edges", crossing},
@@ -201,13 +213,13 @@ Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencie
   return row;
 }
 
-void write_edges(const LogDependencies& found, uint64_t first) {
-  platform::OutputFile file(FLAGS_dependencies);
+void write_edges(const LogDependencies& found, const DumpOptions& options) {
+  platform::OutputFile file(options.dependencies);
   file.write(kEdgesHeader);
   const auto end = [&](uint64_t which) {
     const LoggedTransaction& txn = found.transactions[which];
     return std::to_string(txn.stream) + "," + std::to_string(txn.sequence) + "," +
-           std::to_string(first + which) + ",";
+           std::to_string(options.from + which) + ",";
   };
   for (const Dependency& edge : found.edges) {
     file.write(end(edge.from) + end(edge.to) + std::to_string(edge.rows) + "," +
@@ -216,36 +228,36 @@ void write_edges(const LogDependencies& found, uint64_t first) {
 }
 
 // Writes the file of --dependencies, and prints and appends the row. Refuses a log of commands.
-void dump_dependencies(const LogFiles& files, const DumpRange& range) {
+void dump_dependencies(const LogFiles& files, const DumpOptions& options) {
   if (files.header.log_records == "command") {
     platform::refuse("the log of scheme " + files.header.scheme +
                      " holds commands, which do not say what rows they wrote: it has no "
                      "dependencies to dump");
   }
-  const OutputFiles outputs = output_files();
-  outputs.claim(make_row(files, range, {}));
-  if (!FLAGS_dependencies.empty()) {
-    claim_replaced("--dependencies", FLAGS_dependencies, "a list of dependencies", {kEdgesHeader});
+  options.files.claim(make_row(files, options, {}));
+  if (!options.dependencies.empty()) {
+    claim_replaced("--dependencies", options.dependencies, "a list of dependencies",
+                   {kEdgesHeader});
   }
-  const LogDependencies found = find_dependencies(files, {range.from, range.count});
+  const LogDependencies found = find_dependencies(files, {options.from, options.count});
   refuse_if(found.error);
-  if (range.from != 0 && range.from >= found.log_transactions) {
-    platform::refuse("--range=from:" + std::to_string(range.from) + " is beyond the log, of " +
+  if (options.from != 0 && options.from >= found.log_transactions) {
+    platform::refuse("--range=from:" + std::to_string(options.from) + " is beyond the log, of " +
                      std::to_string(found.log_transactions) + " transactions");
   }
-  if (!FLAGS_dependencies.empty()) write_edges(found, range.from);
-  const Row row = make_row(files, range, found);
-  outputs.append(row);
+  if (!options.dependencies.empty()) write_edges(found, options);
+  const Row row = make_row(files, options, found);
+  options.files.append(row);
   print_summary(row);
 }
 
 }  // namespace
 
 int dump_command() {
-  const DumpRange range = dump_range();
-  const LogFiles files = run_to_dump(range.run);
-  if (!FLAGS_dependencies.empty() || !FLAGS_csv.empty() || !FLAGS_json.empty()) {
-    dump_dependencies(files, range);
+  const DumpOptions options = dump_options();
+  const LogFiles files = run_to_dump(options);
+  if (options.of_dependencies()) {
+    dump_dependencies(files, options);
     return 0;
   }
   for (size_t stream = 0; stream < files.paths.size(); ++stream) {
@@ -265,11 +277,11 @@ int dump_command() {
     }
     RecordBatch batch;
     uint64_t seen = 0;
-    const uint64_t end = range.from + range.count;
+    const uint64_t end = options.from + options.count;
     // Printing ends with its reader, such as head.
     while (seen < end && std::ferror(stdout) == 0 && reader.next(&batch)) {
       for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
-        if (seen >= range.from) print_record(*batch.records[i], batch.positions[i]);
+        if (seen >= options.from) print_record(*batch.records[i], batch.positions[i]);
       }
     }
     if (seen < end) std::printf("# %s\n", reader.tail().why.c_str());

@@ -43,6 +43,53 @@ namespace {
 
 constexpr unsigned kMostSeconds = 300;  // of a round
 
+struct ExploreOptions {
+  uint64_t seed = 0, rounds = 0;             // the first seed, and the most rounds
+  WantedRound round;                         // of each seed
+  std::map<std::string, std::string> files;  // by the words after the command; empty: not given
+  std::string given;  // the flags that play a round again, each with a space after it
+};
+
+// Returns the flag's value; "every" if it was not given.
+std::string given_or_every(const char* flag) {
+  const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
+  return info.is_default ? "every" : info.current_value;
+}
+
+// Returns the files that the words after the command name.
+std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> files = {
+      {"play", ""}, {"record", ""}, {"blocks", ""}, {"weaken", ""}};
+  for (const std::string& word : words) {
+    const size_t end = std::min(word.find('='), word.size());
+    const auto file = files.find(word.substr(0, end));
+    if (file == files.end() || end + 1 >= word.size()) {
+      platform::refuse("\"" + word +
+                       "\" names no file of the explorer; play=FILE, record=FILE, blocks=FILE and "
+                       "weaken=FILE do");
+    }
+    file->second = word.substr(end + 1);
+  }
+  return files;
+}
+
+// Returns the options of the flags, and of the words after the command. Refuses words, schemes and
+// protocols that cannot be used.
+ExploreOptions explore_options(const std::vector<std::string>& words) {
+  ExploreOptions options = {.seed = FLAGS_seed,
+                            .rounds = FLAGS_rounds,
+                            .round = {},
+                            .files = files_of(words),
+                            .given = ""};
+  options.round = {given_or_every("log"), given_or_every("cc"), FLAGS_workload};
+  flags_of_round(options.seed, options.round);  // refuses schemes and protocols
+  for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
+    if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
+    options.given += "--" + flag.name + "=" + value_of(flag) + " ";
+  }
+  return options;
+}
+
 // The report of a round to the process that started it, through shared memory.
 struct RoundReport {
   uint64_t steps, switches, crashes, hash, weakened;
@@ -57,8 +104,7 @@ struct RoundReport {
 // simulated machine, so each round finds the same addresses, whatever rounds came before.
 class Campaign {
  public:
-  // `words` are the arguments after the command.
-  explicit Campaign(const std::vector<std::string>& words);
+  explicit Campaign(ExploreOptions given);
   ~Campaign();
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
@@ -67,20 +113,19 @@ class Campaign {
   bool play(uint64_t seed);
   void print_sum() const;
 
-  RoundFlags flags_of(uint64_t seed) const { return flags_of_round(seed, scheme_, protocol_); }
+  RoundFlags flags_of(uint64_t seed) const { return flags_of_round(seed, options.round); }
 
-  std::map<std::string, std::string> files;  // by the words after the command; empty: not given
-  platform::Schedule recorded;               // of the file that is played
-  std::vector<uint64_t> weakened;            // Schedule::weakened; then nothing crashes
-  std::string directory;                     // of a real file system, for the history
-  int output;           // an open file for what the run prints; a recovery empties it
-  RoundReport* report;  // shared with the rounds
+  const ExploreOptions options;
+  platform::Schedule recorded;     // of the file that is played
+  std::vector<uint64_t> weakened;  // Schedule::weakened; then nothing crashes
+  std::string directory;           // of a real file system, for the history
+  int output;                      // an open file for what the run prints; a recovery empties it
+  RoundReport* report;             // shared with the rounds
 
  private:
   void print_found(uint64_t seed, int status) const;
 
-  const std::string scheme_, protocol_;  // "every" if the flag was not given
-  std::string again_;                    // flags and files that play a round again
+  std::string again_;  // flags and files that play a round again
   uint64_t rounds_ = 0, steps_ = 0, switches_ = 0, crashes_ = 0, hash_ = 0;
   uint64_t weakened_operations_ = 0;
   timespec began_{};
@@ -278,7 +323,7 @@ void write_schedule(const std::string& path, const platform::Explored& explored)
     std::strncpy(to, text.c_str(), sizeof to - 1);
   };
   RoundReport& report = *life.of.report;
-  const std::string& record = life.of.files.at("record");
+  const std::string& record = life.of.options.files.at("record");
   const bool first = life.number == 1;
   report.steps += explored.steps;
   report.switches += explored.switches;
@@ -329,7 +374,7 @@ void live(const Life& life) {
   }
   if (first) {
     life.of.report->disk_fails = let_disk_fail(draws, life.disk);
-    schedule.records = !life.of.files.at("record").empty();
+    schedule.records = !life.of.options.files.at("record").empty();
     schedule.recorded = life.of.recorded.recorded;
     schedule.turns = life.of.recorded.turns;
     schedule.crash = life.of.recorded.crash;
@@ -385,48 +430,20 @@ std::vector<uint64_t> read_addresses(const std::string& path) {
   return addresses;
 }
 
-// Returns the flag's value; "every" if it was not given.
-std::string given_or_every(const char* flag) {
-  const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
-  return info.is_default ? "every" : info.current_value;
-}
-
-// Returns the files that the words after the command name.
-std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
-  std::map<std::string, std::string> files = {
-      {"play", ""}, {"record", ""}, {"blocks", ""}, {"weaken", ""}};
-  for (const std::string& word : words) {
-    const size_t end = std::min(word.find('='), word.size());
-    const auto file = files.find(word.substr(0, end));
-    if (file == files.end() || end + 1 >= word.size()) {
-      platform::refuse("\"" + word +
-                       "\" names no file of the explorer; play=FILE, record=FILE, blocks=FILE and "
-                       "weaken=FILE do");
-    }
-    file->second = word.substr(end + 1);
-  }
-  return files;
-}
-
-Campaign::Campaign(const std::vector<std::string>& words)
-    : files(files_of(words)), scheme_(given_or_every("log")), protocol_(given_or_every("cc")) {
-  flags_of(FLAGS_seed);  // refuses schemes and protocols
-  for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
-    if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
-    again_ += "--" + flag.name + "=" + value_of(flag) + " ";
-  }
-  if (const std::string& file = files["play"]; !file.empty()) {
+Campaign::Campaign(ExploreOptions given) : options(std::move(given)), again_(options.given) {
+  if (const std::string& file = options.files.at("play"); !file.empty()) {
     recorded = read_schedule(file);
     again_ += "play=" + file + " ";
   }
-  if (const std::string& file = files["weaken"]; !file.empty()) {
+  if (const std::string& file = options.files.at("weaken"); !file.empty()) {
     weakened = read_addresses(file);
     again_ += "weaken=" + file + " ";
   }
-  if (const std::string& file = files["record"]; !file.empty()) {
+  if (const std::string& file = options.files.at("record"); !file.empty()) {
     claim_replaced("record", file, "a schedule", {"turn ", "crash "});
   }
-  if (const std::string& file = files["blocks"]; !file.empty()) claim_file("blocks", file);
+  if (const std::string& file = options.files.at("blocks"); !file.empty())
+    claim_file("blocks", file);
   char made[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(made) == nullptr) platform::fatal("/dev/shm has no room for a directory");
   directory = made;
@@ -438,7 +455,7 @@ Campaign::Campaign(const std::vector<std::string>& words)
   if (output < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report = static_cast<RoundReport*>(shared);
   clock_gettime(CLOCK_MONOTONIC, &began_);
-  platform::begin_coverage(files["blocks"]);
+  platform::begin_coverage(options.files.at("blocks"));
 }
 
 Campaign::~Campaign() {
@@ -532,11 +549,10 @@ int explore_command(const std::vector<std::string>& words) {
     platform::refuse("explore needs the simulated build: make sim; build-sim/logjam explore");
   }
   platform::placement();
-  Campaign campaign(words);
+  Campaign campaign(explore_options(words));
   bool good = true;
-  const uint64_t first = FLAGS_seed;
-  for (uint64_t round = 0; round < FLAGS_rounds && good; ++round) {
-    good = campaign.play(first + round);
+  for (uint64_t round = 0; round < campaign.options.rounds && good; ++round) {
+    good = campaign.play(campaign.options.seed + round);
   }
   campaign.print_sum();
   return good ? 0 : platform::kExitViolation;

@@ -146,9 +146,13 @@ void print(const List& list) {
   print_table(lines);
 }
 
-}  // namespace
+struct ListOptions {
+  std::vector<List> wanted;
+  OutputFiles files;
+};
 
-int list_command(const std::string& what) {
+// Returns the options of the flags, and of the command's word. Refuses a word that names no list.
+ListOptions list_options(const std::string& what) {
   std::vector<List> wanted = lists();
   std::vector<std::string_view> names;
   for (const List& list : wanted) names.push_back(list.name);
@@ -156,19 +160,25 @@ int list_command(const std::string& what) {
   if (wanted.empty()) {
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));
   }
-  const OutputFiles files = output_files();
-  if (files.json.empty()) {
-    std::ranges::for_each(wanted, print);
+  return {.wanted = std::move(wanted), .files = output_files()};
+}
+
+}  // namespace
+
+int list_command(const std::string& what) {
+  const ListOptions options = list_options(what);
+  if (options.files.json.empty()) {
+    std::ranges::for_each(options.wanted, print);
     return 0;
   }
-  files.claim_json();
+  options.files.claim_json();
   std::vector<std::pair<std::string, std::string>> arrays;
-  for (const List& list : wanted) {
+  for (const List& list : options.wanted) {
     std::vector<std::string> rows;
     std::ranges::transform(list.rows, std::back_inserter(rows), to_json);
     arrays.emplace_back(list.name, json_array(rows));
   }
-  files.append_json(json_object(arrays));
+  options.files.append_json(json_object(arrays));
   return 0;
 }
 

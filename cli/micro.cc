@@ -33,73 +33,79 @@ constexpr uint64_t kStarved = 10;  // the least ratio between two threads' inser
 
 struct MicroOptions {
   Floor floor = Floor::kNone;
+  std::string floor_name;  // --floor; empty: none
   const SchemeInfo* scheme = nullptr;
   LogOptions log;
   platform::WorkerClass::Request worker_class;
   log_insert::Options insert;
+  std::string commit;  // as --commit names it
+  OutputFiles files;
 };
 
-Floor chosen_floor() {
-  if (FLAGS_floor.empty()) return Floor::kNone;
-  if (FLAGS_floor == "copy") return Floor::kCopy;
-  if (FLAGS_floor == "fetch-add") return Floor::kFetchAdd;
-  refuse("--floor=" + FLAGS_floor + " is not a floor" +
-         platform::instead_of(FLAGS_floor, {"copy", "fetch-add"}));
+Floor floor_named(const std::string& name) {
+  if (name.empty()) return Floor::kNone;
+  if (name == "copy") return Floor::kCopy;
+  if (name == "fetch-add") return Floor::kFetchAdd;
+  refuse("--floor=" + name + " is not a floor" + platform::instead_of(name, {"copy", "fetch-add"}));
 }
 
-log_insert::Options insert_options() {
-  log_insert::Options options;
-  options.threads = FLAGS_threads;
-  options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
-  options.inserts = FLAGS_transactions;
-  options.local = FLAGS_fill == "local";
-  options.seal = FLAGS_fill == "records";
-  if (!options.local && !options.seal && FLAGS_fill != "bytes") {
-    refuse("--fill=" + FLAGS_fill + " is not a choice" +
-           platform::instead_of(FLAGS_fill, {"bytes", "records", "local"}));
+// Sets what an insert does, as --fill names it. Refuses unknown names.
+void set_fill(const std::string& name, log_insert::Options* insert) {
+  insert->local = name == "local";
+  insert->seal = name == "records";
+  if (!insert->local && !insert->seal && name != "bytes") {
+    refuse("--fill=" + name + " is not a choice" +
+           platform::instead_of(name, {"bytes", "records", "local"}));
   }
-  options.sync_every = FLAGS_sync_every;
-  options.logs_per_commit = FLAGS_logs_per_commit;
-  options.pipeline_depth = FLAGS_pipeline_depth;
-  options.pin = workers_are_pinned();
-  options.polls = !device_traits(FLAGS_device).discards;
-  if (device_traits(FLAGS_device).discards && FLAGS_logs_per_commit != 0) {
-    refuse("--device=discard never makes a commit durable: it needs --logs_per_commit=0");
-  }
-  if (device_traits(FLAGS_device).discards && !FLAGS_flush_help) {
-    refuse("--device=discard has no flusher beside the threads: it needs --flush_help");
-  }
-  const CommitPolicy commit = commit_policy();
-  options.wait = commit == CommitPolicy::kSync;
-  if (commit == CommitPolicy::kAsync) {
-    refuse("--commit=async: nothing would be acknowledged; --logs_per_commit=0 measures that");
-  }
-  refuse_if(options.sizes.parse(FLAGS_record_bytes, FLAGS_seed));
-  if (options.seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
-    refuse("--fill=records writes a record header and a write's: --record_bytes must be at least " +
-           std::to_string(sizeof(RecordHeader) + sizeof(WriteHeader)));
-  }
-  if (options.seal && !FLAGS_floor.empty()) refuse("--floor is a plain copy, without records");
-  if (!FLAGS_cdf.empty() && FLAGS_logs_per_commit == 0) {
-    refuse("--cdf is about commits: it needs --logs_per_commit");
-  }
-  return options;
 }
 
 // Returns the options of the flags. Refuses values and combinations that cannot be used.
 MicroOptions micro_options() {
   MicroOptions options;
-  options.floor = chosen_floor();
-  options.insert = insert_options();
+  options.floor = floor_named(FLAGS_floor);
+  options.floor_name = FLAGS_floor;
+  options.commit = FLAGS_commit;
+  options.files = output_files();
+  log_insert::Options& insert = options.insert;
+  insert.threads = FLAGS_threads;
+  insert.seconds = FLAGS_seconds;
+  insert.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  insert.inserts = FLAGS_transactions;
+  set_fill(FLAGS_fill, &insert);
+  insert.sync_every = FLAGS_sync_every;
+  insert.logs_per_commit = FLAGS_logs_per_commit;
+  insert.pipeline_depth = FLAGS_pipeline_depth;
+  insert.pin = workers_are_pinned();
+  const bool discards = device_traits(FLAGS_device).discards;
+  insert.polls = !discards;
+  if (discards && insert.logs_per_commit != 0) {
+    refuse("--device=discard never makes a commit durable: it needs --logs_per_commit=0");
+  }
+  if (discards && !FLAGS_flush_help) {
+    refuse("--device=discard has no flusher beside the threads: it needs --flush_help");
+  }
+  const CommitPolicy commit = commit_policy();
+  insert.wait = commit == CommitPolicy::kSync;
+  if (commit == CommitPolicy::kAsync) {
+    refuse("--commit=async: nothing would be acknowledged; --logs_per_commit=0 measures that");
+  }
+  refuse_if(insert.sizes.parse(FLAGS_record_bytes, FLAGS_seed));
+  if (insert.seal && insert.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
+    refuse("--fill=records writes a record header and a write's: --record_bytes must be at least " +
+           std::to_string(sizeof(RecordHeader) + sizeof(WriteHeader)));
+  }
+  const bool logs = options.floor == Floor::kNone;
+  if (insert.seal && !logs) refuse("--floor is a plain copy, without records");
+  if (!options.files.cdf.empty() && insert.logs_per_commit == 0) {
+    refuse("--cdf is about commits: it needs --logs_per_commit");
+  }
   options.scheme = &scheme_named(FLAGS_log);
-  if (options.floor == Floor::kNone && options.scheme->stream_count(1, LogConfig{}) == 0) {
+  if (logs && options.scheme->stream_count(1, LogConfig{}) == 0) {
     refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
   }
   options.log = log_options(*options.scheme);
   options.worker_class = worker_class(options.log);
-  options.worker_class.preemption_helps &=
-      options.floor == Floor::kNone && options.insert.logs_per_commit != 0;
+  options.worker_class.preemption_helps &= logs && insert.logs_per_commit != 0;
   return options;
 }
 
@@ -129,7 +135,7 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
   const auto inserts = static_cast<double>(result.inserts);
   const bool logs = micro.floor == Floor::kNone;
   Row row = {
-      {"log", logs ? std::string(micro.scheme->name) : "floor:" + FLAGS_floor},
+      {"log", logs ? std::string(micro.scheme->name) : "floor:" + micro.floor_name},
       {"log_differs", logs ? micro.scheme->differs : ""},
       {"unsafe", logs ? micro.scheme->unsafe() : ""},
       {"device", logs ? micro.log.device : ""},
@@ -142,7 +148,7 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
       {"local", options.local},
       {"sync_every", options.sync_every},
       {"logs_per_commit", options.logs_per_commit},
-      {"commit", options.logs_per_commit == 0 ? "" : FLAGS_commit},
+      {"commit", options.logs_per_commit == 0 ? "" : micro.commit},
       {"seal", options.seal},
       {"seconds", number(result.seconds, 3)},
       {"inserts", result.inserts},
@@ -181,29 +187,39 @@ constexpr std::array<std::string_view, 11> kTaken = {
     "sync",      "threads", "seconds", "warmup",   "transactions", "seed",
     "placement", "csv",     "json",    "flagfile", "test"};
 
+struct MicroSyncOptions {
+  std::string kind;  // as --sync names it
+  sync::Options sync;
+  OutputFiles files;
+};
+
 // Returns the options of the flags. Refuses values that cannot be used, and flags of logs.
-sync::Options sync_options() {
+MicroSyncOptions sync_options() {
   for (const auto& flag : own_flags()) {
     if (flag.is_default || flag.filename.starts_with("sim/")) continue;
     if (std::ranges::find(kTaken, flag.name) == kTaken.end()) {
       refuse("--" + flag.name + " is about a log, and micro has none with --sync");
     }
   }
-  sync::Options options;
-  refuse_if(parse_sync(FLAGS_sync, &options));
-  options.threads = FLAGS_threads;
-  options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
-  options.calls = FLAGS_transactions;
-  options.seed = FLAGS_seed;
-  options.pin = workers_are_pinned();
+  MicroSyncOptions options;
+  options.kind = FLAGS_sync.substr(0, FLAGS_sync.find(':'));
+  options.files = output_files();
+  sync::Options& sync = options.sync;
+  refuse_if(parse_sync(FLAGS_sync, &sync));
+  sync.threads = FLAGS_threads;
+  sync.seconds = FLAGS_seconds;
+  sync.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  sync.calls = FLAGS_transactions;
+  sync.seed = FLAGS_seed;
+  sync.pin = workers_are_pinned();
   return options;
 }
 
-Row make_row(const sync::Options& options, const sync::Result& result) {
+Row make_row(const MicroSyncOptions& micro, const sync::Result& result) {
+  const sync::Options& options = micro.sync;
   const auto calls = static_cast<double>(result.calls);
   Row row = {
-      {"sync", FLAGS_sync.substr(0, FLAGS_sync.find(':'))},
+      {"sync", micro.kind},
       {"lines", options.lines},
       {"pause_ns", number(options.pause_ns)},
       {"threads", options.threads},
@@ -223,13 +239,12 @@ Row make_row(const sync::Options& options, const sync::Result& result) {
 
 // Runs the benchmark of --sync and writes its row. Returns the exit status.
 int micro_sync() {
-  const sync::Options options = sync_options();
+  const MicroSyncOptions options = sync_options();
   place_threads({}, false);
-  const OutputFiles files = output_files();
-  files.claim(make_row(options, {}));
-  const sync::Result result = sync::measure(options);
+  options.files.claim(make_row(options, {}));
+  const sync::Result result = sync::measure(options.sync);
   const Row row = make_row(options, result);
-  files.append(row);
+  options.files.append(row);
   print_summary(row);
   if (result.lost != 0) {
     platform::fatal("two threads were in one critical section: " + std::to_string(result.lost) +
@@ -255,12 +270,11 @@ void print_notes(const log_insert::Result& result, const std::vector<std::string
 int micro_command() {
   if (!gflags::GetCommandLineFlagInfoOrDie("sync").is_default) return micro_sync();
   MicroOptions options = micro_options();
-  const OutputFiles files = output_files();
   LogOptions& log = options.log;
   log_insert::Options& insert = options.insert;
   const Floor floor = options.floor;
-  files.claim(make_row(options, {}, {}));
-  files.claim_cdf();
+  options.files.claim(make_row(options, {}, {}));
+  options.files.claim_cdf();
   refuse_too_large(0, floor == Floor::kNone ? log_buffers(log)
                                             : LogBuffers{floor == Floor::kCopy ? insert.threads : 1,
                                                          log.config.buffer_bytes});
@@ -278,8 +292,8 @@ int micro_command() {
     cautions.emplace_back("no commit ended in the measured time, so their latencies are empty");
   }
   const Row row = make_row(options, result, cautions);
-  files.append(row);
-  files.write_cdf(result.commit);
+  options.files.append(row);
+  options.files.write_cdf(result.commit);
   print_summary(row);
   print_notes(result, cautions, workers);
   return 0;

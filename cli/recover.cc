@@ -26,6 +26,35 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
+struct RecoverOptions {
+  RecoveryOptions recovery;
+  bool verify = true;
+  std::string history;                        // the file of --history; empty: none
+  std::string checkpoint;                     // --checkpoint; empty: none
+  std::string export_tables, export_history;  // where to write them; empty: nowhere
+  OutputFiles files;
+
+  bool takes_checkpoint() const { return !checkpoint.empty(); }
+};
+
+// Returns the options of the flags. Refuses values and combinations that cannot be used.
+RecoverOptions recover_options() {
+  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
+    platform::refuse("--export_history exports the file of --history, which is missing");
+  }
+  RecoverOptions options = {.recovery = recovery_options(),
+                            .verify = FLAGS_verify,
+                            .history = FLAGS_history,
+                            .checkpoint = FLAGS_checkpoint,
+                            .export_tables = FLAGS_export,
+                            .export_history = FLAGS_export_history,
+                            .files = output_files()};
+  if (options.takes_checkpoint()) {
+    checkpoint_at_end_options(options.checkpoint, options.recovery.directories);
+  }
+  return options;
+}
+
 // Returns the number of threads that replay the log's records.
 uint32_t threads_of(const RecoveryOptions& recovery, bool commands) {
   if (!commands) return recovery.threads;
@@ -83,15 +112,15 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
 }
 
 // Returns whether all wanted checks pass.
-bool check(Workload& workload, Database& database, size_t streams) {
+bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
   // A single stream has each worker's transactions in their order, and is cut at one position.
   if (streams > 1) workload.note_any_order();
   bool good = true;
-  if (FLAGS_verify) good = print_checks(workload.verify(database));
-  if (!FLAGS_history.empty()) {
-    good = print_checks(workload.verify_history(database, FLAGS_history)) && good;
+  if (given.verify) good = print_checks(workload.verify(database));
+  if (!given.history.empty()) {
+    good = print_checks(workload.verify_history(database, given.history)) && good;
   }
   VLOG(1) << "verified in " << seconds_since(start) << " s";
   return good;
@@ -104,7 +133,8 @@ void print_log(const LogFileHeader& log) {
   if (!log.given.empty()) std::printf("log_flags              %s\n", log.given.c_str());
 }
 
-void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
+void take_checkpoint(const RecoverOptions& given, const LogChain& chain,
+                     const RecoveredChain& recovered) {
   if (recovered.runs.empty() && recovered.checkpoint) {
     std::printf("checkpoint             %lu holds all of the log already\n",
                 recovered.checkpoint->number);
@@ -113,7 +143,7 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   LogManifest log(chain.directories, chain.manifest);
   log.change([&recovered](Manifest& manifest) { settle(recovered, &manifest); });
   LJ_ASSERT(recovered.database != nullptr);
-  CheckpointOptions options = checkpoint_at_end_options(FLAGS_checkpoint, chain.directories);
+  CheckpointOptions options = checkpoint_at_end_options(given.checkpoint, chain.directories);
   options.manifest = &log;
   options.about.ordinal = chain.ordinal;
   options.about.flags = chain.flags;
@@ -140,58 +170,54 @@ LogFiles newest_files(const LogChain& chain) {
 
 // Makes the directory of --export and the file of --export_history. Refuses if either cannot be
 // used.
-void claim_exports() {
-  if (!FLAGS_export_history.empty()) {
-    claim_replaced("--export_history", FLAGS_export_history, "an exported history", {"{:index 0,"});
+void claim_exports(const RecoverOptions& given) {
+  if (!given.export_history.empty()) {
+    claim_replaced("--export_history", given.export_history, "an exported history", {"{:index 0,"});
   }
-  if (FLAGS_export.empty()) return;
+  const std::string& directory = given.export_tables;
+  if (directory.empty()) return;
   std::error_code none;
-  const auto parent = std::filesystem::weakly_canonical(FLAGS_export, none).parent_path();
+  const auto parent = std::filesystem::weakly_canonical(directory, none).parent_path();
   if (std::filesystem::exists(parent / "manifest", none)) {
-    platform::refuse("cannot export to " + FLAGS_export + ", which is inside a log's directory");
+    platform::refuse("cannot export to " + directory + ", which is inside a log's directory");
   }
-  refuse_if(claim_export_directory(FLAGS_export));
+  refuse_if(claim_export_directory(directory));
 }
 
 // Writes the exports. Refuses a history that cannot be exported. Ends the process (kExitFailed) if
 // a write fails.
-void write_exports(Workload& workload, Database& database) {
-  if (!FLAGS_export.empty()) {
-    export_csv(database, FLAGS_export);
+void write_exports(const RecoverOptions& given, Workload& workload, Database& database) {
+  if (!given.export_tables.empty()) {
+    export_csv(database, given.export_tables);
     std::printf("exported               %zu tables to %s\n", database.tables().size(),
-                FLAGS_export.c_str());
+                given.export_tables.c_str());
   }
-  if (FLAGS_export_history.empty()) return;
-  refuse_if(workload.export_history(database, FLAGS_history, FLAGS_export_history));
-  std::printf("exported               the history to %s\n", FLAGS_export_history.c_str());
+  if (given.export_history.empty()) return;
+  refuse_if(workload.export_history(database, given.history, given.export_history));
+  std::printf("exported               the history to %s\n", given.export_history.c_str());
 }
 
 }  // namespace
 
 int recover_command() {
-  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
-    platform::refuse("--export_history exports the file of --history, which is missing");
-  }
-  const RecoveryOptions recovery = recovery_options();
-  const bool checkpoints = !FLAGS_checkpoint.empty();
-  if (checkpoints) checkpoint_at_end_options(FLAGS_checkpoint, recovery.directories);
-  const OutputFiles outputs = output_files();
+  const RecoverOptions given = recover_options();
+  const RecoveryOptions& recovery = given.recovery;
   const DirectoryLocks locks(recovery.directories,
-                             checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
+                             given.takes_checkpoint() ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(recovery);
-  if (!FLAGS_history.empty()) {
-    refuse_if(adopt_history(FLAGS_history, chain.manifest.log, chain.ordinal));
-    refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
+  if (!given.history.empty()) {
+    refuse_if(adopt_history(given.history, chain.manifest.log, chain.ordinal));
+    refuse_if(gap_in_history(given.history, chain.ordinal));
   }
   ChainOptions options = chain_options(recovery, chain);
-  options.goes_on = checkpoints;
+  options.goes_on = given.takes_checkpoint();
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_too_large(options.make_workload()->spec().expected_bytes, {});
-  outputs.claim(make_row(recovery, {}, files, ""));
-  claim_exports();
+  given.files.claim(make_row(recovery, {}, files, ""));
+  claim_exports(given);
   print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   const LogFileHeader& run = files.header;
@@ -199,17 +225,17 @@ int recover_command() {
               (run.scale.empty() ? chain.flags.at("workload") : run.scale).c_str(),
               recovered.load_seconds);
   Database& database = *recovered.database;
-  if (!FLAGS_export.empty()) refuse_if(undescribed_table(database));
+  if (!given.export_tables.empty()) refuse_if(undescribed_table(database));
   const bool commands = options.protocol != nullptr;
   const bool usable =
       print_recovered(recovered, recovery.accept_damage, how_replayed(recovery, commands));
-  const bool good = usable && check(*recovered.workload, database, files.paths.size());
+  const bool good = usable && check(given, *recovered.workload, database, files.paths.size());
   // The column `verified` is empty if the database is good and was not checked.
-  const bool checked = FLAGS_verify || !FLAGS_history.empty();
+  const bool checked = given.verify || !given.history.empty();
   const char* verified = !good ? "FAILED" : checked ? "passed" : "";
-  outputs.append(make_row(recovery, recovered, files, verified));
-  if (usable) write_exports(*recovered.workload, database);
-  if (good && checkpoints) take_checkpoint(chain, recovered);
+  given.files.append(make_row(recovery, recovered, files, verified));
+  if (usable) write_exports(given, *recovered.workload, database);
+  if (good && given.takes_checkpoint()) take_checkpoint(given, chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -112,8 +112,9 @@ const std::vector<Scale>& scales() {
   return all;
 }
 
-// Draws the workload of a round: the ledger in five rounds of six, otherwise one of scales().
-Scale draw_workload(Draws& draws) {
+// Draws the workload of a round: `given` if the flag was given. Otherwise draws the ledger in five
+// rounds of six, and one of scales() in the sixth.
+Scale draw_workload(Draws& draws, const std::string& given) {
   const bool other = draws.below(6) == 0;
   const uint64_t drawn = draws.below(scales().size());
   const Scale ledger = {"ledger", {}};
@@ -122,24 +123,24 @@ Scale draw_workload(Draws& draws) {
   }
   std::vector<Scale> wanted;
   for (const Scale& scale : scales()) {
-    if (scale.workload == FLAGS_workload) wanted.push_back(scale);
+    if (scale.workload == given) wanted.push_back(scale);
   }
-  return wanted.empty() ? Scale{FLAGS_workload, {}} : wanted[drawn % wanted.size()];
+  return wanted.empty() ? Scale{given, {}} : wanted[drawn % wanted.size()];
 }
 
 }  // namespace
 
-RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::string& protocol) {
+RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   Draws draws(seed);
   RoundFlags flags;
   const auto give = [&flags](const std::string& name, const std::string& value) {
     if (!given_flags().contains(name)) flags.emplace_back(name, value);
   };
-  const std::string log = draw_scheme(draws, scheme);
+  const std::string log = draw_scheme(draws, wanted.scheme);
   const bool commands = find_scheme(log)->traits.commands,
              in_memory = find_scheme(log)->traits.in_place;
   flags.emplace_back("log", log);
-  flags.emplace_back("cc", draw_protocol(draws, protocol));
+  flags.emplace_back("cc", draw_protocol(draws, wanted.protocol));
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
   const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
   if (commands) {
@@ -170,7 +171,7 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
   std::string test = "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"}));
   give("verify", "false");
-  const Scale workload = draw_workload(draws);
+  const Scale workload = draw_workload(draws, wanted.workload);
   give("workload", std::string(workload.workload));
   if (workload.workload == "ledger") give("ledger", ledger);
   for (const auto& [name, value] : workload.flags) give(name, value);

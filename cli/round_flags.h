@@ -34,10 +34,16 @@ class Draws {
 
 using RoundFlags = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the names and values of a round's flags, without the flags of the command line. The seed
-// draws them, with `scheme` and `protocol` unless these are "every". Refuses a scheme that cannot
-// be explored. Make the first call on the main thread, before any round.
-RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::string& protocol);
+// The part of each round that the command line decides.
+struct WantedRound {
+  std::string scheme, protocol;  // "every" if the flag was not given
+  std::string workload;          // counts if the flag was given
+};
+
+// Returns the names and values of a round's flags, without the flags of the command line, of which
+// `wanted` has three. The seed draws them. Refuses a scheme that cannot be explored. Make the first
+// call on the main thread, before any round.
+RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted);
 
 // Returns whether a later life of a round keeps the flag's value of the first life, because the
 // flag names the directories, or shapes the tables or the clients' work.

@@ -43,6 +43,14 @@ void stop_on_signals() {
   if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
+// Returns the options of --continue, or none without it. Refuses --overwrite with it. The other
+// flags are read later, because the continued log sets some of them.
+std::optional<RecoveryOptions> continue_options() {
+  if (!FLAGS_continue) return std::nullopt;
+  if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
+  return recovery_options();
+}
+
 // Refuses output files that cannot be written, before anything is loaded.
 void claim_outputs(const Settings& settings, const Row& row) {
   settings.files.claim(row);
@@ -90,10 +98,7 @@ class Steps {
 
 void Steps::settle() {
   begin_step(1);
-  if (FLAGS_continue) {
-    if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
-    continued_.emplace(recovery_options());
-  }
+  if (const auto options = continue_options()) continued_.emplace(*options);
   settings_ = run_settings();
   directories_ = settings_.log.directories;
   if (continued_) settings_.log.directories = directories_ = continued_->chain.directories;

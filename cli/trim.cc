@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -14,8 +16,9 @@
 namespace logjam {
 
 int trim_command() {
-  const DirectoryLocks locks(wal_directories(), DirectoryUse::kWrite);
-  const FoundManifest found = find_manifest(wal_directories());
+  const std::vector<std::string> directories = wal_directories();
+  const DirectoryLocks locks(directories, DirectoryUse::kWrite);
+  const FoundManifest found = find_manifest(directories);
   refuse_if(found.error);
   LogManifest log(found.directories, found.manifest);
   // Incomplete checkpoints and runs that have not begun do not count. So their files may be removed
