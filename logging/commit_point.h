@@ -1,8 +1,8 @@
 // The values that a committing transaction and the log exchange: the transaction's dependencies,
 // the number and space that it gets, the role of its record, and the point that it then waits for.
 //
-// A *sequence number* is larger than every sequence number that the transaction read or overwrote,
-// and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
+// A transaction's *sequence number* is larger than every sequence number that the transaction read
+// or overwrote. The initial load has the number 0. The papers call it LSN, SSN, GSN or TID.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 
 namespace logjam {
 
-// The bits of a sequence number: a tuple's version word has two more (cc/commit_log.cc).
+// The bits of a sequence number. A tuple's version word has two more bits (cc/commit_log.cc).
 inline constexpr uint32_t kSequenceBits = 62;
 
 // The dependencies of a transaction, known at its serialization point.
 struct Dependencies {
-  uint64_t max_read = 0;         // largest sequence number that it read, 0 if none
-  uint64_t max_overwritten = 0;  // largest sequence number that it overwrites, 0 if none
-  uint64_t max_war = 0;  // largest number of the readers of what it overwrites (ReadStamps), or 0
-  // Largest sequence number that it read from a stream other than its worker's, 0 if none or if the
+  uint64_t max_read = 0;         // largest sequence number read, 0 if none
+  uint64_t max_overwritten = 0;  // largest sequence number overwritten, 0 if none
+  uint64_t max_war = 0;  // largest number of a reader of an overwritten row (ReadStamps), or 0
+  // Largest sequence number read from a stream other than the worker's own. 0 if none, or if the
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
-  // By stream: the LSN vector of all that it read and overwrites (row_vectors.h), or null if nobody
-  // has gathered it. The reserve() of a transaction that commits makes it the transaction's own.
+  // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
+  // was gathered. If the transaction commits, reserve() turns it into the transaction's own vector.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: the record to reserve will be kPart of the transaction
@@ -33,8 +33,9 @@ struct Dependencies {
   uint64_t max_number() const { return std::max(max_read, max_overwritten); }
 };
 
-// The position of a record that has no place in its stream yet. The scheme moves the record to its
-// place after it was published, and seals it there (place_records() in format/record_writer.h).
+// The position of a record that has no position in its stream yet. After the record is published,
+// the scheme moves it to its final position and seals it (place_records() in
+// format/record_writer.h).
 inline constexpr uint64_t kPlacedLater = ~uint64_t{0};
 
 // A sequence number and a *hole*: `bytes` contiguous bytes in a log buffer, 8-byte aligned. The
@@ -47,7 +48,7 @@ struct LogReservation {
   uint32_t bytes = 0;
   uint32_t stream = 0;
   uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
-  // The words with which the record's body must end (VectorWord in logging/format/record.h). They
+  // The record's body must end with these words (VectorWord in logging/format/record.h). The words
   // count in `bytes`, and belong to the scheme until the next reserve().
   std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
@@ -60,8 +61,8 @@ enum class RecordRole : uint8_t {
 };
 constexpr bool commits(RecordRole role) { return role == RecordRole::kCommit; }
 
-// The point in the log that an acknowledgement waits for. The scheme makes it, the worker keeps it,
-// and the same scheme says whether it is durable (LogScheme::is_durable).
+// The point in the log that an acknowledgement waits for. The scheme makes the point and says
+// whether the point is durable (LogScheme::is_durable).
 struct CommitPoint {
   enum class Scope : uint8_t {
     kNone,         // durable at once

@@ -18,7 +18,7 @@ struct SchemeCounter {
   double sum = 0;
   std::optional<double> of = {};  // the divisor, if there is one: then the figure is sum / of
 
-  // Returns a NaN if the figure is a mean of nothing.
+  // Returns NaN if both the sum and the divisor are 0.
   double value() const {
     if (!of) return sum;
     return *of == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / *of;

@@ -1,13 +1,13 @@
-// The locks on log directories, which keep one command from writing where another writes or reads.
-// A locked directory is held (platform/files.h): whatever is renamed meanwhile, the command stays
-// in the directory that it has locked.
+// The locks on log directories, which keep one command from writing where another command writes or
+// reads. A locked directory is held (platform/files.h): whatever is renamed meanwhile, the command
+// stays in the directory that it has locked.
 //
-// Protocol. A run holds its directories alone from before it looks into them until it ends. A
-// recovery shares them with other recoveries. The lock is flock() on the directory itself, so it
-// needs no file, and the kernel releases it when the process ends, however it ends. No thread waits
-// for a lock that is taken, so no order of directories can deadlock. Locks are taken in the order
-// of device and inode: of two runs that start at once with the same directories, in any order, one
-// gets them all.
+// Protocol. A run locks its directories exclusively before it looks into the directories, until the
+// run ends. A recovery shares its locks with other recoveries. The lock is flock() on the directory
+// itself. So the lock needs no file, and the kernel releases it when the process ends in any way.
+// No thread waits for a lock that is taken, so no order of directories can deadlock. Locks are
+// taken in the order of device and inode: if two runs start at once with the same directories, one
+// of the runs gets all locks.
 #pragma once
 
 #include "platform/files.h"
@@ -18,8 +18,8 @@ enum class DirectoryUse : uint8_t { kWrite, kRead };
 
 class DirectoryLocks {
  public:
-  // Locks the directories, which exist, until it is destroyed. Refuses if one cannot be opened, is
-  // named twice, or is in use. One thread makes and destroys the object.
+  // Locks the directories, which must exist, until the object is destroyed. Refuses if a directory
+  // cannot be opened, is named twice, or is in use. One thread makes and destroys the object.
   DirectoryLocks(const std::vector<std::string>& directories, DirectoryUse use);
 
  private:
@@ -28,10 +28,10 @@ class DirectoryLocks {
 
 // Waits until no write of a killed process can land in the log file or its segment files any more.
 // A process that is killed releases its directories before the end of its writes in io_uring. But
-// each of its log files stays locked until then (logging/device/device_file.h): the kernel holds a
-// reference to an open file for each write, and releases its flock() with the last reference
-// (Linux, fs/locks.c, locks_remove_file(), called by __fput()). Hold the directories when you call
-// it. Fails if a file cannot be opened.
+// each log file of the process stays locked until the writes end (logging/device/device_file.h):
+// the kernel holds a reference to an open file for each write, and releases its flock() with the
+// last reference (Linux, fs/locks.c, locks_remove_file(), called by __fput()). The caller must hold
+// the directories. Fails if a file cannot be opened.
 void wait_for_late_writes(const std::string& log_file);
 
 }  // namespace logjam

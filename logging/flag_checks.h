@@ -1,5 +1,5 @@
-// Checks of flags, for SchemeInfo::check_flags and similar functions. Each returns why `value`
-// cannot be used, in one sentence, or an empty string if it can. Any thread may call them.
+// Checks of flags, for SchemeInfo::check_flags and similar functions. Each function returns why
+// `value` cannot be used, in one sentence, or an empty string. Any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace logjam {
 
-// Returns why it is not a power of two from `least` to 2^30.
+// Checks that `value` is a power of two from `least` to 2^30.
 std::string check_power_of_two(std::string_view flag, uint64_t value, uint64_t least);
-// Returns why it is not from `least` to `most`, both included.
+// Checks that `value` is from `least` to `most`, both included.
 std::string check_range(std::string_view flag, double value, double least, double most);
 std::string check_one_of(std::string_view flag, std::string_view value, std::string_view one,
                          std::string_view other);

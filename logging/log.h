@@ -21,7 +21,7 @@ struct LogOptions {
   std::string device;              // --device
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
-  // Of each segment file, where the device has them; 0: segment_bytes_for(preallocate_bytes).
+  // The length of a segment file, if the device has any; 0: segment_bytes_for(preallocate_bytes).
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
@@ -29,7 +29,8 @@ struct LogOptions {
   // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
   LogFileHeader header;
   // Called with the new run's header, after almost every check that can refuse, and before the
-  // earlier log is touched. A run makes its other output files in it, under other names.
+  // earlier log is touched. In this function a run makes its other output files, under temporary
+  // names.
   std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
   // Called when the new run is in the manifest: then the other output files get their names.
   std::function<void()> replaced = [] {};
@@ -49,7 +50,7 @@ struct LogLayout {
   uint32_t stripes = 1;            // files of each stream
   uint64_t preallocate_bytes = 0;  // of each file
   uint64_t segment_bytes = 0;      // of each segment file; 0: the files have no segments
-  // Whether there are files. If the device keeps nothing, the log does not touch those of an
+  // Whether the log has files. If the device keeps nothing, the log does not touch the files of an
   // earlier run.
   bool has_files = false;
 
@@ -61,10 +62,10 @@ LogLayout layout_of(const LogOptions& options);
 
 class Log {
  public:
-  // Locks the directories until it is destroyed, opens (creates or recycles) the files, and writes
-  // and syncs their headers. Refuses options that cannot be used before it changes anything. Any
-  // other failure ends the process with one sentence. One thread makes the log and calls start(),
-  // drain() and stop().
+  // Locks the directories until the log is destroyed, opens (creates or recycles) the files, and
+  // writes and syncs their headers. Refuses options that cannot be used before it changes anything.
+  // Any other failure ends the process with one sentence. One thread makes the log and calls
+  // start(), drain() and stop().
   explicit Log(LogOptions options);
   ~Log();
 
@@ -76,12 +77,12 @@ class Log {
   LogManifest* manifest() { return directories_ == nullptr ? nullptr : &directories_->manifest(); }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  // Returns the socket to whose cores all flushers of a directory's streams keep, or kNoSocket.
+  // Returns the socket on which all flushers of a directory's streams run, or kNoSocket.
   // `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
-  // Lets the files use again, or give back, the bytes of each stream s before `positions[s]`. The
-  // stream must be durable up to there, and no recovery may need these bytes. Any thread may call
-  // it while the log runs.
+  // Allows the files to reuse or free the bytes of each stream s before `positions[s]`. The stream
+  // must be durable up to that position, and no recovery may need these bytes. Any thread may call
+  // the function while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
   // Ends the process with one sentence if a directory of the log was moved. Any thread may call it.
@@ -90,7 +91,7 @@ class Log {
   }
 
   void start();  // on `discard` there are no flusher threads
-  // Waits until all that was published is durable. No worker may publish any more.
+  // Waits until all published records are durable. No worker may publish after the call.
   void drain();
   // Ends the flusher threads, which write the end of the log, and closes the scheme.
   void stop();

@@ -1,4 +1,4 @@
-// The configuration that a log scheme is made from.
+// The configuration of a log scheme.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Device;
 enum class NumberDrawn : uint8_t {
   kAfterValidation,    // with the hole, when the transaction is certain to commit
   kBefore,             // with the hole; the record becomes void if the validation fails
-  kBeforeWithoutHole,  // alone (EarlyNumbers::draw_number); a failed validation leaves nothing
+  kBeforeWithoutHole,  // EarlyNumbers::draw_number(); a failed validation logs nothing
 };
 
 // The properties of a scheme that the engine must know. They are static: they follow from its name.
@@ -30,10 +30,10 @@ struct LogTraits {
   bool commands = false;
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;
-  // If true and the device is memory, records are filled there, and a flush only writes their cache
-  // lines back. Otherwise a flush copies them from a ring of DRAM.
+  // If true and the device is memory, workers fill records in this memory, and a flush only writes
+  // the records' cache lines back. Otherwise a flush copies the records from a ring in DRAM.
   bool fills_device_memory = false;
-  // How many low bits of a sequence number are the number of the record's stream; 0: none.
+  // The number of low bits of a sequence number that contain the number of the record's stream.
   uint32_t stream_bits = 0;
   // If true, workers persist records in place: the device is memory (`nvm`), and has no stripes.
   bool in_place = false;
@@ -45,42 +45,43 @@ struct LogConfig {
   uint32_t sockets = 1;
   uint64_t run = 0;                  // seeds record checksums; filled in by Log
   uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
-  uint64_t io_bytes = 4 << 20;       // --io_bytes: no write is larger (or one block)
-  uint64_t flush_txns = 0;           // --flush=txns:N; 0 means that it is not a criterion
-  uint64_t flush_bytes = 0;          // --flush=bytes:N; 0 likewise
-  uint64_t flush_us = 0;             // --flush=us:N; 0 likewise
-  // --flush_gap_us: between two writes while workers are busy; where a gap that the run chooses
-  // starts (logging/stream/flush_gap.h).
+  uint64_t io_bytes = 4 << 20;       // --io_bytes: the largest write (at least one block)
+  uint64_t flush_txns = 0;           // --flush=txns:N; 0: no criterion
+  uint64_t flush_bytes = 0;          // --flush=bytes:N; 0: no criterion
+  uint64_t flush_us = 0;             // --flush=us:N; 0: no criterion
+  // --flush_gap_us: the time between two writes while workers are busy. If the run chooses the gap,
+  // this is the gap's first value (logging/stream/flush_gap.h).
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
   uint64_t gap_latency_us = 0;  // auto:N; 0: none
   // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it.
   // Needed if the run chooses the gap.
   std::function<uint64_t()> run_delay_ns = {};
-  bool flush_help = true;  // --flush_help: workers may take steps of a late flusher
-  // Whether log threads preempt workers at once (--worker_class): then busy workers do not write.
+  bool flush_help = true;  // --flush_help: workers may do the work of a late flusher
+  // Whether log threads preempt workers at once (--worker_class). If so, busy workers do not write.
   bool preemptible_workers = false;
   bool pinned_workers = true;  // false: --placement=none
-  // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
-  // that a lost wake-up hangs.
+  // The longest sleep of a worker, in case a wake-up is lost. No code relies on this bound: in
+  // tests the bound is so long that a test with a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
   // How long a flusher naps while workers flush in its place. A thread that needs the flusher
-  // sooner must wake it; in tests it is an hour, so that a missing wake-up hangs.
+  // sooner must wake the flusher. In tests the nap is an hour, so that a test with a missing
+  // wake-up hangs.
   uint64_t nap_ns = 1'000'000;
-  // `stripes` devices for each stream. The Log owns them; they outlive the scheme.
+  // `stripes` devices for each stream. The Log owns the devices, which outlive the scheme.
   std::vector<Device*> devices = {};
-  // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
-  // owns it, and it outlives the scheme.
+  // A copy of the header of stream 0's first file, in memory aligned for the device. The Log owns
+  // the copy, which outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored there after each flush (StreamState::store_sdl). A scheme of one
-  // stream sets it.
+  // Whether SDL is stored in this header after each flush (StreamState::store_sdl). A scheme with
+  // one stream sets the field.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
   LogTraits traits = {};                        // filled in by SchemeInfo::make
 
-  // Returns the socket of the worker's core. If `sockets` is not the machine's number, the sockets
-  // are pretended and get equal shares of the workers.
+  // Returns the socket of the worker's core. If the machine has another number of sockets than
+  // `sockets`, the sockets are pretended, and each gets an equal share of the workers.
   uint32_t socket_of(uint32_t worker) const {
     LJ_ASSERT(sockets != 0);
     const bool real = sockets == static_cast<uint32_t>(platform::socket_count());

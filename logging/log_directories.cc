@@ -36,7 +36,7 @@ uint64_t length_of(const std::string& path) {
   return status.bytes;
 }
 
-// Refuses what a run must not write into, or cannot remove.
+// Refuses a file that a run must not write into or cannot remove.
 void refuse_odd_file(const std::string& path) {
   platform::FileStatus status;
   refuse_on(platform::files().status(path, &status), "cannot look at " + path);
@@ -96,7 +96,8 @@ void LogDirectories::begin_log(bool overwrite) {
   if (!overwrite) refuse_log(found);
   Manifest manifest;
   manifest.directories = static_cast<uint32_t>(directories_.size());
-  // An earlier log may leave checkpoints. With a larger number, none is taken for one of this log.
+  // An earlier log may leave checkpoints. This log's checkpoints get larger numbers, so that the
+  // two are not confused.
   manifest.last_checkpoint = last_checkpoint_in(directories_);
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);
@@ -254,8 +255,8 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
 }
 
 // Removes the earlier log's segment files that the new log cannot use or has not preallocated, and
-// cuts the others to its length. The headers are written after it, because the log's files may grow
-// from then on.
+// shortens the other ones to the length of the new log's segments. The headers are written only
+// later, because the log's files may grow once they have headers.
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   const auto shorten = [this](const std::string& path, uint64_t bytes) {
     if (bytes <= segment_bytes_) return;

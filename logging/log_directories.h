@@ -10,12 +10,12 @@
 //      preallocated are created, or extended with zeros. A run that continues a log has new
 //      directories for its files. Then the member files and the new manifest are written, under
 //      another name: a full disk is noticed here. A refusal removes all that was created.
-//   2. The new manifest takes the place of the earlier one (logging/format/manifest_file.h). It has
-//      the run, which has not begun: the run is empty, whatever its files hold. The manifest also
-//      lists what is removable now.
+//   2. The new manifest takes the place of the earlier one (logging/format/manifest_file.h). It
+//      says that the run has not begun: the run counts as empty, whatever its files contain. The
+//      manifest also lists the files that are removable now.
 //   3. Segments that the new log cannot use are removed: each segment that is shorter than the new
 //      log's segments, and all segments after it. From here on no segment comes after one that is
-//      too short. Then the headers of the new run's files are written, and what is removable is
+//      too short. Then the headers of the new run's files are written, and the removable files are
 //      removed (logging/format/remove_files.h).
 //   4. The manifest says that the run has begun. Records are written only after this step.
 #pragma once
@@ -32,41 +32,41 @@ namespace logjam {
 
 // The log that a run continues.
 struct ContinuedLog {
-  // Outlives the run. The caller has locked its directories.
+  // Outlives the run. The caller has locked the log's directories.
   LogManifest* manifest = nullptr;
-  // Writes what the run's recovery has found out into the manifest, together with the run: the ends
-  // of the runs before it, and what is removable.
+  // Writes the results of the run's recovery into the manifest, together with the run: the ends of
+  // the earlier runs, and the removable files.
   std::function<void(Manifest&)> found = [](Manifest&) {};
 };
 
 class LogDirectories {
  public:
-  // Takes step 1 as far as the log files. Creates the directories that are missing, and locks all
-  // of them until it is destroyed. Refuses if one cannot be used or, unless `overwrite`, holds a
-  // log. If `continued` is not null the run continues that log, and `directories` are its.
+  // Takes step 1 up to the log files. Creates missing directories, and locks all directories until
+  // the object is destroyed. Refuses if a directory cannot be used or, unless `overwrite`, has a
+  // log. If `continued` is not null, the run continues that log, and `directories` are that log's.
   LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
                  bool overwrite);
 
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
-  // Returns an identity for the run that no other run of the log has, and no run that is to be
-  // removed: a simulated machine draws the same numbers again with the same seed.
+  // Returns an identity for the run. No other run of the log has this identity, and no run that is
+  // to be removed. (A simulated machine draws the same numbers again with the same seed.)
   uint64_t new_run() const;
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
 
   // Ends the process if a directory of the log, or of the run, was moved: a later command would not
-  // find there what this run acknowledges. Any thread may call it.
+  // find the transactions that this run acknowledges. Any thread may call it.
   void fail_if_moved() const;
 
-  // Says which files the caller is about to open: paths in the directories of the run, with
-  // segments of `segment_bytes`, or none if that is 0. `segments` are preallocated of each.
+  // Announces the files that the caller is about to open, in the directories of the run. Each file
+  // has `segments` preallocated segments of `segment_bytes`, or none if that is 0.
   void will_open(const std::vector<std::string>& files, uint64_t segment_bytes, uint64_t segments);
 
-  // Takes the rest of step 1, and steps 2 to 4, of a run with this header. `history`: whether the
-  // run keeps one. `write_headers` writes the headers of all files and makes them durable.
-  // `replaced` is called after step 2. For tests, calls `after_step` after each durable change.
+  // Takes the last part of step 1, and steps 2 to 4, for a run with this header. `history` says
+  // whether the run keeps a history. `write_headers` writes the headers of all files and makes them
+  // durable. `replaced` is called after step 2. Calls `after_step` after each durable change.
   void replace(const LogFileHeader& header, bool history,
                const std::function<void()>& write_headers, const std::function<void()>& replaced,
                const std::function<void()>& after_step);
@@ -84,19 +84,19 @@ class LogDirectories {
   uint32_t ordinal_ = 1;
   std::vector<std::string> directories_of_run_;
   std::function<void(Manifest&)> found_ = [](Manifest&) {};
-  std::unique_ptr<LogManifest> own_;  // of a new log
+  std::unique_ptr<LogManifest> own_;  // the manifest of a new log
   LogManifest* manifest_ = nullptr;
 
   std::vector<std::string> files_;
   uint64_t segment_bytes_ = 0, segments_ = 0;
   std::vector<std::string> created_;  // directories that this object has made, outermost first
-  // The lengths of the files and segment files that existed before, once they are known. Until then
-  // no file is changed.
+  // The lengths of the files and segment files that existed before the run. Until these lengths are
+  // known, no file is changed.
   std::optional<std::map<std::string, uint64_t>> lengths_;
   std::unique_ptr<DirectoryLocks> locks_;
-  // Of the log, whose locks the caller may have, and of the run.
+  // The directories of the log, which the caller may have locked, and of the run.
   std::vector<platform::HeldDirectory> held_;
-  // The last member: the locks are held while it runs.
+  // The last member, so that the locks are still held while the undo runs.
   platform::Undo undo_;
 };
 

@@ -1,8 +1,8 @@
-// The log scheme interface: all that the engine knows of a scheme, as four sides, each for the part
-// of the engine that calls it.
+// The log scheme interface: all that the engine knows of a scheme. The interface has four sides,
+// each for one part of the engine:
 //
 //   CommitSide      concurrency control, in one place (cc/commit_log.h)
-//   WaitSide        the workers: waiting for what they committed, and their share of the log's work
+//   WaitSide        the workers: waiting for commits, and the workers' share of the log's work
 //   FlushSide       the Log's threads (logging/log.h)
 //   CheckpointSide  checkpoints (engine/checkpoint)
 //
@@ -25,8 +25,8 @@
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
 // the bottom of its file (scheme_registry.h). No other file names the scheme. Any thread may call a
-// function, unless an annotation names the thread: that of `worker` (worker_role), or a thread of
-// the log (log_role).
+// function, unless an annotation names the thread: the thread of `worker` (worker_role), or a
+// thread of the log (log_role).
 #pragma once
 
 #include "logging/counters.h"
@@ -43,8 +43,9 @@ class RowVectors;
 // (NumberDrawn::kBeforeWithoutHole).
 class EarlyNumbers {
  public:
-  // Draws the number of all the transaction's reservations, at the serialization point. They
-  // follow, up to the publish() as kCommit, or else abandon(), if the validation fails.
+  // Draws one number for all reservations of the transaction, at the serialization point. The
+  // reservations follow, up to the publish() as kCommit. If the validation fails, abandon()
+  // follows.
   virtual void draw_number(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
   virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
@@ -53,15 +54,16 @@ class EarlyNumbers {
   ~EarlyNumbers() = default;
 };
 
-// Parts of a commit that only some schemes have, null in the others. The scheme owns them.
+// Parts of a commit that only some schemes have, null in the other schemes. The scheme owns these
+// parts.
 struct CommitParts {
   // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.
   EarlyNumbers* early_numbers = nullptr;
-  // Committing writers stamp there the tuples that they read. A scheme whose numbers grow along
-  // write-after-read has stamps; its numbers are then drawn before validation.
+  // A committing writer raises the stamps of the tuples that it has read. A scheme has stamps if
+  // its numbers grow along write-after-read; such numbers are drawn before the validation.
   ReadStamps* read_stamps = nullptr;
-  // The rows' LSN vectors: transactions gather those of the rows that they read and overwrite
-  // (Dependencies::vector), and raise those of the rows that they change.
+  // The rows' LSN vectors. A transaction gathers the vectors of the rows that it reads and
+  // overwrites (Dependencies::vector), and raises the vectors of the rows that it changes.
   RowVectors* row_vectors = nullptr;
 };
 
@@ -80,15 +82,15 @@ class CommitSide {
   virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
   virtual CommitParts parts() { return {}; }
 
-  // Returns a number and a hole of `bytes`, and of a vector if the scheme wants one
-  // (LogReservation::vector), for a record. `bytes` is a multiple of 8 and at most
-  // max_record_bytes(). Waits while the buffer is full; never fails. Call it at the serialization
-  // point. A worker holds at most one reservation at a time.
+  // Returns a number and a hole for a record of `bytes` and, if the scheme wants one, of a vector
+  // (LogReservation::vector). `bytes` is a multiple of 8 and at most max_record_bytes(). Waits
+  // while the buffer is full; never fails. Called at the serialization point. A worker holds at
+  // most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
       LJ_REQUIRES(platform::worker_role) = 0;
-  // Hands over the hole, which holds a whole record now; as kVoid, a record of that kind. Returns
-  // the commit point of the transaction. With another role than kCommit, the caller does not wait
-  // for that point: a scheme may write the watermark that covers it only for a later commit.
+  // Hands over the hole, which now contains a whole record; with kVoid, a void record. Returns the
+  // commit point of the transaction. With another role than kCommit, the caller does not wait for
+  // the point, because a scheme may write the watermark for the point only at a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role)
       LJ_REQUIRES(platform::worker_role) = 0;
   // Returns the commit point of a transaction that wrote nothing.
@@ -121,8 +123,8 @@ class WaitSide : public Durability {
     waiters_.park(worker, point, timeout_ns);
     rely_on_flushers(false);
   }
-  // Announces that a worker starts (`begins`) or stops sleeping without helping to flush. While any
-  // worker sleeps like this, flushers must not rely on workers.
+  // Announces that a worker begins (`begins`) or ends a sleep in which the worker does not help to
+  // flush. During such a sleep, flushers must not rely on workers.
   virtual void rely_on_flushers(bool /*begins*/) {}
 
  protected:
@@ -145,13 +147,13 @@ class FlushSide {
   virtual std::string flusher_name(uint32_t flusher) const {
     return "log-" + std::to_string(flusher);
   }
-  // Returns the socket to whose cores flusher thread `flusher` keeps, or kNoSocket.
+  // Returns the socket on which flusher thread `flusher` runs, or kNoSocket.
   virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
-  // Takes one step of flusher thread `flusher`. May sleep, but returns within 20 ms. With
-  // `stopping`, flushes all that is published, whatever the flush policy says. If the Log has no
-  // threads, the thread that drains the log calls it.
+  // Performs one step of flusher thread `flusher`. May sleep, but returns within 20 ms. If
+  // `stopping`, flushes all published records, whatever the flush policy says. If the Log has no
+  // threads, the thread that drains the log calls flush().
   virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
-  // Returns whether all that was published is durable. Ask after the workers have stopped.
+  // Returns whether all published records are durable. Called after the workers have stopped.
   virtual bool idle() const = 0;
   // Writes the end of the log, in a scheme without flushers, after all threads have ended.
   virtual void close() {}
@@ -163,8 +165,8 @@ class FlushSide {
 // Each returned vector has one entry for each stream.
 class CheckpointSide {
  public:
-  // Returns the end of a record up to which every hole is filled; the call may advance that
-  // position. A record that was published before the call may lie after it.
+  // Returns a record's end up to which every hole is filled; the call may advance this position. A
+  // record that was published before the call may lie after this position.
   virtual std::vector<uint64_t> published_positions() { return {}; }
   // Returns the position up to which the stream is durable. Does none of the log's work.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }

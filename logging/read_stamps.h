@@ -3,16 +3,16 @@
 // dependencies").
 //
 // The stamp is not in the tuple's version, because the version is the number of the tuple's last
-// *writer*. If a reader raised it, every other reader would fail its validation, and the version
-// would name a writer that never existed. One more word in each tuple would cost all schemes
-// memory. So stamps lie in a separate table, at the hash of the tuple's address. Tuples that share
-// a slot get numbers larger than they need, which does no harm.
+// *writer*. If a reader raised the version, every other reader would fail its validation, and the
+// version would name a writer that never existed. One more word in each tuple would cost all
+// schemes memory. So stamps lie in a separate table, at the hash of the tuple's address. Tuples
+// that share a slot get numbers larger than they need, which does no harm.
 //
 // Protocol. A reader draws its number, raises the stamps, and only then validates (OCC) or releases
-// its locks (2PL). A writer locks the tuple, loads the stamp, and then draws. All these accesses
-// are seq_cst. So either OCC's reader sees the lock and aborts, or the writer sees the stamp. A
-// stamp that is large enough already is only loaded: a later load by a writer returns no smaller
-// number (coherence). Any thread may call the functions.
+// its locks (2PL). A writer locks the tuple, loads the stamp, and then draws its number. All these
+// accesses are seq_cst. So either the reader (under OCC) sees the lock and aborts, or the writer
+// sees the stamp. A reader only loads a stamp that is large enough already: a later load by a
+// writer returns no smaller number (coherence). Any thread may call the functions.
 #pragma once
 
 #include <vector>

@@ -69,7 +69,7 @@ void forget_met(StreamTails& tails, const std::vector<uint64_t>& ends) {
   }
 }
 
-// Returns whether the record with these words is met in stream `s`, or may yet be.
+// Returns whether the record with these words is met in stream `s`, or may yet be met there.
 bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return met_in(tails, s, words) || tails[s].why.empty();
 }
@@ -80,7 +80,7 @@ struct Streams {
 };
 
 // Drops batches of watermark records of stream `of`. For each set of streams that a rule asks for,
-// keeps the batch with the last record that is met in the set, and the later ones with a record
+// keeps the batch with the last record that is met in the set, and the later batches with a record
 // that may yet be met.
 void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
   const size_t each = 1 + tails.size();
@@ -109,7 +109,7 @@ void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>
   batches.resize(kept);
 }
 
-// Returns a number up to which stream `s` lacks no record. The last stream has watermarks for all.
+// Returns a number up to which stream `s` lacks no record, whichever stream has its watermarks.
 uint64_t complete_up_to(const StreamTails& tails, size_t s) {
   const uint64_t* met = last_watermark(
       tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });
@@ -117,8 +117,9 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
       {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
-// Returns up to where each stream is used, by its anchors (met_vectors()). A stream that ends early
-// may leave another one's anchor unmet, so the function looks again until nothing changes.
+// Returns up to which position each stream is used, by its anchors (met_vectors()). If a stream
+// ends early, this may leave another stream's anchor unmet. So the function loops until nothing
+// changes.
 std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
   std::vector<uint64_t> ends = all_bytes(tails), before;
   while (before != ends) {

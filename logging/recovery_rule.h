@@ -11,8 +11,8 @@ namespace logjam {
 
 struct RecordHeader;
 
-// The usable part of the log. Stream s may be used up to byte `bytes[s]`. `sequence` is a bound on
-// the sequence number, by which some schemes cut instead.
+// The usable part of the log. Stream s may be used up to byte `bytes[s]`. Some schemes cut by
+// `sequence` instead, a bound on the sequence number.
 struct Cut {
   std::vector<uint64_t> bytes;
   uint64_t sequence = ~uint64_t{0};
@@ -21,8 +21,9 @@ struct Cut {
   std::string why;  // what ended the usable part, for the operator
 };
 
-// Any thread may call the functions. The first two are monotone: a record that survives the cut of
-// some tails survives the cut of longer ones, so replay need not wait for the streams' ends.
+// Any thread may call the functions. `cut` and `survives` are monotone: a record that survives the
+// cut of some tails survives the cut of longer tails. So replay need not wait for the streams'
+// ends.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
@@ -30,63 +31,68 @@ struct RecoveryRule {
   std::function<bool(const RecordHeader&, const Cut&)> survives;
   // Drops the watermark records on which neither the cut of these tails nor the cut of any longer
   // tails depends. Called while the streams are read, so that not all watermarks of a log are kept.
-  // A rule that uses StreamTail::watermarks should have it.
+  // A rule that uses StreamTail::watermarks should have this function.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
-// Returns whether the rule is for logs of `streams` streams: the header of a foreign log may lie.
+// Returns whether the rule is for logs of `streams` streams, a number that a bad header may have
+// wrong.
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
-// Recovery does not read the records before a stream's StreamStart, because it has their effects
-// from elsewhere. The rules count these records as present. `name` is the name of a rule's number
-// or record, for the operator: "RSNe", "persisted epoch".
+// Recovery does not read the records before a stream's StreamStart, because recovery has the
+// effects of these records from elsewhere. The rules count these records as present. `name` is the
+// name of a rule's number or record, for the operator: "RSNe", "persisted epoch".
 
-// Returns the rule for one stream whose log order is a serial order: all records up to the first
-// gap. A prefix of the log lacks nothing that it depends on (R4).
+// Returns the rule that uses all records up to the first gap, for one stream whose log order is a
+// serial order. A prefix of the log lacks nothing that it depends on (R4).
 RecoveryRule first_gap();
 
 // Returns the rule that uses records up to the least `number` of all streams. `number` is a
 // StreamTail's last_sequence or last_watermark. A stream lacks no record up to its `number`, so no
-// stream lacks a record up to the least, and the set is closed (R4). A stream that begins at a
-// StreamStart lacks no record up to the start's number either (StreamTail::complete_from_start);
-// the larger of the two counts. So a stream with no record after its start does not hold the cut
-// back.
+// stream lacks a record up to the least `number`, and the set is closed (R4). A stream that begins
+// at a StreamStart lacks no record up to the start's number either
+// (StreamTail::complete_from_start); the larger of the two numbers counts. So a stream with no
+// record after its start does not lower the cut.
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
-// Returns the rule of min_cut(), and beyond its cut uses the records that carry kClosed.
+// Returns the rule that uses the records of min_cut() and, beyond that cut, the records with
+// kClosed.
 //
-// The scheme appends watermark records with a body to its streams. The body has, for each other
-// stream, a record's end up to which that stream was durable; for the stream itself, where the
-// record begins. The *floor* of the watermark record is a number such that all records with numbers
-// up to it, present or future, lie before these ends. A transaction that carries kClosed has read
-// only numbers up to the floor of a watermark record that lies before it, and closed transactions
-// whose records lie before it in its own stream.
+// The scheme appends watermark records with a body to its streams. For each other stream, the body
+// has a record's end up to which that stream was durable; for its own stream, the position at which
+// the watermark record begins. The *floor* of the watermark record is a number such that all
+// records with numbers up to it, present or future, lie before these ends. A transaction with
+// kClosed has read versions of two kinds only: versions with numbers up to the floor of a watermark
+// record before the transaction's record, and versions of closed transactions whose records lie
+// before its record in the same stream.
 //
 // A watermark record is *met* if every end in it lies within the valid bytes of its stream. A
-// stream is used up to its first watermark record that is not met, and no number beyond that
-// record's is used. A crash alone leaves all of them met. The set is closed (R4):
+// stream is used up to its first watermark record that is not met, and no record with a larger
+// number than that watermark record is used. After a crash alone, all watermark records are met.
+// The set is closed (R4):
 //   * Records up to the number of min_cut() lie before the first watermark record of their stream
 //     that is not met, because later records have larger numbers.
-//   * What a closed transaction has read is up to the floor of a watermark record that is met, so
-//     it lies within the valid bytes of its stream. The floor is at most the last number of every
-//     stream, because each has its records up to those ends. So the number is within the cut.
-//   * Or it is a closed transaction before it in its own stream, hence used too.
+//   * Let a closed transaction T have read version V. If V's number is up to the floor of a met
+//     watermark record, V's record lies within the valid bytes of its stream. The floor is at most
+//     the last number of every stream, because each stream has its records up to the ends in the
+//     watermark record. So V's number is within the cut.
+//   * Otherwise V's writer is a closed transaction before T in T's stream, hence used too.
 //   * A transaction that follows a StreamStart may rely on a watermark record before that start.
 //     The streams were durable up to the ends in that record when the checkpoint began, hence
-//     before StreamStart::durable. If all streams are valid up to there, the record counts as met;
-//     otherwise kClosed is ignored (Cut::closed).
+//     before StreamStart::durable. If all streams are valid up to StreamStart::durable, the record
+//     counts as met; otherwise kClosed is ignored (Cut::closed).
 RecoveryRule min_cut_or_closed(const std::string& name);
 
-// Returns the rule that uses records up to the last watermark of the last stream, whose watermarks
-// vouch for all other streams (passive group commit), as far as the other streams confirm it.
+// Returns the rule for passive group commit. The last stream has watermarks for all other streams.
+// The rule uses records up to the last of these watermarks, as far as the other streams confirm it.
 //
 // A watermark record with a body is *met* in a stream if the body's position in that stream lies
 // within the stream's valid bytes. The records of a stream up to a watermark's number lie before
-// the watermark's position, and their numbers grow. So a stream lacks no record up to the last
-// watermark that is met in it, none up to the number of its own last record, and none up to the
-// number of its StreamStart; the largest of the three bounds the cut. The number of the last
-// stream's StreamStart is that of a watermark, which the stream may have lost since. Hence no
-// stream lacks a record up to the cut, and the set is closed (R4).
+// the watermark's position, and their numbers grow. So a stream lacks no record up to three
+// numbers: the last watermark that is met in the stream, the number of its own last record, and the
+// number of its StreamStart. The largest of the three bounds the cut. The StreamStart of the last
+// stream has a watermark's number; the stream may have lost this watermark since. Hence no stream
+// lacks a record up to the cut, and the set is closed (R4).
 RecoveryRule watermarks_cut(const std::string& name);
 
 // Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
@@ -94,28 +100,28 @@ RecoveryRule watermarks_cut(const std::string& name);
 //
 // The scheme appends watermark records with a body, its *anchors*, to its streams. For each other
 // stream the body has the end of a record up to which that stream was durable; for the stream
-// itself, the position at which the anchor begins. A vector leaves out two kinds of positions:
-// those in its own stream, because they lie before the record; and those up to the positions in an
-// anchor that lies before the record.
+// itself, the position at which the anchor begins. A vector leaves out two kinds of positions: the
+// position in its own stream, because it lies before the record; and the positions up to which an
+// anchor before the record says that the streams were durable.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
-// to its first anchor that is not met. A crash alone leaves all of them met. So the used parts are
-// the largest for which both hold: no stream is used beyond its valid bytes, nor beyond an anchor
-// that is not met. Longer streams give larger parts.
+// to its first anchor that is not met. After a crash alone, all anchors are met. So the used parts
+// are the largest for which two things hold: no stream is used beyond its valid bytes, nor beyond
+// an anchor that is not met. Longer streams give larger parts.
 //
 // The set is closed (R4). Let T be used, and have read from D. T's whole vector covers D's end and
-// D's vector. Each position of it is met: the record has it; or it lies in T's own stream, before
-// T; or an anchor before T has it. So D's end and D's vector are met, and D is used. After a
-// StreamStart, T may rely on an anchor before the start. The anchor's positions are at most
-// StreamStart::durable of their streams. If a stream is not used up to there, nothing after the
-// starts is used.
+// D's vector. Each position of T's vector is met: T's record has the position; or the position lies
+// in T's own stream, before T; or an anchor before T covers the position. So D's end and D's vector
+// are met, and D is used. After a StreamStart, T may rely on an anchor before the start. The
+// anchor's positions are at most StreamStart::durable of their streams. If a stream is not used up
+// to StreamStart::durable, nothing after the starts is used.
 RecoveryRule met_vectors();
 
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met
-// in all streams. That record ends at its own position in its stream. If there is none after the
-// stream's StreamStart, the cut is at the start: the records before the start are recovered from
-// elsewhere, with all that they depend on, and no record after it is known to have all that it
-// depends on (R4). With one stream the rule is first_gap().
+// in all streams. That record ends at its own position in its stream. If no such record lies after
+// the stream's StreamStart, the cut is at the start. The records before the start, and their
+// dependencies, are recovered from elsewhere. For a record after the start it is not known whether
+// its dependencies are recovered (R4). With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -1,20 +1,20 @@
 // The LSN vectors of rows (Taurus, VLDB 2020): for each log stream the position up to which the
-// stream must be durable before what the row holds is safe. Vectors are for schemes in which a
-// transaction waits for the records that it depends on, and for no others.
+// stream must be durable before the row's content is safe. Vectors are for schemes in which a
+// transaction waits for the records that it depends on, and for no other records.
 //
 // A transaction gathers the vectors of the rows that it reads and overwrites: for each stream, the
 // largest position. The scheme adds the end of the transaction's own record, and the result becomes
-// the vector of the rows that it changes. As read stamps do (read_stamps.h), vectors lie in a table
-// of their own, at the hash of the tuple's address. Tuples that share a cell get vectors that are
+// the vector of the rows that it changes. As read stamps do (read_stamps.h), vectors lie in a
+// separate table, at the hash of the tuple's address. Tuples that share a cell get vectors that are
 // larger than they need. So a transaction may wait for a record that it does not depend on, and it
 // never misses one.
 //
-// Protocol. A writer raises the vectors of its rows after it has its place in the log, and before
-// it stores the rows' versions (release). A reader of a row loads its version (acquire), and
-// gathers after that. So it finds the vector of that version's writer, or a larger one. A blind
-// writer gathers while it holds the rows' locks. An entry only grows, by read-modify-writes, so
-// entries of different writers need not be read together, and all accesses are relaxed. Any thread
-// may call the functions.
+// Protocol. A writer raises the vectors of its rows after it has its position in the log, and
+// before it stores the rows' versions (release). A reader loads the row's version (acquire), and
+// then gathers. So the reader finds the vector of that version's writer, or a larger vector. A
+// blind writer gathers while it holds the rows' locks. An entry only grows, by read-modify-writes,
+// so entries of different writers need not be read together, and all accesses are relaxed. Any
+// thread may call the functions.
 #pragma once
 
 #include <algorithm>
@@ -33,14 +33,14 @@ class RowVectors {
 
   uint32_t streams() const { return streams_; }
 
-  // Raises each entry of `vector` to that of the tuple's vector, or to a larger position.
+  // Raises each entry of `vector` to at least the same entry of the tuple's vector.
   void gather(const void* tuple, std::span<uint64_t> vector) const {
     const auto* cell = &entries_[first(tuple)];
     for (uint32_t s = 0; s < streams_; ++s) {
       vector[s] = std::max(vector[s], cell[s].load(platform::memory_order_relaxed));
     }
   }
-  // Raises each entry of the tuple's vector to at least that of `vector`.
+  // Raises each entry of the tuple's vector to at least the same entry of `vector`.
   void raise(const void* tuple, std::span<const uint64_t> vector) {
     auto* cell = &entries_[first(tuple)];
     for (uint32_t s = 0; s < streams_; ++s) {

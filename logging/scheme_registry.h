@@ -12,9 +12,9 @@ namespace logjam {
 
 struct SchemeInfo {
   std::string_view name;  // --log
-  // How the scheme differs from its source, for each row and figure; empty if it does not.
+  // How the scheme differs from its source, for each output row and figure; empty if it does not.
   std::string_view differs = {};
-  // The choices that make a scheme, as texts for `logjam list`.
+  // The choices that define a scheme, as texts for `logjam list`.
   std::string_view streams = {}, buffer = {}, sequence = {}, flushed_by = {}, safe_when = {},
                    cut = {}, source = {};
   LogTraits traits = {};
@@ -28,9 +28,9 @@ struct SchemeInfo {
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};
-  // The flags of other files that the scheme reads. It owns those of its own file anyway.
+  // The flags of other files that the scheme reads. The scheme owns the flags of its own file.
   std::vector<std::string_view> flags = {};
-  std::string_view file = {};  // of the registration, which sets it
+  std::string_view file = {};  // the registration's file; the registration sets it
 
   std::unique_ptr<LogScheme> make(LogConfig config) const {
     config.traits = traits;

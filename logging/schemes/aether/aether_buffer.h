@@ -9,9 +9,9 @@
 //
 // Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and stores of
 // `next_`. The owner of a region waits for buffer space under the lock. The threads that make space
-// do not need the lock: the owner of every earlier region knows its region, and a worker holds at
-// most one reservation. With ReleaseUnderLock the thread that releases the region also releases the
-// lock, which another member of its group may have taken.
+// do not need the lock: the owner of each earlier region already has its region, and a worker holds
+// at most one reservation. With ReleaseUnderLock the thread that releases the region also releases
+// the lock, which another member of its group may have taken.
 #pragma once
 
 #include "logging/schemes/aether/consolidation_array.h"
@@ -34,7 +34,7 @@ class AetherBuffer {
     uint64_t waited_ticks;  // how long this worker waited for room in the ring
   };
 
-  // `stream` has the ring in which the regions lie, and outlives the buffer.
+  // The regions lie in the ring of `stream`, which outlives the buffer.
   AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
       : stream_(stream), force_(aether_force()), workers_(config.workers), lock_(config.workers) {
     if (consolidate == Consolidate::kNever) return;
@@ -50,7 +50,7 @@ class AetherBuffer {
   }
 
   // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room. The
-  // thread of the worker calls it and fill_done().
+  // worker's thread calls reserve() and fill_done().
   Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();
@@ -89,7 +89,7 @@ class AetherBuffer {
       release(me);
     }
   }
-  // Wakes the threads that wait for a release. Call it after Stream::on_publish(), which fences.
+  // Wakes the threads that wait for a release. Called after Stream::on_publish(), which fences.
   void after_publish() { release_.after_publish(); }
 
   // Returns the position up to which all regions are released. Any thread may call it.
@@ -121,7 +121,7 @@ class AetherBuffer {
   };
 
   // Acquires the worker's region, under the lock. Releases the lock if the fill is decoupled.
-  // Returns how many ticks it waited for room in the ring.
+  // Returns how many ticks the worker waited for room in the ring.
   uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);

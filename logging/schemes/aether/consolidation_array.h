@@ -1,18 +1,18 @@
 // The consolidation array (Aether, section 5.1, Alg. 4, A.4, A.5). Threads that find the log's lock
 // busy form groups, and only the first thread of each group takes the lock.
 //
-// Protocol. The word `state` holds the life of a slot (the paper's figure 17):
+// Protocol. The word `state` says in which state a slot is (the paper's figure 17):
 //
 //   kReady + n   open: the group has n bytes so far; if n is 0 there is no group yet
 //   kPending     closed: the leader acquires space for the group
 //   kDone - n    copying: n bytes are not filled yet; at kDone the last member is leaving
 //   kFree        the slot is in the pool
 //
-//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. A thread
-//           may keep a pointer to a slot that is closed and opened again: it joins the later group.
+//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. If a
+//           thread's slot was closed and opened again, the thread joins the later group.
 //   close   The leader puts a free slot into the array: it stores the free slot's `index`, then its
-//           state, then the array's pointer, the last two with release. Then it exchanges the
-//           closed slot's state for kPending. After that no thread joins the group.
+//           state (release), then the array's pointer (release). Then it exchanges the closed
+//           slot's state for kPending. After that no thread joins the group.
 //   notify  stores `region`, then the state (release). Members load the state (acquire), then
 //           `region`.
 //   leave   is fetch_add(bytes) (acq_rel). So the fills of all other members, and their reads of
@@ -31,7 +31,7 @@ class ConsolidationArray {
  public:
   struct alignas(platform::kCacheLine) Slot {
     platform::atomic<int64_t> state;
-    uint32_t index = 0;            // in the array; only the leader uses it
+    uint32_t index = 0;            // the slot's index in the array; only the leader uses it
     Region region;                 // the buffer region of the group
     platform::EventCount members;  // where members wait for the region
   };
@@ -53,9 +53,9 @@ class ConsolidationArray {
     }
   }
 
-  // Joins a group, at a slot chosen by `random`. Returns the caller's place in it. Any thread may
-  // call it; the leader calls close() and notify(), the other members wait(), and the last one
-  // free().
+  // Joins a group, at a slot chosen by `random`. Returns the caller's position in the group. Any
+  // thread may call it. Then the leader calls close() and notify(), the other members call wait(),
+  // and the last member to leave calls free().
   Position join(uint64_t bytes, uint64_t random) {
     platform::SpinWait spin;
     for (;; ++random, spin.once()) {
@@ -73,8 +73,7 @@ class ConsolidationArray {
     }
   }
 
-  // Ends the group, under the log's lock, which also guards the pool. Returns how many bytes it
-  // wants.
+  // Closes the group, under the log's lock, which also guards the pool. Returns the group's bytes.
   uint64_t close(Slot& slot) {
     Slot* fresh;
     do {
@@ -102,7 +101,7 @@ class ConsolidationArray {
   }
 
   // Leaves the group, after the member has filled its bytes. Returns true to the last member, which
-  // must free the slot and release the region (it has a copy).
+  // must free the slot and release the region, of which it has a copy.
   bool leave(Slot& slot, uint64_t bytes) {
     const auto amount = static_cast<int64_t>(bytes);
     const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;

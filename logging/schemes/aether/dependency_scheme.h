@@ -6,13 +6,13 @@
 
 namespace logjam {
 
-// The dependency queue of one worker. An entry holds the *tails* of one moment: for each log, the
-// position up to which it was reserved. The entry is met when every log is durable up to its tail.
-// The tails only grow from entry to entry, so when an entry is met all entries before it are met.
+// The dependency queue of one worker. An entry holds the *tails* of one moment: the positions up to
+// which the logs were reserved. The entry is met when every log is durable up to its tail. The
+// tails only grow from entry to entry, so when an entry is met all entries before it are met.
 //
 // Protocol. The worker pushes; any thread may call the other functions. `met_` is the number of the
 // last entry that is met, and `bound_` is the bound of that entry. Both only grow and are stored
-// with release. A thread that asks for an entry already met takes no latch.
+// with release. If an entry is already met, is_met() takes no latch.
 class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
@@ -22,7 +22,7 @@ class DependencyQueue {
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     LJ_ASSERT(tails.size() == logs_);
     const platform::lock_guard<platform::SpinLock> hold(latch_);
-    if (count_ == kMost) --count_;  // the new entry stands for the dropped one: it is met later
+    if (count_ == kMost) --count_;  // the new entry replaces the dropped one: it is met later
     LJ_ASSERT_IN_TESTS(count_ == 0 || std::ranges::equal(tails_at((first_ + count_ - 1) % kMost),
                                                          tails, std::ranges::less_equal{}));
     const uint64_t index = (first_ + count_++) % kMost;
@@ -31,7 +31,8 @@ class DependencyQueue {
     return last_;
   }
 
-  // Returns whether entry `number` is met. `durable(log)` returns up to where that log is durable.
+  // Returns whether entry `number` is met. `durable(log)` returns up to which position `log` is
+  // durable.
   template <class Durable>
   bool met(uint64_t number, const Durable& durable) {
     if (number <= met_.load(platform::memory_order_acquire)) return true;
@@ -46,7 +47,7 @@ class DependencyQueue {
   }
 
   // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
-  // dropped because the queue was full, copies those of the entry that stands for it.
+  // dropped because the queue was full, copies the tails of the entry that replaced it.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     for (uint64_t i = 0; i < count_; ++i) {

@@ -1,12 +1,13 @@
 // A log's Lamport clock: global sequence numbers (GSN) that grow along dependencies and in the log
 // (Aether, 7.3.3).
 //
-// Protocol. `clock_` only grows, by read-modify-writes (acquire and release). A thread that loads
-// (acquire) a number sees all that the threads which drew smaller or equal numbers did before they
-// drew. Any thread may call any function.
+// Protocol. `clock_` only grows, by read-modify-writes (acquire and release). Let a thread load
+// (acquire) a number. It then sees all that other threads did before they drew a smaller or equal
+// number. Any thread may call any function.
 //
-// next() is a fetch-add: a compare-and-swap fails when another thread was faster, so its cost grows
-// with contention. If the number that it adds is too small, next() drops it.
+// next() is a fetch-add, because a compare-and-swap fails when another thread is faster, so its
+// cost grows with contention. If the number from the fetch-add is too small, next() drops the
+// number.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +38,10 @@ class alignas(platform::kCacheLine) GsnClock {
   platform::atomic<uint64_t> clock_{0};
 };
 
-// Loads the clocks of `logs`, then their tails into `tails`: up to which position each log is
-// reserved. Returns the least clock. A record with a GSN up to that clock lies before the tails,
-// because a worker reserves a record before it draws the GSN. `logs` are pointers to logs, each of
-// which has a `clock` and a `buffer` (AetherBuffer). Any thread may call it.
+// Loads the clocks of `logs`, and then into `tails` the position up to which each log is reserved.
+// Returns the least clock. A record with a GSN up to the least clock lies before the tails, because
+// a worker reserves a record before it draws the GSN. `logs` are pointers to logs, each of which
+// has a `clock` and a `buffer` (AetherBuffer). Any thread may call it.
 template <class Logs>
 uint64_t load_tails(const Logs& logs, std::vector<uint64_t>& tails) {
   uint64_t least = ~uint64_t{0};

@@ -1,7 +1,7 @@
 // The release of buffer regions in the order of their LSNs, although they are filled in any order:
 // `filled` passes a region only when that region and all regions before it are filled. This file
-// has two ways, and release_queue.h the third, delegated release. All three have this interface,
-// and AetherBuffer is built with one of them:
+// has two ways to release, and release_queue.h has the third, delegated release. AetherBuffer is
+// built with one of the three. All have this interface:
 //
 //   kDecoupled     true if the log's lock is free while a region is filled
 //   join           called under the log's lock, in LSN order, with the end of the new region
@@ -21,8 +21,9 @@ struct Region {
   uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue
 };
 
-// Releases under the log's lock, which is held from acquire to release: regions are in order
-// anyway. Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by flushers.
+// Releases under the log's lock, which is held from acquire to release: so the regions are released
+// in order. Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by
+// flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;
@@ -42,13 +43,13 @@ class ReleaseUnderLock {
 
 // Makes the owner of a region wait until all regions before it are released (Aether, Alg. 3; its
 // next_release_lsn is `filled_` here). Protocol. Only the owner of the region that begins at
-// `filled_` stores `filled_` (release), after its fill. It has loaded (acquire) the value that the
-// owner before it stored, so all earlier fills happened before.
+// `filled_` stores `filled_` (release), after its fill. This owner has loaded (acquire) the value
+// that the previous owner stored, so all earlier fills happened before.
 //
 // The further away an owner's turn is, the longer the owner pauses between two loads of `filled_`
-// (as at a ticket lock: Mellor-Crummey and Scott 1991). Otherwise each turn would cost a transfer
-// of the cache line to each owner. An owner estimates the turns before its own: the bytes before
-// its region, divided by the size of its region. It does not sleep while `filled_` advances.
+// (like a waiter at a ticket lock: Mellor-Crummey and Scott 1991). Otherwise each turn would cost a
+// transfer of the cache line to each owner. An owner estimates the turns before its own: the bytes
+// before its region, divided by the size of its region. It does not sleep while `filled_` advances.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

@@ -3,18 +3,18 @@
 // the owner of the earlier region.
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
-// MCS lock does. Here the nodes lie in a ring, and the successor of a node is the next node of the
-// ring, whether or not that node has joined. So the last node that leaves does not race a new node
-// that joins.
+// MCS lock does. Here the nodes lie in a ring, and a node's successor is the next node of the ring,
+// whether or not the successor has joined. So a node that leaves last does not race a node that
+// joins.
 //
 // Protocol. The owner of a node and the thread that releases the node's predecessor meet at the
 // node's word `state`:
 //
 //   free       the node has not joined
-//   waiting    the node has joined, and some region before it is not released
+//   waiting    the node has joined, and an earlier region is not released
 //   delegated  the owner has left: the thread that releases the predecessor releases this node too
-//   its turn   all regions before it are released: the owner, or the thread that will join with
-//              this node, releases it
+//   its turn   all earlier regions are released: the owner, or the thread that will join with this
+//              node, releases this node's region
 //
 //   join       free -> waiting, CAS (under the log's lock); fails if the state is "its turn"
 //   delegate   waiting -> delegated, CAS (release: the region is filled); fails if the state is
@@ -41,7 +41,7 @@ class ReleaseQueue {
   static constexpr uint32_t kTreadmill = 32;
 
   // Makes a queue of `nodes`. With probability 1 / `treadmill` a node is not delegated, so that no
-  // thread releases for others for ever. With 1, no node is delegated.
+  // thread releases for other threads for ever. If `treadmill` is 1, no node is delegated.
   explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill)
       : nodes_(nodes), mask_(nodes - 1), treadmill_mask_(treadmill - 1) {
     LJ_ASSERT(nodes >= 2 && std::has_single_bit(nodes) && std::has_single_bit(treadmill));

@@ -1,48 +1,50 @@
-// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): no thread writes the log for the
-// workers. A worker fills a private log buffer, and moves the records in it to the log itself:
+// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves. A
+// worker fills a private log buffer. The bytes of records in this buffer decide which thread moves
+// them to the log:
 //
 //   16 KiB and more   the worker moves its own records
-//   4 to 16 KiB       it *steals*: it moves the records that the eight workers of its stealing
-//                     group have, its own first, so that one write carries the commits of many
+//   4 to 16 KiB       the worker *steals*: it moves the records of all eight workers of its
+//                     stealing group, its own first, so that one write has the commits of many
 //                     workers
-//   less              the records wait for the next write. The thread that makes the write, in most
-//                     cases a worker, moves the rest of all workers' records (stealing_groups.h).
+//   less              the records wait for the next write. The thread that writes, usually a
+//                     worker, first moves all workers' remaining records (stealing_groups.h).
 //
-// --test=autonomous_steal_bytes:N has N bytes in place of 4 KiB, and 4 N in place of 16 KiB.
+// --test=autonomous_steal_bytes:N replaces 4 KiB by N bytes, and 16 KiB by 4 N bytes.
 //
-// Sequence number (GSN). Larger than the numbers of what is read and what is overwritten, than the
-// worker's last one, and than the stream's floor. Numbers do not grow along the stream.
+// Sequence number (GSN). Larger than the numbers of the rows read and overwritten, than the
+// worker's last number, and than the stream's floor. Numbers do not grow along the stream.
 //
 // Safe when. The paper acknowledges by the least of the states that all workers have published.
 // Here the workers of a stream publish one state, a watermark record at the end of a write. A
-// watermark of number C states that all records of the stream with numbers up to C lie before it,
-// and that later ones have larger numbers. A transaction is safe when its GSN <= the least, over
-// all streams, of the last durable watermark. All that it depends on has smaller numbers, in
-// whatever stream (R1). The paper also has remote flush avoidance, which is left to `rfa`.
+// watermark of number C states that all records of the stream with numbers up to C lie before the
+// watermark record, and that later records have larger numbers. A transaction is safe when its GSN
+// <= the least, over all streams, of the last durable watermark. All that it depends on has smaller
+// numbers, in whatever stream (R1). The scheme `rfa` has the paper's remote flush avoidance.
 //
 // The thread that appends a watermark
 //   1 raises the stream's floor to C, the largest number that a commit waits for;
-//   2 looks, for each worker of the stream, at the number of its open record (or a bound), and then
-//     at what it has handed over, and moves all of that to the log;
-//   3 appends the watermark of C, or of the number before the least open one if that is smaller. If
-//     the ring has no room for all records, there is no watermark this time.
-// A record that is handed over after the look at its worker was open then, and has at least the
-// number that the thread saw; or its number was drawn after the floor was raised, and exceeds C.
+//   2 for each worker of the stream, looks at the number of the worker's open record (or a bound),
+//     and then moves all records that the worker has handed over to the log;
+//   3 appends the watermark of C or, if this is smaller, of the number before the least open
+//     number. If the ring has no room for all records, appends no watermark.
+// Let a record be handed over after the look at its worker. Either it was open at the look, and has
+// at least the number that the thread saw; or its number was drawn after the floor was raised, and
+// exceeds C.
 //
 // Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
 // lie in one stream in their order, and the last has the largest number (R2). The last writer wins
 // by GSN, because numbers grow along overwrites (R3).
 //
 // Idle streams. A stream that has nothing to write, and whose watermark is smaller than a number
-// that a commit waits for, writes a watermark record alone (R5); the paper has barrier transactions
-// for that. A worker without an open record delays nobody.
+// that a commit waits for, writes a watermark record alone (R5). The paper has barrier transactions
+// instead. A worker without an open record delays nobody.
 //
 // Protocol.
-//   floor      stored under `advancing`; then the thread fences, and looks at the workers. A worker
-//              announces its bound, fences, and loads the floor. So the thread sees the bound, or
-//              the worker draws a number above the floor.
+//   floor      A thread stores the floor under `advancing`, fences, and looks at the workers. A
+//              worker announces its bound, fences, and loads the floor. So the thread sees the
+//              bound, or the worker draws a number above the floor.
 //   wanted()   raised before the record is handed over. A thread that finds the record also finds
-//              its number there.
+//              the record's number in wanted().
 #include "logging/schemes/autonomous/stealing_groups.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
@@ -53,7 +55,7 @@ namespace {
 using platform::memory_order_relaxed;
 
 constexpr uint64_t kStealBytes = uint64_t{4} << 10;
-// Makes steals frequent where there are few records.
+// Makes steals frequent in tests with few records.
 const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
 
 class Autonomous final : public WatermarkScheme {
@@ -109,7 +111,7 @@ class Autonomous final : public WatermarkScheme {
 
   uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
-  // Counts all that the workers have handed over as filled: a write moves it.
+  // Counts all records that the workers have handed over as filled, because a write moves them.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
@@ -131,7 +133,7 @@ class Autonomous final : public WatermarkScheme {
   }
 
   // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
-  // number that the watermark is to reach.
+  // number that the watermark should reach.
   uint64_t advance(uint32_t index, StreamLog& log) LJ_REQUIRES(log.advancing) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);

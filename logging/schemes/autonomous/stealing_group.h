@@ -1,27 +1,27 @@
 // A stealing group: the private log buffers of up to eight workers, each of which may move the
-// records of all into the log. A worker fills its own buffer, and touches no shared memory for
-// that. A *thief* moves what the members have filled and the log does not have yet, its own records
-// first, into the log as one *piece*. A buffer's filled part has complete records only, so a piece
-// has no hole.
+// records of all members into the log. A worker fills its own buffer without shared memory. A
+// *thief* moves the members' filled records that the log does not have yet, its own records first,
+// into the log as one *piece*. A buffer's filled part has complete records only, so a piece has no
+// hole.
 //
-// One thread at a time moves a member's records, under the member's `moving`. A thief passes over
-// members whose records another thread is moving, so several threads move records of a group at
-// once. The paper's thief takes a range of a buffer by a compare-and-swap of the buffer's cursor.
+// One thread at a time moves a member's records, under the member's `moving`. A thief skips members
+// whose records another thread is moving, so several threads can move records of a group at once.
+// The paper's thief takes a range of a buffer by a compare-and-swap of the buffer's cursor.
 //
 // Protocol.
-//   log     of a member: the number of its open record, and where its last record ends, counted in
-//           bytes since the beginning (nvm/worker_log.h). Only its worker stores it.
-//   moving  A thief holds that of its own worker and only tries those of others. Any other thread
-//           holds one at a time. So no threads wait in a circle.
+//   log     of a member: the number of its open record, and the end of its last record, counted in
+//           bytes since the beginning (nvm/worker_log.h). Only the member's worker stores it.
+//   moving  A thief holds its own `moving`, and only tries the `moving` of others. Any other thread
+//           holds one `moving` at a time. So no threads wait in a circle.
 //   moved   stored (release) under `moving`, when the bytes before this position are copied. The
-//           worker loads it (acquire) and may then use their memory again.
+//           worker loads it (acquire), and may then reuse the memory of these bytes.
 //   base, memory
-//           of the worker, which changes them only if all its records are moved. Another thread
-//           uses them only if a record is not moved. It has seen (acquire) the end of that record,
-//           which was stored (release) after the change.
-// A member's records that are moved later lie in a later piece: the piece is opened under `moving`.
-// unwritten() loads `moved` before the end, so it is never negative. A record that was published
-// before the call is counted, or is in a piece that is open or closed.
+//           The worker changes them only if all its records are moved. Another thread uses them
+//           only if a record is not moved. This thread has seen (acquire) the record's end, which
+//           was stored (release) after the change.
+// Records of a member that are moved later lie in a later piece, because pieces are opened under
+// `moving`. unwritten() loads `moved` before the end, so it is never negative. A record that was
+// published before the call is counted, or is in a piece that is open or closed.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class StealingGroup {
   // Makes the group. A buffer has `buffer_bytes`, or room for one larger record.
   explicit StealingGroup(uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes) {}
 
-  // The thread of the member's worker calls the next four.
+  // Only the thread of the member's worker calls the next four functions.
 
   bool fits(uint32_t member, uint32_t bytes) {
     Member& me = *members_[member];
@@ -53,7 +53,8 @@ class StealingGroup {
     if (me.memory.size() < words) me.memory.resize(words);
     return true;
   }
-  // Opens a record, after fits(). Returns its number, which draw() draws: at least `bound`.
+  // Opens a record, after fits(). Returns the record's number, which draw() draws and which is at
+  // least `bound`.
   template <class Draw>
   uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
     return members_[member]->log.open(bound, draw).number;
@@ -66,7 +67,7 @@ class StealingGroup {
     log.note_fill(log.filled() + bytes);
   }
 
-  // Returns how many bytes are handed over and not moved. Any thread may call it.
+  // Returns how many bytes are handed over but not moved. Any thread may call it.
   uint64_t unwritten(uint32_t member) const { return handed_over(*members_[member]); }
   uint64_t unwritten() const {
     uint64_t total = 0;
@@ -78,8 +79,8 @@ class StealingGroup {
   // false if the log has no room; move(from, bytes) for each member in the order of the
   // records in the piece; and close(). If there is nothing to move, they call nothing.
 
-  // Moves what the thief has handed over, and then what the `count` - 1 members after it have. If
-  // there is no room for all, moves the records of fewer members, perhaps of none. Does nothing if
+  // Moves the thief's records, and then the records of the next `count` - 1 members. If the log has
+  // no room for all records, moves the records of fewer members, or of none. Does nothing if
   // another thread is moving the thief's records. Only the thief's worker calls it.
   template <class Piece>
   void steal(uint32_t thief, uint32_t count, Piece&& piece) LJ_NOT_ANALYSED {  // several latches
@@ -107,9 +108,9 @@ class StealingGroup {
     if (bytes != 0) piece.close();
     for (uint32_t i = 0; i < locked; ++i) nth(taken[i]).moving.unlock();
   }
-  // Moves what the member has handed over. Returns a number below which all its records, present
-  // and future, are in the log; 0 if the log has no room for them. The member's worker calls it
-  // (`own`), or a thread that is no thief now.
+  // Moves the member's records. Returns a number below which all records of the member, present and
+  // future, are in the log; 0 if the log has no room. The caller is the member's worker (`own`), or
+  // a thread that is not a thief now.
   template <class Piece>
   uint64_t take(uint32_t number, bool own, Piece&& piece) {
     Member& member = nth(number);
@@ -124,8 +125,8 @@ class StealingGroup {
     return fits ? place : 0;
   }
 
-  // Returns how often, and how many bytes, other threads than its worker have moved of a member's
-  // records. Any thread may call them.
+  // Return how many times a thread other than a member's worker has moved the member's records, and
+  // how many bytes. Any thread may call them.
   uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
   uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
 

@@ -4,9 +4,9 @@
 // Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot of
 // the ring. stealing_group.h has the protocol of the groups.
 //
-// No thread goes to sleep while records wait to be moved. unwritten() counts them from when they
-// are handed over. A piece that a worker has closed is in filled() before that worker's publish
-// looks for sleepers, or before the wait for room, which wakes the flusher.
+// No thread goes to sleep while records wait to be moved. unwritten() counts records as soon as
+// they are handed over. filled() includes a closed piece before the worker's publish looks for
+// sleepers, or before the worker waits for room and wakes the flusher.
 #pragma once
 
 #include <bit>
@@ -21,10 +21,10 @@ namespace logjam {
 // The ring of a stream as a sequence of pieces. Several threads move pieces into it at once. The
 // log is filled up to the first piece that is still open.
 //
-// Protocol. A thread draws the place of its piece under `drawing_`, where it also looks whether the
-// ring has room. So the bound that OpenHoles announces is the place itself, and is never stale. The
-// thread closes the piece when its bytes are there. `filled_` only grows: a thread whose look comes
-// late finds the larger value of another.
+// Protocol. A thread draws the position of its piece under `drawing_`, after it has checked that
+// the ring has room. So the bound that OpenHoles announces is the exact position, and is never
+// stale. The thread closes the piece when the records are copied. `filled_` only grows: a thread
+// with a late look keeps the larger value of another thread.
 class LogPieces {
  public:
   // At most `slots` pieces are open at once. `run` seeds the checksums.
@@ -32,7 +32,8 @@ class LogPieces {
       : stream_(stream), run_(run), holes_(slots) {}
 
   uint64_t reserved() const { return holes_.reserved(); }
-  // Returns the position up to which no piece is open. Any thread may call it, and reserved().
+  // Returns the position up to which no piece is open. Any thread may call this function and
+  // reserved().
   uint64_t filled() {
     platform::atomic_max(filled_, holes_.look());
     return filled_.load(platform::memory_order_acquire);
@@ -48,7 +49,7 @@ class LogPieces {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-// A piece as StealingGroup uses it. Only the thread that uses `slot` makes it.
+// The interface of a piece for StealingGroup. Only the thread that uses `slot` makes a piece.
 class Piece {
  public:
   Piece(LogPieces& log, uint32_t slot) : log_(log), slot_(slot) {}
@@ -83,30 +84,30 @@ class Piece {
  private:
   LogPieces& log_;
   const uint32_t slot_;
-  uint64_t end_ = 0, limit_ = 0;  // of what is moved, and of the piece
+  uint64_t end_ = 0, limit_ = 0;  // the end of the moved records, and of the piece
 };
 
 class StealingGroups {
  public:
-  // Makes the groups of the `workers` workers that write to `stream`. A worker steals when it has
-  // `steal_bytes`. `run` seeds the checksums.
+  // Makes the groups of the `workers` workers that write to `stream`. A worker steals when its
+  // buffer has `steal_bytes`. `run` seeds the checksums.
   StealingGroups(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
       : stream_(stream),
         steal_bytes_(steal_bytes),
         workers_(workers),
         pieces_(stream, run, workers + 1) {
-    // The small records that fill all buffers fit into the ring.
+    // The ring has room for the small records of all buffers, even if all buffers are full.
     const uint64_t most = stream.ring().capacity() / (4 * (uint64_t{workers} + 1)) & ~uint64_t{7};
     for (uint32_t w = 0; w < workers; w += kMembers) {
       groups_.push_back(std::make_unique<StealingGroup>(std::min(kMostSteals * steal_bytes, most)));
     }
   }
 
-  // Worker number `worker` of the stream calls the next three.
+  // Only worker number `worker` of the stream calls the next three functions.
 
-  // Opens a record of `bytes`. Returns its memory and its number, which draw() draws, and which is
-  // at least `bound`; and how many ticks the worker has waited for room in the ring. The wait comes
-  // before the draw, because other workers would wait for the number.
+  // Opens a record of `bytes`. Returns the record's memory; its number, which draw() draws and
+  // which is at least `bound`; and how many ticks the worker has waited for room in the ring. The
+  // wait comes before the draw, because other workers wait for a drawn number.
   struct Opened {
     std::byte* memory;
     uint64_t sequence, waited_ticks;
@@ -119,8 +120,8 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. Moves the worker's records to the log if they are many, and those of its
-  // group if they are few; fewer still wait for a later write.
+  // Hands the record over. If the worker has many records, moves them to the log. If it has few,
+  // moves the group's records. If it has fewer still, they wait for a later write.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     group.publish(worker % kMembers, bytes);
@@ -137,8 +138,8 @@ class StealingGroups {
   }
   uint64_t filled() { return pieces_.filled(); }
 
-  // Moves all that is handed over. Returns a number below which all records, present and future,
-  // are in the ring; 0 if the ring has no room for all.
+  // Moves all records that are handed over. Returns a number below which all records, present and
+  // future, are in the ring; 0 if the ring has no room for all.
   uint64_t take_all() {
     uint64_t below = WorkerLog::kNone;
     const uint32_t first = turn_;
@@ -149,7 +150,7 @@ class StealingGroups {
     }
     return below;
   }
-  // Calls write(begin) for a hole of `bytes` after all that was moved, if the ring has room.
+  // If the ring has room, calls write(begin) for a hole of `bytes` after all moved records.
   template <class Write>
   void append(uint64_t bytes, const Write& write) {
     Piece piece(pieces_, workers_);
@@ -169,8 +170,8 @@ class StealingGroups {
 
  private:
   static constexpr uint32_t kMembers = StealingGroup::kMembers;
-  // A worker with this many times the bytes with which it steals moves its own records alone, and a
-  // buffer has room for this many. The first is the paper's.
+  // Both are multiples of `steal_bytes`. A worker with kAlone times `steal_bytes` moves only its
+  // own records (as in the paper). A buffer has room for kMostSteals times `steal_bytes`.
   static constexpr uint64_t kAlone = std::bit_width(kMembers), kMostSteals = 4 * kAlone;
 
   StealingGroup& group_of(uint32_t worker) { return *groups_[worker / kMembers]; }
@@ -190,7 +191,7 @@ class StealingGroups {
   const uint32_t workers_;
   LogPieces pieces_;  // a slot for each worker, and one for take_all() and append()
   std::vector<std::unique_ptr<StealingGroup>> groups_;
-  uint32_t turn_ = 0;  // the worker with which the next move begins
+  uint32_t turn_ = 0;  // the worker whose records the next move takes first
 };
 
 }  // namespace logjam

@@ -1,6 +1,6 @@
-// `border-collie`: LSN by fetch-add, and a flag for each worker, from which a thread that asks for
-// SBL herds it (Kim et al., Border-Collie, SIGMOD 2019, the centralized variant). herd_flags.h has
-// the algorithm, and why it keeps R1 and R5.
+// `border-collie`: LSN by fetch-add, and a flag for each worker. A thread that asks for SBL
+// *herds*: it computes SBL from the flags (Kim et al., Border-Collie, SIGMOD 2019, the centralized
+// variant). herd_flags.h has the algorithm, and proves R1 and R5.
 //
 // The algorithm is wait-free, and read-optimal: a herding thread reads as many words as there are
 // workers, and no list of records. A worker writes its flag twice per record.

@@ -1,15 +1,16 @@
 // `border-collie-d`: Border-Collie's decentralized variant (Kim et al., SIGMOD 2019): a log for
-// each worker, a clock in place of the shared sequencer, and a boundary that is herded from all
-// workers. nvm/per_worker_scheme.h has the logs, the boundary and the cut, and says why they keep
-// R1 to R5.
+// each worker, a clock in place of the shared sequencer, and a boundary computed from all workers'
+// flags. nvm/per_worker_scheme.h has the logs, the boundary, the cut, and the proof of R1 to R5.
 //
 // Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp must be
-// larger than those of what the transaction reads and overwrites, than its worker's last one, and
-// than the floor. If the clock is not larger (the paper's hasty log), the next number is taken. So
-// the order of stamps is that of dependencies, whatever the clocks of two sockets show.
+// larger than the stamps of the rows that the transaction reads and overwrites, than its worker's
+// last stamp, and than the floor. If the clock is not larger (the paper's hasty log), the stamp is
+// one more than the largest of these. So stamps follow dependencies, even if the clocks of two
+// sockets differ.
 //
-// A worker announces the clock before it takes its stamp: black, with a bound. A worker without an
-// open record is white, and counts as the cutoff, so it delays nobody, and writes nothing.
+// Before a worker takes its stamp, it announces the clock as a bound (its flag is black). A worker
+// without an open record is white, and counts as the cutoff. So it delays nobody, and writes
+// nothing.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 namespace logjam {

@@ -1,21 +1,21 @@
-// Border-Collie's tracker. A worker's flag has a colour and an LSN: *black*, the worker may have a
-// hole, which begins at the LSN or after it; *white*, it has none, and its last record ended there.
-// The thread that herds takes a cutoff and then the least of what the flags say: of a black flag
-// the LSN, and of a white one the larger of LSN and cutoff. That is the recoverable logging
-// boundary (RLB), here SBL.
+// Border-Collie's tracker. A worker's flag has a colour and an LSN. A *black* flag says that the
+// worker may have a hole, which begins at the LSN or after it. A *white* flag says that the worker
+// has no hole, and that its last record ended at the LSN. The thread that herds takes a cutoff, and
+// then the least value of all flags. The value of a black flag is its LSN; the value of a white
+// flag is the larger of LSN and cutoff. The least value is the recoverable logging boundary (RLB),
+// here SBL.
 //
-// Why the boundary passes no hole (common/worker_words.h has the orders). Take a hole that is open,
-// its worker's flag as the thread saw it, and a boundary that is not larger than what the flag
-// says.
-//   black  The LSN was loaded from `next` before the hole of that flag was drawn, or is where that
-//          hole begins. So this hole, and each later one of the worker, begins there or after it;
-//          the earlier ones are filled.
+// Why the boundary passes no hole (common/worker_words.h has the orders). Take an open hole, its
+// worker's flag as the thread saw it, and a boundary up to the flag's value.
+//   black  The LSN was loaded from `next` before the flag's hole was drawn, or the hole begins at
+//          the LSN. So this hole, and each later hole of the worker, begins at the LSN or after it.
+//          The worker's earlier holes are filled.
 //   white  Holes that the cutoff counts are filled. A later hole begins at the cutoff or after it,
 //          and after the worker's last record.
-// An idle worker is white, and says the cutoff: it stops no boundary (R5).
+// An idle worker is white, with the value of the cutoff: it stops no boundary (R5).
 //
-// The boundary is always the end of a record. It may go back when a worker draws its hole long
-// after its announcement; advance() keeps the larger one, which stays true.
+// The boundary is always the end of a record. The boundary may go back when a worker draws its hole
+// long after the announcement; advance() keeps the larger boundary, which stays true.
 #pragma once
 
 #include "logging/schemes/common/worker_words.h"

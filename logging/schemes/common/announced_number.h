@@ -1,10 +1,11 @@
-// The number of the record, or of the transaction, that a worker has open. Other threads learn from
-// it up to which number the worker adds nothing any more.
+// The number of the record, or of the transaction, that a worker has open. From this number, other
+// threads learn up to which number the worker adds no more records.
 //
-// A worker cannot announce a number before it has drawn it, and a look would miss a number that is
-// drawn and not announced. So the worker first announces a bound, which is at most the number.
+// A worker cannot announce a number before it has drawn it, and another thread's look would miss a
+// number that is drawn but not announced. So the worker first announces a bound, which is at most
+// the number.
 //
-// Why a look misses no number. `source` is where the numbers are drawn from.
+// Why a look misses no number. Numbers are drawn from `source`.
 //
 //   the worker                          the thread that looks
 //   W1  announce a bound                L1  store or load a value of `source`
@@ -13,16 +14,17 @@
 //   W4  announce the number
 //
 //   first fence   then
-//   W2            L3 sees the bound, or what the worker has announced later
+//   W2            L3 sees the bound, or a later announcement of the worker
 //   L2            W3 draws from the value of L1, or from a later one: L1's value does not count the
 //                 number
 //
 // No L2 is necessary if L1 loads (acquire) a value that counts the number, and numbers are drawn by
 // read-modify-writes (release), which continue each other's release: then L3 sees the bound.
 //
-// The bound may be stale, if others draw between W1 and W3. A thread that looks before W4 finds the
-// worker in the way of the numbers from the bound to the drawn one, and may go to sleep. So
-// announce() says that others may wait, and its caller looks for them after a fence.
+// If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
+// finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
+// So announce() says that other threads may wait, and its caller looks for these threads after a
+// fence.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
 // that sees kNone, or the number of a later record, sees all that the worker did before.
@@ -40,7 +42,7 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and this one
   };
-  // Announces and returns the number of draw(), which is at least `bound`. Only the worker calls
+  // Announces and returns the number that draw() returns, at least `bound`. Only the worker calls
   // it.
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
@@ -51,11 +53,11 @@ class AnnouncedNumber {
     number_.store(number, platform::memory_order_release);
     return {number, true};
   }
-  // Says that the worker adds nothing with the number any more. Only the worker calls it.
+  // Says that the worker adds no more records with the number. Only the worker calls it.
   void withdraw() { number_.store(kNone, platform::memory_order_release); }
 
-  // Returns a number below which the worker has none open: the announced one, a bound, or kNone.
-  // Any thread may call it.
+  // Returns a number below which the worker has no open number: the announced number, a bound, or
+  // kNone. Any thread may call it.
   uint64_t look() const { return number_.load(platform::memory_order_acquire); }
 
  private:

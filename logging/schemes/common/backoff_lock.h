@@ -1,21 +1,21 @@
-// A lock whose waiters all try one word; the first that finds it free takes the lock. Any thread
-// may release it.
+// A lock whose waiters all try one word; the first waiter that finds the word free takes the lock.
+// Any thread may release it.
 //
-// A waiter spins, then yields, then sleeps. Each try of a waiter takes the lock's cache line from
-// the thread that holds the lock, which has its other words in that line. So the time between two
-// tries doubles, but only up to four pauses: waiters that try less often starve if one thread
-// inserts again and again. Waiters that sleep early make a convoy (platform/event_count.h).
+// A waiter spins, then yields, then sleeps. Each try takes the lock's cache line from the thread
+// that holds the lock and uses other words of the line. So the time between two tries doubles, but
+// only up to four pauses: waiters that try less often starve if one thread inserts again and again.
+// Waiters that sleep early make a convoy (platform/event_count.h).
 //
-// A thread that has the lock in its cache takes it again long before a sleeper has woken up. So a
-// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
-// threads about to sleep compete with it. The bound is long, because nobody has the lock while a
-// sleeper wakes up.
+// A thread that has the lock in its cache takes the lock again long before a sleeper has woken up.
+// So a sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
+// threads about to sleep compete with it. kMostWaitNs is long, because no thread has the lock while
+// a sleeper wakes up.
 //
 // Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with acquire
 // and released with release. A thread that goes to sleep, or has woken up, takes the lock as
 // kSleepers, so that its release wakes the next thread. `starving_` counts the threads that starve,
-// each of which adds and removes itself; try_lock() loads it (relaxed), and a late answer only
-// delays the starving thread.
+// each of which adds and removes itself; try_lock() loads the count (relaxed), and a stale count
+// only delays the starving thread.
 #pragma once
 
 #include "platform/park.h"
@@ -47,7 +47,7 @@ class LJ_CAPABILITY("latch") BackoffLock {
   static constexpr uint32_t kMostPauses = 4;
   static constexpr uint64_t kMostWaitNs = 10'000'000;
 
-  [[gnu::noinline]] void wait() LJ_NOT_ANALYSED {  // it returns with the lock
+  [[gnu::noinline]] void wait() LJ_NOT_ANALYSED {  // wait() returns with the lock
     platform::SpinWait spin;
     for (uint32_t pauses = 1; spin.rounds() < rounds_before_sleep_;
          pauses = std::min(2 * pauses, kMostPauses)) {

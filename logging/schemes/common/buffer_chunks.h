@@ -1,34 +1,35 @@
-// Buffer chunks: a stream's ring is dealt out to workers in chunks, which serve as private buffers.
-// A worker takes a chunk of the ring and fills it with record after record, without touching shared
-// memory. To hand the chunk over takes one store and no copy. The log may be flushed up to the
-// first chunk that is not handed over. If an open chunk keeps other chunks waiting and its owner is
-// not using it, a flushing thread can take the chunk from the owner; the rest of the chunk becomes
+// Buffer chunks: workers get a stream's ring in chunks, which serve as private buffers. A worker
+// takes a chunk of the ring and fills it with record after record, without touching shared memory.
+// To hand the chunk over takes one store and no copy. The log may be flushed up to the first chunk
+// that is not handed over. If an open chunk keeps other chunks waiting and its owner is not using
+// it, a flushing thread can take the chunk from the owner. The unused part of the chunk becomes
 // padding. While workers wait for room in the ring, a flushing thread takes chunks only when
 // nothing else can be flushed, because padding takes time on the device that the workers wait for.
 //
-// A watermark record is a chunk by itself. It is durable only when all chunks before it are. It
-// takes its place even if the ring is full: workers that wait for room have places after the ring's
-// end, so a watermark that waited for room might wait for ever. A *boundary* is a position before
-// which all chunks are to be handed over: the end of a watermark record, or one that close() sets.
-// A worker whose chunk begins before the newest boundary takes a new chunk for its next record.
+// A watermark record is a chunk by itself, which is durable only when all chunks before it are
+// durable. It takes its position even if the ring is full: workers that wait for room have
+// positions after the ring's end, so a watermark that waited for room might wait for ever. A
+// *boundary* is a position before which all chunks are to be handed over: the end of a watermark
+// record, or one that close() sets. A worker whose chunk begins before the newest boundary takes a
+// new chunk for its next record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
 //                       acquire), and kBusy -> kOpen or kNone (release). A flushing thread changes
 //                       kOpen -> kTaken (acquire), under `passing_`; then it hands the chunk over
 //                       and stores kNone (release). `chunk` and `used` belong to the thread that
-//                       brought the state to kBusy or kTaken.
-//   next_               the number of the next chunk, and where it begins, in one word. A worker
-//                       takes a chunk by one addition (acquire), and waits for no other worker. A
-//                       watermark takes its place likewise (release), so the worker of a later
-//                       chunk sees what was stored before. If the ring has no room yet, the worker
-//                       waits with its chunk. All chunks before it can be flushed without it, so
-//                       room comes.
+//                       changed the state to kBusy or kTaken.
+//   next_               the number and the begin of the next chunk, in one word. A worker takes a
+//                       chunk by one addition (acquire), and waits for no other worker. A watermark
+//                       takes its position likewise (release), so the worker of a later chunk sees
+//                       what was stored before. If the ring has no room yet, the worker waits with
+//                       its chunk. All earlier chunks can be flushed without this chunk, so there
+//                       will be room.
 //   slots_              chunk n has slot n modulo the number of slots. There are more slots than
-//                       chunks that are not durable, so the chunk that had the slot before was
-//                       passed. The worker waits until it sees that (`dealt` is false, acquire),
-//                       fills the slot and stores `dealt` (release). The thread that passes the
-//                       chunk stores false (release).
+//                       chunks that are not durable, so the slot's previous chunk was passed. The
+//                       worker waits until it sees that `dealt` is false (acquire), fills the slot
+//                       and stores `dealt` (release). The thread that passes the chunk stores false
+//                       (release).
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
@@ -36,7 +37,7 @@
 //                       misses the newest boundary puts one more record before it: harmless.
 //   passed_             counts the chunks that were passed, in order, under `passing_`. A thread
 //                       that sees an old count looks at a slot that was passed, and later again.
-//   padding_bytes       of an owner: only the thread that hands its chunk over adds to it.
+//   padding_bytes       of an owner: only the thread that hands the owner's chunk over adds to it.
 #pragma once
 
 #include "logging/format/record_writer.h"
@@ -60,9 +61,10 @@ class ChunkOwner {
   uint64_t used = 0;      // the stream position up to which the chunk is filled
   uint64_t sequence = 0;  // the number of the worker's last record
   ChunkLength::Filled filled;
-  platform::Counter padding_bytes;  // in all chunks that were the owner's
+  platform::Counter padding_bytes;  // in all chunks of this owner
 
-  // Begins to use the chunk, on its worker. Waits while another thread hands the chunk over.
+  // Begins to use the chunk. Waits while another thread hands the chunk over. Only the worker calls
+  // it.
   void begin() {
     platform::SpinWait wait;
     uint32_t state = state_.load(platform::memory_order_acquire);
@@ -78,7 +80,8 @@ class ChunkOwner {
     state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
   }
 
-  // Takes the chunk, on a flushing thread. Returns false if it is in use or there is none.
+  // Takes the chunk for a flushing thread. Returns false if the chunk is in use or there is no
+  // chunk.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
@@ -118,7 +121,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   }
 
   // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
-  // publish(). Only worker `worker` calls the two.
+  // publish(). Only worker `worker` calls reserve() and publish().
   Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
     owner.begin();
     const uint64_t boundary = boundary_.load(platform::memory_order_relaxed);
@@ -144,8 +147,9 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
-  // writes it when all before it is passed and the ring has room. Returns false if too many others
-  // were not passed yet. A worker whose chunk is dealt later sees what the caller did before.
+  // writes the record when all earlier chunks are passed and the ring has room. Returns false if
+  // too many watermark records are not passed yet. A worker that gets a later chunk sees what the
+  // caller did before.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
     constexpr uint64_t kBytes = sizeof(RecordHeader);
     uint64_t next = next_.load(platform::memory_order_relaxed);
@@ -160,10 +164,10 @@ class alignas(platform::kCacheLine) BufferChunks {
     return true;
   }
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
-  // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
-  // is in the way of a flush. Waits for chunks that are in the way and in use, in all for at most
-  // `patience` (in ticks). `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before
-  // filled() includes the chunk.
+  // Passes the chunks that were handed over, in order. If an open chunk blocks a flush, takes the
+  // chunk from its owner. Waits for blocking chunks that are in use, for at most `patience` ticks
+  // in all. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
+  // includes the chunk.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     platform::SpinWait wait;
@@ -178,7 +182,7 @@ class alignas(platform::kCacheLine) BufferChunks {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
       BufferChunk& chunk = slot(passed);
       if (!chunk.dealt.load(platform::memory_order_acquire)) {
-        // A worker may have drawn the chunk's place and not dealt it yet.
+        // A worker may have drawn the chunk's position and not filled the slot yet.
         if (!pending() || !wait_a_moment()) return;
         continue;
       }
@@ -216,12 +220,13 @@ class alignas(platform::kCacheLine) BufferChunks {
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
  private:
-  // If this many chunks wait for an open one, that is in the way.
+  // If this many chunks wait for an open chunk, the open chunk blocks a flush.
   static constexpr uint64_t kManyChunks = 8;
   static constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
   static constexpr uint64_t kWatermarks = 8;  // slots for watermarks that were not passed yet
 
-  // `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes.
+  // `next_`: the upper bits are the chunk's number, which may wrap around; the lower bits count
+  // kUnit bytes.
   static constexpr int kBeginBits = 46;
   static constexpr uint64_t kUnit = ChunkLength::kUnit;
   static constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
@@ -231,7 +236,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   static uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
   // Returns the amount that a chunk of `bytes` adds to `next_`.
   static uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
-  // Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
+  // Returns the number of slots needed for all chunks that fit in the ring, for one chunk of each
   // owner that waits for room, and for the watermarks.
   static uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
     const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
@@ -240,12 +245,12 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
-  // Returns whether the chunk has room for the record, and then for padding or for nothing.
+  // Returns whether the record fits, and leaves either nothing or enough room for padding.
   bool fits(const ChunkOwner& owner, uint64_t bytes) const {
     const uint64_t end = owner.used + bytes;
     return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
   }
-  // Fills the slot of the chunk that `next` names, which was drawn from `next_`.
+  // Fills the slot of the chunk `next`, a value that was drawn from `next_`.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
     BufferChunk& chunk = slot(number_of(next));
     platform::SpinWait wait;
@@ -267,7 +272,8 @@ class alignas(platform::kCacheLine) BufferChunks {
     owner.used = owner.chunk->begin;
     return stream_.wait_for_space(owner.chunk->end);
   }
-  // Fills the rest of the chunk with padding. Its owner calls it, or the thread that has taken it.
+  // Fills the unused part of the chunk with padding. The caller is the owner, or the thread that
+  // has taken the chunk.
   void hand_over(ChunkOwner& owner) {
     BufferChunk& chunk = *owner.chunk;
     LJ_ASSERT(owner.used == chunk.end || owner.used + kLeastRecordBytes <= chunk.end);
@@ -293,7 +299,7 @@ class alignas(platform::kCacheLine) BufferChunks {
                               .bytes = static_cast<uint32_t>(bytes)};
     RecordWriter(hole, kind, 0).seal(run_, begin);
   }
-  // Returns whether at least kManyChunks are handed over and not passed. Owners have a chunk each.
+  // Returns whether at least kManyChunks are handed over and not passed. Each owner has one chunk.
   bool many_wait() const {
     const uint64_t next = number_of(next_.load(platform::memory_order_relaxed));
     const uint64_t passed = passed_.load(platform::memory_order_relaxed);

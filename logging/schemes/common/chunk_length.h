@@ -1,13 +1,13 @@
 // How long a worker's next buffer chunk is (buffer_chunks.h). A short chunk leaves less padding
-// when a flushing thread takes it; long chunks are taken from the stream's ring less often.
+// when a flushing thread takes it. A long chunk means that the worker needs a new chunk less often.
 //
 //   kAdaptive  as much as the worker fills in 16 us, plus 0.6 us for each owner, but at most half
 //              of what it fills between two boundaries. On average half of a worker's last chunk
-//              becomes padding: a fifth of the log if boundaries follow each other quickly, and
-//              little where the device sets their pace. A worker that fills little takes a chunk
-//              for each record.
+//              becomes padding. Padding is a fifth of the log if boundaries are frequent, and
+//              little if the device sets their pace. A worker that fills little takes a chunk for
+//              each record.
 //   kFixed     32 KiB, or more in a large ring
-//   kRecord    as long as the record, but not below the shortest chunk, as in a shared buffer
+//   kRecord    the record's length, but at least least(), as in a shared buffer
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class ChunkLength {
     uint64_t since = 0;     // when the worker saw that boundary, in ticks
     uint64_t bytes = 0;     // filled since then
     uint64_t chunks = 2;    // the number of chunks to take until the next boundary
-    uint64_t length = 0;    // of the next chunk
+    uint64_t length = 0;    // the length of the next chunk
   };
 
   // `owners` workers share a ring of `ring_bytes`.
@@ -49,7 +49,8 @@ class ChunkLength {
               .chunks = chunks,
               .length = in_units(filled.bytes / chunks)};
   }
-  // Returns the least length of the worker's next chunk. It does not fall before the next boundary.
+  // Returns the least length of the worker's next chunk. The length does not fall before the next
+  // boundary.
   uint64_t next(Filled& filled) const {
     const uint64_t share = in_units(filled.bytes / filled.chunks);
     filled.length = std::clamp(std::max(filled.length, share), least_, most_);
@@ -60,7 +61,7 @@ class ChunkLength {
   static constexpr uint64_t kFixedBytes = uint64_t{32} << 10, kLeastBytes = 256;
   static constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // between two boundaries
   static constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
-  static constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
+  static constexpr uint64_t kChunksOfRing = 4;      // at least this number of chunks in the ring for each owner
   static constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
   static constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
 
@@ -74,7 +75,7 @@ class ChunkLength {
                     longest(ring_bytes, owners));
   }
 
-  const uint64_t ticks_;  // how long a worker fills a chunk, at least
+  const uint64_t ticks_;  // the least time for which a worker fills a chunk
   const uint64_t least_, most_;
 };
 

@@ -1,16 +1,15 @@
-// The sequence number that a durable position of one stream stands for. A scheme records pairs
-// (end, sequence). A pair says: when the stream is durable up to `end`, all records of numbers up
-// to `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's
-// DSN.
+// Translates a durable position of one stream into a sequence number. A scheme records pairs (end,
+// sequence). A pair says: when the stream is durable up to `end`, all its records with numbers up
+// to `sequence`, present or future, are durable. `sequence` is then Poplar's DSN.
 //
-// Protocol. Both numbers grow from pair to pair: an older pair that comes late is dropped, because
-// the newer pair stands for it. `next_` is the first pair's end: a thread that asks before the
-// stream is durable up to there (most threads do) takes no latch. `sequence_` is stored before
-// `next_` (release), so a thread that loads a `next_` beyond its position finds its sequence
-// number. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
-// was recorded before the write of those bytes began. `end_` is stored before `sequence_`
-// (release), so a thread that has loaded `sequence_` (acquire) finds its pair's end in `end_`, or a
-// later one.
+// Protocol. Both numbers grow from pair to pair: a pair that comes after a newer pair is dropped,
+// because the newer pair includes it. `next_` is the first pair's end: a thread that asks before
+// the stream is durable up to `next_` (most threads do) takes no latch. `sequence_` is stored
+// before `next_` (release), so a thread that loads a `next_` beyond its durable position finds the
+// position's sequence number. A thread that has stored or loaded (acquire) the durable watermark
+// sees every pair that was recorded before the write of those bytes began. `end_` is stored before
+// `sequence_` (release), so a thread that has loaded `sequence_` (acquire) finds the end of the
+// number's pair in `end_`, or a later end.
 #pragma once
 
 #include <vector>
@@ -21,15 +20,15 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Adds a pair. Call it before the stream can write beyond the end of the previous pair. Any
-  // thread may call it.
+  // Adds a pair. Called before the stream can write beyond the end of the previous pair. Any thread
+  // may call it.
   void record(uint64_t end, uint64_t sequence) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     const uint64_t last =
         count_ == 0 ? durable_sequence() : pairs_[(first_ + count_ - 1) % kMost].sequence;
     if (sequence <= last) return;
     LJ_ASSERT(count_ == 0 || end > pairs_[(first_ + count_ - 1) % kMost].end);
-    if (count_ == kMost) --count_;  // the new pair stands for the dropped one: it holds later
+    if (count_ == kMost) --count_;  // the new pair replaces the dropped one: it holds later
     pairs_[(first_ + count_++) % kMost] = {end, sequence};
     next_.store(pairs_[first_].end, platform::memory_order_release);
   }
@@ -39,9 +38,9 @@ class DurableSequence {
   uint64_t at(uint64_t durable) {
     platform::SpinWait wait;
     while (durable >= next_.load(platform::memory_order_acquire)) {
-      // A thread that finds the latch taken leaves as soon as its holder has removed the pairs. If
-      // hundreds of workers took the latch in turn, each would pay for a transfer of its cache
-      // line.
+      // A thread that finds the latch taken waits for its holder to remove the pairs, and takes no
+      // latch. If hundreds of workers took the latch in turn, each would pay for a transfer of its
+      // cache line.
       if (latch_.try_lock()) {
         remove_reached(durable);
         latch_.unlock();
@@ -52,12 +51,11 @@ class DurableSequence {
     return durable_sequence();
   }
 
-  // Returns the end of the pair that at() found, or of a later one that was reached. Ask after
-  // at().
+  // Returns the end of the pair that at() found, or of a later reached pair. Called after at().
   uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:
-  // One for each segment of 64 KiB in a buffer of 64 MiB: a Poplar stream may be slow.
+  // A slow Poplar stream may need a pair for each 64 KiB segment in a buffer of 64 MiB.
   static constexpr uint32_t kMost = 1024;
   static constexpr uint64_t kNone = ~uint64_t{0};
   struct Pair {
