@@ -121,7 +121,7 @@ class AetherBuffer {
   };
 
   // Acquires the worker's region, under the lock. Releases the lock if the fill is decoupled.
-  // Returns how many ticks the worker waited for room in the ring.
+  // Returns how many ticks it waited for room.
   uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);

@@ -61,7 +61,7 @@ class ChunkLength {
   static constexpr uint64_t kFixedBytes = uint64_t{32} << 10, kLeastBytes = 256;
   static constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // between two boundaries
   static constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
-  static constexpr uint64_t kChunksOfRing = 4;      // at least this number of chunks in the ring for each owner
+  static constexpr uint64_t kChunksOfRing = 4;      // the least number for each owner
   static constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
   static constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
 

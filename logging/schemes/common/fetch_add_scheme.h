@@ -6,24 +6,24 @@
 //
 //   --flush_help (default)   every thread that asks for sbl(): the leader before it writes, a
 //                            worker that polls, the daemon. The tracker's thread (flusher 0), which
-//                            is woken late on busy cores, does it if no other thread has for a
-//                            while.
+//                            wakes up late on busy cores, advances SBL only if no other thread has
+//                            done so for a while.
 //   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
 //                            (flusher 1) alone flushes
 //   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of
-//             the records that it depends on, because their versions, which the worker has seen,
-//             were drawn before (coherence). The addition is acquire and release. So, of two
-//             workers, the one that draws the larger number and then validates sees the write locks
-//             that the other took before it drew (read-write precedences, for `command`).
+//             the records that it depends on: the worker has seen their versions, so these numbers
+//             were drawn before (coherence). The addition is acquire and release. Let a worker draw
+//             a number and then validate. It sees the write locks that a worker with a smaller
+//             number took before its draw (read-write precedences, for `command`).
 //   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
 //             passes a record after acquiring what the record's worker released in the tracker. SBL
-//             may lie inside a record. So published_positions() loads next_, which is the end of a
-//             record at every moment, and waits a little until SBL has reached it. If a hole stays
-//             open, it returns the end that SBL has reached since an earlier call.
-//   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
+//             may lie inside a record. So published_positions() loads next_, which is always the
+//             end of a record, and waits a little until SBL has reached this end. If a hole stays
+//             open, it returns the end of an earlier call that SBL has reached since.
+//   tracking_ the tracker's thread sleeps there. A publisher publishes in the tracker, fences
 //             (Stream::on_publish), and loads tracking_ (platform/event_count.h).
 // A thread that finds advancing_ taken waits a moment and then uses the current SBL. If the holder
 // of advancing_ is descheduled, the daemon asks for SBL again after its nap.
@@ -51,7 +51,7 @@ uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
-  // Makes the scheme. `tracker_options` are the tracker's arguments after the workers and the ring.
+  // Makes the scheme. The tracker's arguments are the workers, the ring and `tracker_options`.
   template <class... TrackerOptions>
   explicit FetchAddScheme(const LogConfig& config, const TrackerOptions&... tracker_options)
       : SingleStreamScheme(config),
@@ -107,7 +107,7 @@ class FetchAddScheme : public SingleStreamScheme {
     return {published_end_};
   }
   Counters counters() const override {
-    const auto durable = static_cast<double>(sdl());  // first, so that it is not beyond SBL
+    const auto durable = static_cast<double>(sdl());  // loaded first, so that SDL is not beyond SBL
     const auto sbl = static_cast<double>(sbl_.load(platform::memory_order_acquire));
     return SingleStreamScheme::counters()
         .add({{"sbl_bytes", sbl}, {"sdl_bytes", durable}})
@@ -115,7 +115,7 @@ class FetchAddScheme : public SingleStreamScheme {
   }
 
  private:
-  static constexpr int kTries = 64;       // tries at the try lock, which is held for a moment
+  static constexpr int kTries = 64;       // tries to take the lock, which is held for a moment
   static constexpr uint32_t kLooks = 80;  // looks before the tracker's thread parks
   static constexpr uint32_t kBoundaryLooks = 1200;  // some milliseconds
   static constexpr uint64_t kNapNs = 1'000'000;
@@ -156,7 +156,8 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Takes one step of the tracker's thread. If SBL has moved, tells the stream, as publishers do.
+  // Performs one step of the tracker's thread. If SBL has moved, tells the stream, as publishers
+  // do.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);
@@ -182,12 +183,12 @@ class FetchAddScheme : public SingleStreamScheme {
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
   platform::mutex boundaries_;
-  // The last record's end that SBL had to reach, and the last one that it has reached.
+  // The last record's end that SBL had to reach, and the last record's end that SBL has reached.
   uint64_t reserved_end_ LJ_GUARDED_BY(boundaries_) = 0;
   uint64_t published_end_ LJ_GUARDED_BY(boundaries_) = 0;
 };
 
-// Returns the registration of a scheme of this kind, as lsn_scheme() does.
+// Returns the registration of a fetch-add scheme, as lsn_scheme() does.
 inline SchemeInfo fetch_add_scheme(SchemeInfo info) {
   fill_in(info.sequence, "byte offset (LSN), fetch-add");
   fill_in(info.safe_when, "LSN <= SDL");

@@ -9,13 +9,13 @@
 //                            without a transfer of cache lines
 //   more than cores          try one word: a line would wait for a thread that has no core
 //
-// In M inserts/s of aether-cd (simulated, `micro`, device discard), one word and a line make 5.4
-// and 9.2 with 64 threads (milan2x64), 6.3 and 2.6 with two (this), and for aether-c 30 and 1.4
-// with 17 threads on 16 cores.
+// M inserts per second, simulated, workload `micro`, device `discard`: with aether-cd and 64
+// threads (machine milan2x64), one word gives 5.4 and a line 9.2; with two threads (machine
+// `this`), 6.3 and 2.6. With aether-c and 17 threads on 16 cores, one word gives 30 and a line 1.4.
 //
-// With --test=lock_sleeps_at_once:1, waiters do not spin, as at glibc's mutex. The fields that the
-// lock guards can lie in the rest of its cache line ([[no_unique_address]]): threads in line stay
-// off it.
+// With --test=lock_sleeps_at_once:1, waiters do not spin, like those of glibc's mutex. The fields
+// that the lock guards can lie in the lock's cache line ([[no_unique_address]]), because threads in
+// line do not touch this cache line.
 #pragma once
 
 #include "logging/schemes/common/backoff_lock.h"

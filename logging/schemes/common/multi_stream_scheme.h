@@ -1,12 +1,12 @@
-// The common part of all schemes with several streams: a Stream for each device (or worker), a
-// flusher for each, durable watermarks in sequence numbers, the least of these, and waiting across
-// streams.
+// The common part of all schemes with several streams: a Stream with a flusher for each device (or
+// worker), durable watermarks in sequence numbers, the least of these watermarks, and waiting
+// across streams.
 //
 // A scheme implements three functions: `reserve`, as every scheme does, `fill_done`, and
 // `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
 // filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme
 // calls record_durable_sequence(s, end, sequence), which says which sequence numbers that position
-// stands for. From this follow
+// stands for. Two functions follow from this:
 //
 //   durable_sequence(s)         all records that stream s has, or will ever have, with numbers up
 //                               to this one are durable (Poplar's DSN)
@@ -16,20 +16,21 @@
 // in_every_stream(n) when global_durable_sequence() >= n.
 //
 // Idle streams (R5). A stream *lags* if its numbers have not reached a number that a commit waits
-// for (WantedWatermark). If a stream lags and has no record to write, filled(s) writes a watermark
-// record into it: "every record that follows has a larger number". So neither the global durable
-// sequence stalls, nor what recovery finds. Every thread that may flush s calls filled(s): its
-// daemon, its leader, and all workers between transactions (poll: their own stream, and the others
-// in turn). When a stream needs a watermark record, the scheme calls notify_flusher(s), which wakes
-// a daemon that sleeps.
+// for (WantedWatermark). If stream s lags and has no record to write, filled(s) writes a watermark
+// record into s: "every record that follows has a larger number". So the global durable sequence
+// does not stall, and neither does recovery's cut. Every thread that may flush s calls filled(s):
+// the daemon of s, its leader, and all workers between transactions (poll: their own stream, and in
+// turn the other streams). When a stream needs a watermark record, the scheme calls
+// notify_flusher(s), which wakes a daemon that sleeps.
 //
-// Waiting. A wait for every stream waits for one stream after the other (Stream::wait), but first
-// starts a write on every device that can start one. No worker parks for a stream that is durable
-// far enough already, and no worker relies on time-outs: a hole that blocks a stream belongs to a
-// worker that will publish it; a stream that lags has work pending, or its flusher is notified.
+// Waiting. A worker that waits for every stream first starts a write on every device that can start
+// one, and then waits for one stream after the other (Stream::wait). No worker parks for a stream
+// that is durable far enough already, and no worker relies on time-outs: a hole that blocks a
+// stream belongs to a worker that will publish the hole. A stream that lags has work pending, or
+// its flusher is notified.
 //
-// Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. lagging_ is a hint, the number of any stream.
+// Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a loaded value
+// stays true. lagging_ is a hint: the number of any stream.
 #pragma once
 
 #include "logging/format/record_writer.h"
@@ -99,12 +100,13 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     for (const auto& entry : streams_) positions.push_back(entry->stream.durable());
     return positions;
   }
-  // Asks filled_to_write(): filled() may count a hole in the group of records that is still open.
+  // Calls filled_to_write(), because filled() may count a hole in the group of records that is
+  // open.
   std::vector<uint64_t> published_positions() override {
     std::vector<uint64_t> positions;
     for (uint32_t index = 0; index < streams(); ++index) {
       positions.push_back(filled_to_write(index, filled(index)));
-      // The look may have appended a watermark record, of which no flusher knows.
+      // filled_to_write() may have appended a watermark record, of which no flusher knows.
       if (positions.back() != stream(index).durable()) {
         stream(index).on_wanted(Flush::kByPolicy);
       }
@@ -127,8 +129,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
  protected:
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
 
-  // Makes the streams of config.devices. `of_waiters` says whether a worker that waits flushes by
-  // the flush policy. `writers` says which workers write to which stream.
+  // Makes the streams of config.devices. `of_waiters` says whether a waiting worker follows the
+  // flush policy. `writers` says which workers write to which stream.
   explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
                              Writers writers = Writers::kDealt)
       : LogScheme(config), of_waiters_(of_waiters), turns_(config.workers) {
@@ -139,16 +141,17 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     homes_ = streams_of_workers(config, streams());
   }
 
-  // Makes the record in the hole visible: filled() may pass the hole now. Returns the commit point.
+  // Makes the record in the hole visible, so that filled() may pass the hole. Returns the commit
+  // point.
   virtual CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
                                 RecordRole role) = 0;
-  // Completes a publish after the stream was told, and after a full fence.
+  // Completes a publish, after Stream::on_publish() and its full fence.
   virtual void after_publish(uint32_t /*worker*/, const LogReservation& /*reservation*/,
                              RecordRole /*role*/) {}
-  // Looks again, so that a write takes what was filled since the look before it. A scheme that
-  // groups records closes the open group here, and not in filled(), which is called much more
-  // often. Called under the flush latch when a write is due, and by any thread for
-  // published_positions().
+  // Returns filled() again, so that a write includes records that were filled since the last look.
+  // A scheme that groups records closes the open group here. It does not close the group in
+  // filled(), which is called much more often. Called under the flush latch when a write is due,
+  // and by any thread for published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
   // Returns the workers that write to stream `index`.
@@ -163,7 +166,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
   void record_durable_sequence(uint32_t index, uint64_t end, uint64_t sequence) {
-    durable_sequence(index);  // removes old pairs, which makes room for this one
+    durable_sequence(index);  // removes old pairs, to make room for this pair
     streams_[index]->durable_sequence.record(end, sequence);
   }
   uint64_t durable_sequence(uint32_t index) const {
@@ -171,7 +174,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     return entry.durable_sequence.at(entry.stream.durable());
   }
   // Returns the end of a record up to which the stream is durable. The records that the last
-  // durable_sequence(index) stands for lie before it. Call it after that.
+  // durable_sequence(index) covers lie before this end. Called after durable_sequence(index).
   uint64_t durable_sequence_end(uint32_t index) const {
     return streams_[index]->durable_sequence.end();
   }
@@ -203,9 +206,10 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     count_watermark();
   }
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
-  // Fills a hole at `begin` with a watermark record. Its body has a word for each stream: the
-  // stream's position in `positions`, and how far the stream is durable now. The hole has
-  // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty: then there is no body.
+  // Fills a hole at `begin` with a watermark record. The record's body has a word for each stream:
+  // the stream's position in `positions`, and how far the stream is durable now. The hole has
+  // watermark_body_bytes() bytes. If `positions` is empty, the record has no body, and the hole has
+  // kWatermarkBytes.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                             std::span<const uint64_t> positions) {
     LJ_ASSERT(positions.empty() || positions.size() == streams());
@@ -235,7 +239,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call it, and notify_flusher().
+  // the flusher does not wait for its stream's T. Any thread may call this function and
+  // notify_flusher().
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {
@@ -254,8 +259,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   };
 
   // Returns whether every stream is durable up to number `wanted`. Workers ask after each
-  // transaction, and most often the answer is no. So the stream that lagged last time comes first:
-  // to ask another stream may cost a transfer of a cache line.
+  // transaction, and most often the answer is no. So the function first asks the stream that lagged
+  // last time, because each further stream may cost a transfer of a cache line.
   bool everywhere_durable(uint64_t wanted) const {
     if (global_durable_sequence_.load(platform::memory_order_acquire) >= wanted) return true;
     if (durable_sequence(lagging_.load(platform::memory_order_relaxed)) < wanted) return false;
@@ -276,7 +281,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   mutable platform::atomic<uint32_t> lagging_{0};
 };
 
-// Returns the registration of a scheme with a stream for each device; fills in what most share.
+// Returns the registration of a scheme with a stream for each device, with the most common values.
 inline SchemeInfo device_scheme(SchemeInfo info) {
   fill_in(info.streams, "1 per device");
   fill_in(info.flushed_by, "logger each, leader");

@@ -1,25 +1,26 @@
-// A lock at which threads stand in line, and each waits at a word of its own (Mellor-Crummey and
-// Scott 1991). So a hand-off costs the same transfers of cache lines for two waiters and for sixty,
-// and no thread starves. Any thread may release the lock: a waiter's node is on its stack, and a
-// thread that gets the lock removes its node. The lock keeps the line's first and last waiter.
+// A lock at which threads wait in line, each at its own word (Mellor-Crummey and Scott 1991). So a
+// hand-off costs the same transfers of cache lines for two waiters and for sixty, and no thread
+// starves. Any thread may release the lock: a waiter's node is on its stack, and a thread that gets
+// the lock removes its node. The lock keeps the line's first and last waiter.
 //
-// A waiter pauses, then yields, for longer than a line of 64 waiters takes, then sleeps. A sleeper
-// delays all waiters after it by a wake-up: threads that sleep too early make others sleep
-// (platform/event_count.h).
+// A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which a line of 64
+// waiters gets the lock. A sleeper delays all later waiters by a wake-up: threads that sleep too
+// early make other threads sleep (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
 // an exchange of `last_`. Then the waiter stores its node (release) in the link of the thread
 // before it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits
-// for it. Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`.
+// for the link. Only the owner, or the waiter that found no_waiter() in `last_`, stores `next_`.
 //
 // The releaser hands the lock over by an exchange of the first waiter's `state` (release), which
-// that waiter loads (acquire). After that exchange the releaser uses the node's address only. A
-// waiter sleeps only if it has changed its state from kWaits to kSleeps, so the releaser knows
-// whether to wake it. A waiter that has become the owner takes its node out of the line: if the
-// node is the last one, the owner replaces it by no_waiter() (compare-and-swap, release).
+// that waiter loads (acquire). After this exchange the releaser uses only the node's address, not
+// the node. A waiter sleeps only if it has changed its state from kWaits to kSleeps, so the
+// releaser knows whether to wake it. A waiter that has become the owner takes its node out of the
+// line: if the node is the last node, the owner replaces it by no_waiter() (compare-and-swap,
+// release).
 //
-// `next_` comes last, so that what the lock guards can lie in its cache line
+// `next_` comes last, so that the fields that the lock guards can lie in the cache line of `next_`
 // ([[no_unique_address]]).
 #pragma once
 
@@ -67,7 +68,7 @@ class LJ_CAPABILITY("latch") BasicQueueLock {
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
-  // Waits for the waiter in `link`. Not inlined: most inserts meet no waiters.
+  // Waits until `link` has a waiter, and returns it. Not inlined: most inserts meet no waiters.
   [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
     Waiter* next;
     for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {

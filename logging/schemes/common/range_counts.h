@@ -11,9 +11,9 @@
 // acquire: the loading thread then sees the bytes of all publishers, because read-modify-writes
 // continue each other's release.
 //
-// Why the sum proves that each range is full: no range gets more bytes than its size. And no
-// publisher adds to the entry's next lap while the reader's watermark is in range i, because the
-// ring is shorter than the table.
+// Why the count of an entry proves that the range of each lap is full: no range gets more bytes
+// than its size. And while the caller's watermark is in range i, no publisher adds bytes of the
+// entry's next lap, because the ring is shorter than the table.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ class RangeCounts {
     }
   }
 
-  // Returns how many bytes of `range` are filled, if the reader's watermark is in `range` or before
-  // it (the same in full()). Any thread may call the two.
+  // Returns how many bytes of `range` are filled, if the caller's watermark is in `range` or before
+  // it. The same condition holds for full(). Any thread may call both functions.
   uint64_t filled_bytes(uint64_t range) const {
     const uint64_t counted = entries_[index_of(range)]->load(platform::memory_order_acquire);
     const uint64_t filled = counted - begin_of(range >> lap_shift_);

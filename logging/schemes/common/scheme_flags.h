@@ -11,8 +11,8 @@ bool acknowledges_unsafely();
 std::string check_ack_flag();   // for SchemeInfo::check_flags
 std::string unsafe_ack_flag();  // for SchemeInfo::unsafe
 
-// Returns how many commits a worker flushes together, in the two schemes of P-WAL's paper:
-// --pwal_ngroup, or the paper's 16 if the flag is 0.
+// Returns the number of commits that a worker flushes together, in the two schemes of P-WAL's
+// paper: --pwal_ngroup, or 16 (the paper's number) if the flag is 0.
 uint64_t pwal_ngroup();
 
 uint64_t poplar_segment_bytes();

@@ -2,22 +2,21 @@
 // segments of any length. Each segment has one count of filled bytes, which tells whether the
 // segment has a hole.
 //
-// A segment is open while records are allocated in it. Then it is closed, either by the worker
-// whose record makes the segment an I/O unit long, or by a flusher that is about to write. A
-// segment is passed when it is closed and all its bytes are filled. If the index is full, the open
-// segment grows.
+// A segment is open while records are allocated in it. It is closed by the worker whose record
+// makes the segment an I/O unit long, or by a flusher that is about to write. A segment is passed
+// when it is closed and all its bytes are filled. If the index is full, the open segment grows.
 //
 // Protocol. open() and close() are called under the buffer's latch, and advance() under a latch of
 // the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a thread
 // that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
 // `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
 // advance() stores `passed_` (release) when it no longer needs an entry, and full() loads it
-// (acquire), so that close() opens the entry again only after that.
+// (acquire), so that close() reuses the entry only after the store.
 //
 // passable() decides without the latch. A thread that closes or fills a segment fences, then loads
 // `passed_`; advance() stores `passed_`, fences, then loads whether the next segment is closed and
-// filled. So at least one of them finds the segment passable. An entry may be opened again while
-// passable() reads it; then `passed_` has changed, and passable() begins again.
+// filled. So at least one of the two threads finds the segment passable. If an entry is reused
+// while passable() reads it, `passed_` has changed, and passable() begins again.
 #pragma once
 
 #include <bit>
@@ -32,7 +31,7 @@ class SegmentIndex {
  public:
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // Returns the number of the open segment, for filled(). Call it under the buffer's latch.
+  // Returns the number of the open segment, for filled(). Called under the buffer's latch.
   uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
@@ -44,7 +43,7 @@ class SegmentIndex {
            entries_.size();
   }
   // Closes the open segment, in which `bytes` were allocated, and opens the next one. The segment's
-  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Call it
+  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
   // under the buffer's latch, unless the index is full().
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
     LJ_ASSERT(!full() && bytes != 0);
@@ -62,9 +61,10 @@ class SegmentIndex {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
-  // Returns whether the first segment that is not passed is closed and filled. Ask before you take
-  // the flushers' latch, for which many threads contend. A segment that the caller has closed or
-  // filled is seen here, or by the thread that is in advance(). Any thread may call it.
+  // Returns whether the first segment that is not passed is closed and filled. Callers ask before
+  // they take the flushers' latch, for which many threads contend. If the caller has closed or
+  // filled a segment, either this function or the thread in advance() sees it. Any thread may call
+  // it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();
@@ -79,7 +79,7 @@ class SegmentIndex {
   }
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
   // Passes the segments that are closed and filled, in order, up to the first one that is not.
-  // Calls `pass(end, sequence)` for each. Call it under the flushers' latch.
+  // Calls `pass(end, sequence)` for each. Called under the flushers' latch.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

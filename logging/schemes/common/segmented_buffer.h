@@ -1,15 +1,15 @@
 // Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
-// latch, and a segment index that tells how far the buffer is filled. The low bits of a number may
-// name the buffer (Numbers).
+// latch, and a segment index that tells how far the buffer is filled. The low bits of an SSN may be
+// the number of the buffer (Numbers).
 //
-// Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
-// for the latch stay off that line (handoff_lock.h), or each hand-off would cost each of them a
-// transfer of the line.
+// Under the latch, a thread writes only the latch's cache line, unless it closes a segment. Threads
+// that wait for the latch do not touch this line (handoff_lock.h). Otherwise each hand-off would
+// cost each waiter a transfer of the line.
 //
 // Protocol. `sequence_` and `open_bytes_` are stored under `latch_`; any thread may load them at
 // any time: the sequence only grows, and the length of the open segment may be late. `filled_` is
-// stored (release) under `advancing_`, after the caller has noted which durable sequence the new
-// value stands for. The segment index has a protocol of its own (segment_index.h).
+// stored (release) under `advancing_`, after the caller has recorded the durable sequence of the
+// new value. The segment index has a protocol of its own (segment_index.h).
 #pragma once
 
 #include <bit>
@@ -20,7 +20,8 @@
 
 namespace logjam {
 
-// The numbers of a buffer: their `bits` low bits are `name`. With 0 bits these are all numbers.
+// The numbers of a buffer: the `bits` low bits of each are `name`. With 0 bits, these are all
+// numbers.
 struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;  // below 2^bits
@@ -39,7 +40,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // A segment of `segment_bytes` is closed at once.
+  // A segment is closed as soon as it has `segment_bytes`.
   SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers, Numbers numbers = {})
       : stream_(stream),
         numbers_(numbers),
@@ -51,8 +52,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
 
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
-  // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
-  // (Poplar, Algorithm 1). Waits for room. A worker calls it, and then publish().
+  // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last number
+  // (Poplar, Algorithm 1). Waits for room. Only workers call it; publish() follows.
   Hole reserve(uint64_t above, uint32_t bytes) LJ_NOT_ANALYSED {  // it hands out `offset_`
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes, waited);
@@ -62,8 +63,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
   void publish(uint32_t segment, uint64_t bytes) { segments_.filled(segment, bytes); }
 
-  // Appends a record of `bytes` with the number `sequence`, if the last SSN is smaller and there is
-  // room. `write(begin)` fills the record.
+  // Appends a record of `bytes` with the number `sequence`, if the last SSN is smaller and the ring
+  // has room. `write(begin)` fills the record.
   template <class Write>
   void raise(uint64_t sequence, uint32_t bytes, const Write& write) {
     if (this->sequence() >= sequence) return;
@@ -76,7 +77,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
 
   // Appends a record of `bytes`, if there is room, with a number larger than `above` and than the
-  // buffer's last one. `write(begin, sequence)` fills the record.
+  // buffer's last number. `write(begin, sequence)` fills the record.
   template <class Write>
   void append(uint64_t above, uint32_t bytes, const Write& write) {
     const platform::lock_guard<HandoffLock> hold(latch_);

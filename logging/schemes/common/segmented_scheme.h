@@ -34,7 +34,8 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes the buffers. The `stream_bits` low bits of a number are the number of its stream.
+  // Makes the buffers. The `stream_bits` low bits of a sequence number are the number of its
+  // stream.
   explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -82,7 +83,8 @@ class SegmentedScheme : public MultiStreamScheme {
     notify_lagging_flushers(
         wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
-  // Counts the open segment, even if it has a hole: the thread that is about to write closes it.
+  // Counts the open segment, even if it has a hole, because a thread closes the segment before it
+  // writes.
   uint64_t filled(uint32_t index) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
@@ -98,14 +100,15 @@ class SegmentedScheme : public MultiStreamScheme {
     append_watermark(index, true);
     buffer.close();
     const uint64_t passed = pass_segments(index);
-    // The commits of the short segment have waited for T here, and wait for no other buffer's T.
+    // The commits of the short segment have waited for this buffer's T, and do not wait for another
+    // T.
     notify_lagging(Flush::kNow);
     return passed;
   }
   uint64_t pass_segments(uint32_t index) {
     const bool passed = buffers_[index]->pass(
         [&](uint64_t end, uint64_t sequence) { record_durable_sequence(index, end, sequence); });
-    // The publishers of these segments have raised `wanted_` before they filled them.
+    // The publishers have raised `wanted_` before they filled these segments.
     if (passed) notify_lagging();
     return buffers_[index]->filled();
   }

@@ -1,12 +1,13 @@
 // The common part of all schemes that put records into the ring of one Stream, which a leader or
 // the daemon flushes.
 //
-// The sequence number is the LSN: the byte offset of the record's *end*. So it is never 0, and "LSN
-// <= durable" means that all of the record is durable. Log order is the order of reserve(), hence a
-// serial order. The records of what a transaction read or overwrote have smaller numbers than its
-// record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4), and the
-// recovery rule is first_gap(). Under early lock release what a transaction read may not be durable
-// yet, so a read-only transaction waits for the largest number that it read (R1).
+// The sequence number is the LSN: the byte offset of the record's *end*. So the LSN is never 0, and
+// "LSN <= durable" means that the whole record is durable. Log order is the order of reserve(),
+// hence a serial order. If a transaction reads or overwrites a version, the version's record has a
+// smaller number than the transaction's record, and lies before it. So a prefix of the log lacks
+// nothing that it depends on (R4), and the recovery rule is first_gap(). Under early lock release a
+// transaction may read a version that is not durable yet. So a read-only transaction waits for the
+// largest number that it read (R1).
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
@@ -44,7 +45,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
   std::vector<uint64_t> durable_positions() const override { return {sdl()}; }
   std::vector<uint64_t> durable_sequences() const override { return {sdl()}; }
-  // Returns SBL. A scheme whose SBL may lie inside a record overrides it.
+  // Returns SBL. A scheme whose SBL may lie inside a record overrides this function.
   std::vector<uint64_t> published_positions() override { return {sbl()}; }
   Counters counters() const override { return stream_.counters(); }
 
@@ -52,9 +53,9 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   explicit SingleStreamScheme(const LogConfig& config)
       : LogScheme(config), stream_(config, 0, waiters(), *this) {}
 
-  // Makes the record in the hole visible: sbl() may pass the hole now.
+  // Makes the record in the hole visible, so that sbl() may pass the hole.
   virtual void fill_done(uint32_t worker, const LogReservation& reservation, RecordRole role) = 0;
-  // Completes a publish after the stream was told, and after a full fence.
+  // Completes a publish, after Stream::on_publish() and its full fence.
   virtual void after_publish(uint32_t /*worker*/, RecordRole /*role*/) {}
   // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
@@ -80,8 +81,8 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   Stream stream_;
 };
 
-// Returns the registration of a scheme of this kind; fills in what most share. The top of this file
-// says why "LSN <= durable" and the first gap keep R1 to R4.
+// Returns the registration of a single-stream scheme, with the most common values. The top of this
+// file says why "LSN <= durable" and the first gap keep R1 to R4.
 inline SchemeInfo lsn_scheme(SchemeInfo info) {
   fill_in(info.streams, "1");
   fill_in(info.sequence, "byte offset (LSN)");

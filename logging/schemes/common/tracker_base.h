@@ -1,8 +1,8 @@
 // A tracker finds SBL for a fetch-add scheme (fetch_add_scheme.h): the position up to which the log
-// has no hole. Each tracker has two functions more:
+// has no hole. Each tracker has two more functions:
 //
 //   publish(worker, begin, end)   notes that the record [begin, end) is filled; called by the
-//                                 worker, after room() returned true
+//                                 worker, after room() has returned true
 //   advance(filled, next)         returns the new SBL, starting from `filled`; `next` is the
 //                                 position at which the next record will begin. One thread at a
 //                                 time calls it, unless the tracker's file says otherwise.

@@ -1,18 +1,18 @@
 // A tracker that only counts the filled bytes of each I/O unit: the watermark passes a unit when
-// all its bytes are filled.
+// all bytes of the unit are filled.
 //
-// The last unit is seldom full, and a lone commit in it must not wait until others fill the unit.
-// So the watermark also advances to the end of the last reservation, if as many bytes of the last
-// unit are filled as are reserved.
+// The last unit is seldom full, and a lone commit in it must not wait until other workers fill the
+// unit. So the watermark also advances to the end of the last reservation, if all reserved bytes of
+// the last unit are filled.
 //
 // The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
 // before it fills them, so `allocated` lies after all bytes that the count includes. If the count
-// equals the number of bytes before `allocated`, there is no hole among them. In the other order,
-// the count could include a record after `allocated` in place of a hole before it.
+// equals the number of the unit's bytes before `allocated`, these bytes have no hole. In the other
+// order, the count could include a record after `allocated` and miss a hole before it.
 //
-// A filled record waits for all unfinished records of its unit, even for later ones. None of these
-// waits for ring space for ever: all bytes before the unit can be flushed, and the largest record
-// leaves a unit free (slack_bytes).
+// A filled record waits for all unfinished records of its unit, even for later records. No
+// unfinished record waits for ring space for ever: all bytes before the unit can be flushed, and
+// the largest record leaves a unit free (slack_bytes).
 #pragma once
 
 #include "logging/schemes/common/fetch_add_scheme.h"
@@ -46,7 +46,7 @@ class UnitCounts : public TrackerBase {
   RangeCounts counts_;
 };
 
-// The log of `centr-faa` and of `command`, which differ in what the records hold.
+// The log of `centr-faa` and of `command`, which differ in the content of the records.
 class UnitCountScheme final : public FetchAddScheme<UnitCounts> {
   static constexpr uint64_t kUnitBytes = uint64_t{64} << 10;
 

@@ -1,7 +1,7 @@
 // The states that a scheme keeps, one for each worker. No two states share a cache line.
 //
-// Protocol. Only its worker uses the plain fields of a state. A field that other threads read is an
-// atomic or a platform::Counter, and the scheme says which ordering makes it visible.
+// Protocol. Only the state's worker uses the plain fields of a state. A field that other threads
+// read is an atomic or a platform::Counter, and the scheme says which ordering makes it visible.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ class WorkerStates {
   State& operator[](uint32_t worker) { return *states_[worker]; }
   const State& operator[](uint32_t worker) const { return *states_[worker]; }
 
-  // Returns the sum of a counter of all workers. Any thread may call it.
+  // Returns the sum of a counter over all workers. Any thread may call it.
   template <class Owner = State>
   double total(platform::Counter Owner::*counter) const {
     uint64_t total = 0;

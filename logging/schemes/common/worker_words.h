@@ -1,18 +1,18 @@
 // The common part of the trackers that keep a word for each worker and look at all words to find
 // SBL:
 //
-//   HerdFlags   where the worker's hole begins at the earliest, or its last record ended
-//   EpochSlots  in which epoch the worker drew its position
-//   DirtyEnds   where the worker's last record ended, and whether the worker has a hole
+//   HerdFlags   the earliest begin of the worker's hole, or the end of its last record
+//   EpochSlots  the epoch in which the worker drew its position
+//   DirtyEnds   the end of the worker's last record, and whether the worker has a hole
 //
-// A worker does no atomic operation but the fetch-and-add, and writes no line that other workers
-// write. A thread that looks reads one line per worker, however many records there were.
+// The fetch-and-add is a worker's only atomic operation, and its only write to a line that other
+// workers write. A thread that looks reads one line per worker, however many records there were.
 //
-// Protocol. Only its worker stores a word (release), at three moments; the thread that looks loads
+// Protocol. A word's worker stores the word (release) at three moments. The thread that looks loads
 // it (acquire):
 //   announce     before the worker draws a position from the sequencer `next`
-//   must_wait    after that, if the ring has no room for the hole: the word is then kOpen and where
-//                the hole begins
+//   must_wait    after the draw, if the ring has no room for the hole: the word is then kOpen and
+//                the begin of the hole
 //   publish      the hole is filled
 // The thread that looks loads `next` (acquire) first; call the value its *cutoff*. Then it loads
 // the words.
@@ -29,8 +29,8 @@
 // If the thread loaded the words before `next`, a hole could be announced and drawn in between.
 //
 // Why must_wait. The word that a worker stores before it draws the hole cannot say where the hole
-// begins: a look stops before the hole, perhaps a whole ring before it, if other workers have
-// reserved the rest. If the worker then waited for room, the flush that makes room would wait for
+// begins. So a look stops before the hole, perhaps a whole ring before it if other workers have
+// reserved the ring. If the worker then waited for room, the flush that makes room would wait for
 // the worker. With must_wait, SBL reaches the first hole, whatever the other words say. The ring is
 // longer than the longest record, so the first hole gets room.
 #pragma once
@@ -43,7 +43,7 @@ namespace logjam {
 
 class WorkerWords : public TrackerBase {
  public:
-  // Says that the worker, which has drawn its hole, waits for room, and where the hole begins.
+  // Says that the worker has drawn its hole, which begins at `begin`, and waits for room.
   void must_wait(uint32_t worker, uint64_t begin) {
     LJ_ASSERT(begin < kOpen);
     store(worker, kOpen | begin);

@@ -2,17 +2,17 @@
 // it has filled, and a thread scans the bits in order. ELEDA compares its grasshopper with this
 // tracker (section 6.5.4).
 //
-// A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits`: 1 or 8. Records are
-// multiples of 8 bytes, so each byte of the bitmap belongs to one record only, and a publisher can
-// set its eight bits by one store. If records had any length, two records could share a byte: then
-// a publisher would need an atomic or, as it uses here for single bits.
+// A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits` at a time; both are 1
+// or 8. Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only,
+// and a publisher can set its eight bits by one store. If records had any length, two records could
+// share a byte, and a publisher would need an atomic `or`. Here only single bits (kSetBits 1) are
+// set by an atomic `or`.
 //
 // Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
-// scanning thread loads them (acquire), and clears the bytes that it has passed before the
-// watermark is stored. The hole of a publisher of the next lap fits into the ring only when that
-// watermark is stored, so the publisher finds its bytes of the bitmap clear. The watermark may stop
-// inside a record whose publisher is still setting bits; the bytes before the watermark are filled
-// nevertheless.
+// scanning thread loads these bytes (acquire), and clears those that it has passed before the
+// watermark is stored. A hole of the next lap fits into the ring only when this watermark is
+// stored, so its publisher finds its bytes of the bitmap clear. The watermark may stop inside a
+// record whose publisher is still setting bits; still, all bytes before the watermark are filled.
 #pragma once
 
 #include <utility>
@@ -46,7 +46,7 @@ class Bitmap : public TrackerBase {
 
  private:
   static constexpr uint64_t kBytes = 8;  // bytes of the log for each byte of the bitmap
-  static constexpr uint32_t kBits = 8;   // of a byte of the bitmap
+  static constexpr uint32_t kBits = 8;   // bits of each byte of the bitmap
   static constexpr uint64_t kBytesPerStep = 1 << 20;
   static constexpr uint8_t kStep = (1u << kScanBits) - 1;
   static constexpr uint8_t kFilled = 0xff;
@@ -58,7 +58,7 @@ class Bitmap : public TrackerBase {
       bits.fetch_or(static_cast<uint8_t>(1u << bit), platform::memory_order_release);
     }
   }
-  // Returns whether all bits are set. Each step loads the bits anew, as a scan bit by bit does.
+  // Returns whether all bits are set. Loads the bits anew in each step, as a scan bit by bit does.
   static bool passes(const platform::atomic<uint8_t>& bits) {
     for (uint32_t bit = 0; bit < kBits; bit += kScanBits) {
       if ((bits.load(platform::memory_order_acquire) >> bit & kStep) != kStep) return false;

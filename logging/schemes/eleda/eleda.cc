@@ -3,16 +3,17 @@
 //
 //   eleda         with a grasshopper that hops over full ranges and crawls record by record (Alg.
 //                 1)
-//   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
-//   eleda-bitmap  with a bit for each byte and a linear scan, one bit a step (section 6.5.4).
+//   eleda-crawl   like eleda, but without hopping, hence without h-lists and H-index (section
+//   6.5.4)
+//   eleda-bitmap  with a bit for each byte and a linear scan, one bit per step (section 6.5.4).
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
-//                 scan takes eight bits a step; with :1 workers set each bit by an atomic or.
+//                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
-// time, so a log that grows by more than a unit in the time of a write falls behind, and the depth
-// of the full pipelines sets the commit latency. As published is
-// `--flagfile=config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the
-// ELEDA worker), and one that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
+// time. If the log grows by more than a unit during a write, the writes fall behind. Then the depth
+// of the full pipelines determines the commit latency. The paper's settings are in
+// `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA worker),
+// and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
 //
 // A worker waits in reserve() if SBL has not passed its last 262144 records.
 #include <gflags/gflags.h>

@@ -1,30 +1,30 @@
 // Grasshopper: finds SBL, the position up to which a log buffer is filled without a hole, while
 // many workers fill it at once (ELEDA, sections 3.2 and 4).
 //
-// Each worker has a c-list of the records that it filled, in log order. It also has an h-list,
-// which says, for each range of `hop_bytes`, which node of the c-list has the first record in it.
+// Each worker has a c-list of the records that it filled, in log order. It also has an h-list. For
+// each range of `hop_bytes`, the h-list says which c-list node has the first record in the range.
 // *Crawling* merges the heads of the c-lists with a heap, record by record, as long as the smallest
-// record begins at SBL. *Hopping* passes the whole ranges that RangeCounts (the H-index) says are
-// full, and also the record that straddles the end of the last range: SBL is always the end of a
-// record.
+// record begins at SBL. *Hopping* passes whole ranges that are full according to RangeCounts (the
+// H-index). It also passes the record that straddles the end of the last range: SBL is always the
+// end of a record.
 //
 // Protocol (ELEDA, Table 2). Each list has one producer, its worker, and one consumer, the thread
 // that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
 //   tail     stored by the worker (release) after the node and the record's bytes; loaded by the
 //            consumer (acquire).
-//   head     stored by the consumer (release) when it no longer needs a node; loaded by the worker
-//            (acquire).
+//   head     stored by the consumer (release) when the consumer no longer needs a node; loaded by
+//            the worker (acquire).
 //   gc       used by the worker only: the last value of head that it has loaded. The worker loads
-//            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA
-//            calls commits back from the nodes. Here the engine queues its commits itself.
+//            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA's
+//            nodes have the callbacks of commits. Here the engine queues its commits itself.
 //   h_tail   stored by the worker (release) *before* tail (ELEDA: after tail). So a thread that
 //            sees a node also sees where the node's range begins, and need not walk the c-list in
 //            search of the beginning.
 //   h_head   used by the consumer only. An h-list cannot overflow: it has a node for each range
 //            that a ring can hold, and the consumer drops the ranges that SBL passes before it
-//            stores SBL. A worker that reuses their nodes has seen that SBL, because its hole fits
-//            into the ring.
-//   counts   added to by the worker after tail: when a range is full, all its records are in the
+//            stores SBL. A worker that reuses the nodes of these ranges has seen this SBL, because
+//            its hole fits into the ring.
+//   counts   raised by the worker after tail. So when a range is full, all its records are in the
 //            c-lists.
 #pragma once
 
@@ -82,7 +82,7 @@ class Grasshopper : public TrackerBase {
     if constexpr (kHops) counts_.add(begin, end);
   }
 
-  // Takes one step, starting from `sbl`. Returns the new SBL.
+  // Performs one step, starting from `sbl`. Returns the new SBL.
   uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated) {
     const uint64_t first = sbl;
     for (int round = 0; round < kRoundsPerStep; ++round) {
@@ -159,16 +159,16 @@ class Grasshopper : public TrackerBase {
     heap_.clear();
     for (uint32_t worker = 0; worker < lists_.size(); ++worker) {
       List& list = lists_[worker];
-      // The order matters: the tail is loaded first, and then the node where the list's next range
-      // begins. Every record that begins before the boundary lies before this tail.
+      // The tail must be loaded before the node where the list's next range begins. Then every
+      // record that begins before the boundary lies before this tail.
       list.seen_tail = list.tail.load(platform::memory_order_acquire);
       drop_ranges_before(list, range);
       const bool none = list.h_head == list.h_tail.load(platform::memory_order_acquire);
       const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
       const uint64_t head = list.head.load(platform::memory_order_relaxed);
       if (to > head) {
-        // The last record of this list that is hopped over may straddle the boundary. At most one
-        // record of all lists does.
+        // This list's last record before the boundary may straddle it. At most one record of all
+        // lists straddles the boundary.
         reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
         list.head.store(to, platform::memory_order_release);
       }
