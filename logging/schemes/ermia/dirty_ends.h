@@ -1,20 +1,22 @@
 // ERMIA's tracker. A worker's word has the end of its last record, and a dirty bit while the worker
-// may have a hole. SBL is the least end of the dirty workers; if no worker is dirty, the largest
-// end of all. Both are bounded by the tail, the cutoff that the thread loads first.
+// may have a hole. SBL is the least end of the dirty workers or, if no worker is dirty, the largest
+// end of all workers. SBL is never larger than the tail, the cutoff that the thread loads first.
 //
 // Why SBL passes no hole (common/worker_words.h has the orders). A hole that the tail does not
-// count begins at the tail or after it. One that the tail counts is filled, or its worker is seen
-// dirty, with an end at which the hole begins or before it. If no worker is dirty, the largest end
-// is at least the tail, because the worker that drew the tail is clean; so SBL is the tail.
+// count begins at the tail or after it. If the tail counts a hole, the hole is filled, or the
+// thread sees its worker dirty, with an end up to the hole's begin. If no worker is dirty, the
+// largest end is at least the tail, because the worker that drew the tail is clean. So SBL is the
+// tail.
 //
-// A worker that was idle for long has an old end. So while it has a hole, SBL stands still, and
-// passes no record before that hole either. An idle worker is clean, and stops nothing (R5).
+// A worker that was idle for a long time has an old end. So while this worker has a hole, SBL does
+// not advance, not even over records before the hole. An idle worker is clean, and does not stop
+// SBL (R5).
 //
 // The bound. ERMIA does not bound the largest end (sm-log-alloc.cpp, smallest_tls_lsn_offset).
-// Without the bound there is this order: a thread sees A clean; A sets its dirty bit, and draws a
-// hole; B draws the next hole, and fills it; the thread sees B clean, and that no worker is dirty;
-// and SBL passes A's hole. The hole's old bytes are written, and recovery ends there: it loses B,
-// which was acknowledged (R1). `bounded` says whether the bound is in force.
+// Without the bound this order is possible: a thread sees A clean; A sets its dirty bit, and draws
+// a hole; B draws the next hole, and fills it; the thread sees B clean, and so finds no dirty
+// worker; SBL passes A's hole. The hole's old bytes are written. Recovery ends at the hole, and
+// loses B's acknowledged record (R1). `bounded` says whether the bound is in force.
 #pragma once
 
 #include "logging/schemes/common/worker_words.h"

@@ -1,9 +1,11 @@
 // `ermia`: LSN by fetch-add, and for each worker the end of its last record and a dirty bit, as in
-// the log of ERMIA (Kim et al., SIGMOD 2016; the algorithm is the one of its source). It is the
-// centralized log that Border-Collie compares with. dirty_ends.h has the algorithm and its proof.
+// the log of ERMIA (Kim et al., SIGMOD 2016; the algorithm is from ERMIA's source code).
+// Border-Collie's paper compares itself with this log. dirty_ends.h has the algorithm and its
+// proof.
 //
-// The source has a hole in its rule, and this scheme mends it with one bound. --ack=unsafe is the
-// rule as published, which can lose acknowledged transactions: every row says `unsafe`.
+// The rule in the source code has an error, which this scheme corrects by one bound. --ack=unsafe
+// is the rule as published, which can lose acknowledged transactions: every output row says
+// `unsafe`.
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/ermia/dirty_ends.h"

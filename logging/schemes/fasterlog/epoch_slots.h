@@ -1,22 +1,23 @@
-// FasterLog's tracker: it follows no record. A worker enters the current epoch before it draws its
-// position, and leaves when its hole is filled. A thread that wants SBL to advance takes the
-// position at which the next record will begin as the *read-only address*, and raises the epoch.
-// When no worker is in an older epoch any more (the epoch is *drained*), all that lies before that
-// address is filled, and SBL moves to it. One such advance is under way at a time.
+// FasterLog's tracker, which keeps no list of records. A worker enters the current epoch before it
+// draws its position, and leaves the epoch when its hole is filled. A thread that wants SBL to
+// advance takes the position at which the next record will begin as the *read-only address*, and
+// raises the epoch. When no worker is in an older epoch any more (the epoch is *drained*), all
+// bytes before the read-only address are filled, and SBL moves to this address. One such advance is
+// under way at a time.
 //
-// Why all of it is filled then (common/worker_words.h has the orders; the address is the cutoff). A
-// thread that has loaded the address sees, of each worker whose hole lies before the address, the
-// slot that the worker stored before it drew, or a later word:
+// Why these bytes are filled (common/worker_words.h has the orders; the address is the cutoff). Let
+// a worker's hole lie before the address. A thread that has loaded the address sees the word that
+// the worker stored before it drew the hole, or a later word:
 //   an older epoch  The epoch is not drained.
 //   no epoch        The hole is filled.
 //   this epoch, or a later one
 //                   The worker has loaded the raised epoch (acquire), which was stored (release)
-//                   after the address had been loaded from `next`. So it draws its position after
-//                   that load: at the address or after it. Its earlier holes are filled.
-//   kOpen           The worker waits for room, and its hole begins where the slot says. It counts
-//                   as having left, and SBL stops at the hole.
-// A worker enters an epoch for each record, so it delays an advance for no longer than its current
-// record takes. An idle one is in no epoch (R5).
+//                   after the address had been loaded from `next`. So the worker draws its position
+//                   after that load: at the address or after it. Its earlier holes are filled.
+//   kOpen           The worker waits for room, and the slot has the begin of its hole. The worker
+//                   counts as having left the epoch, and SBL stops at the hole.
+// A worker enters an epoch for each record, so it delays an advance only until its current record
+// is filled. An idle worker is in no epoch (R5).
 //
 // Protocol. One thread at a time uses `read_only_` and stores `epoch_` (release), under the
 // caller's lock. Workers load `epoch_` (acquire).
@@ -49,8 +50,8 @@ class EpochSlots : public WorkerWords {
  private:
   static constexpr uint64_t kNoEpoch = 0;
 
-  // Returns up to where the log is filled, at most the read-only address; `filled` if the epoch is
-  // not drained.
+  // Returns the position up to which the log is filled, at most the read-only address. Returns
+  // `filled` if the epoch is not drained.
   uint64_t drain(uint64_t filled) const {
     const uint64_t epoch = epoch_.load(platform::memory_order_relaxed);
     uint64_t end = read_only_;
@@ -64,7 +65,7 @@ class EpochSlots : public WorkerWords {
     return std::max(filled, end);
   }
 
-  // In a line of its own: each worker loads it for each record, and only an advance stores it.
+  // In its own cache line: each worker loads it for each record, and only an advance stores it.
   alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
   alignas(platform::kCacheLine) uint64_t read_only_ = 0;
 };

@@ -1,16 +1,16 @@
 // `innodb`: the redo log of MySQL 8.0 (WL#10310), written from a description of its steps. LSN by
 // fetch-add; workers fill their holes side by side, link the filled records (link_buf.h), and move
 // the tail, up to which there is no hole, along the links. In WL#10310 itself one thread follows
-// links; since a rewrite of 2020 (Bug#30088404) workers follow them.
+// the links; since a rewrite of 2020 (Bug#30088404) workers do.
 //
-// With --flush_help=false one thread writes up to the tail, and workers wait for it: MySQL's
-// dedicated log threads. With --flush_help (the default) a worker that waits for its commit writes
-// itself, or waits for another worker that does, as with innodb_log_writer_threads=OFF. There
-// MySQL's worker waits until its record is before the tail, and then writes; ours writes what is
-// there.
+// With --flush_help=false one thread writes up to the tail, and workers wait for this thread, like
+// MySQL's dedicated log threads. With --flush_help (the default) a worker that waits for its commit
+// writes the log, or waits for another worker that is writing, as with
+// innodb_log_writer_threads=OFF. MySQL's worker waits until its record is before the tail, and then
+// writes. Our worker writes up to the current tail.
 //
-// SBL is a copy of the tail. LinkBuf has no thread of its own: a thread that asks for SBL advances
-// it, also with --flush_help=false.
+// SBL is a copy of the tail. LinkBuf has no thread of its own: a thread that asks for SBL also
+// advances it, even with --flush_help=false.
 //
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
 #include "logging/flag_checks.h"
@@ -23,7 +23,7 @@ namespace {
 
 const platform::TestValue window("innodb_window");
 
-// Returns innodb_log_recent_written_size by default.
+// Returns the window; the default is that of innodb_log_recent_written_size.
 uint64_t window_bytes() { return window.get() != 0 ? window.get() : uint64_t{1} << 20; }
 
 class Innodb final : public FetchAddScheme<LinkBuf> {

@@ -1,8 +1,9 @@
 // The links of InnoDB's log: a tracker that finds the position up to which the log has no hole, the
 // *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link from its
-// begin to its end, stored in the entry of its begin. A thread that has stored a link, or wants the
-// tail, follows the links from the tail on. A table for `window` bytes of the log is used again and
-// again. A worker whose record begins at the tail stores the record's end as the tail, and no link.
+// begin to its end, stored in the table entry of its begin. A thread that has stored a link, or
+// needs the tail, follows the links from the tail on. The table covers `window` bytes of the log,
+// and is reused for each window. A worker whose record begins at the tail stores the record's end
+// as the tail, and no link.
 //
 // Protocol.
 //   links_  an entry is stored by the worker whose record begins at one of the entry's positions
@@ -13,30 +14,30 @@
 // Which thread may move the tail from position p. If the worker of the record at p sees that the
 // tail is p before it stores its link, only that worker may: p will never have a link. Other
 // threads need a link at p. They follow it by a compare-and-swap that takes the link out, so one
-// thread does. Either way the bytes before the new tail happen before its store: their workers'
-// releases were acquired, from the links or from the tail.
+// thread does. In both cases the bytes before the new tail happen before its store, because the
+// thread has acquired their workers' releases from the links or from the tail.
 //
 // Only the link at the tail is set to 0. Links that are followed after it in the same walk stay in
 // the table. A *lap* is one window of the log. At a tail p the entry's value is a link if it is
 // larger than p:
-//   * A link of an earlier lap is at most p. It is the end of a record that begins before p, and a
-//     position at which a record begins lies inside no other record.
+//   * A link of an earlier lap is at most p. It is the end of a record that begins before p. This
+//     record cannot contain p, at which another record begins.
 //   * A link of a later lap is stored only when the tail has passed p: its worker waits until its
 //     begin is less than a window after the tail. So a thread that finds a value and then sees that
 //     the tail *still* is p has found p's link. If the entry changes after that, the
-//     compare-and-swap fails: an entry's links grow from lap to lap, and 0, which stands for a link
-//     that was taken out, is none of them. A thread that follows further links stores the tail
-//     after it has read them, so no entry after p belongs to a later lap either.
+//     compare-and-swap fails: an entry's links grow from lap to lap, and 0 (no link) is not a link.
+//     A thread that follows further links stores the tail only after it has read them, so these
+//     links do not belong to a later lap either.
 //
 // A worker that waits for the window to move has filled its record and holds nothing that an
 // earlier worker needs: the worker of the record at the tail waits for nobody here.
 //
-// Who looks last. Worker A stores the tail and does not see the link of the next record; worker B
-// stores that link and does not see the new tail. Both fence after they have published
-// (Stream::on_publish). The later one looks again and sees both, or a flusher does that fences and
-// looks before it sleeps. A worker that moves the tail while it waits for the window tells no
-// flusher: the records that the tail has passed may wait for the worker of the next hole, or for a
-// timeout.
+// Who looks last. Let worker A store the tail and miss the link of the next record, and let worker
+// B store this link and miss the new tail. Both fence after they have published
+// (Stream::on_publish). The later worker looks again and sees both stores, or a flusher sees both,
+// because it fences and looks before it sleeps. A worker that moves the tail while it waits for the
+// window tells no flusher: the records that the tail has passed may wait for the worker of the next
+// hole, or for a timeout.
 #pragma once
 
 #include <bit>
@@ -48,7 +49,7 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // `window_bytes` is how far after the tail a record may begin; at most the ring's capacity.
+  // `window_bytes` is the limit of a record's distance from the tail, at most the ring's capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)
@@ -70,7 +71,7 @@ class LinkBuf : public TrackerBase {
     follow(end);
   }
 
-  // Returns the tail, after following the links. Any thread may call it.
+  // Follows the links, and returns the tail. Any thread may call it.
   template <class Position>
   uint64_t advance(uint64_t, const Position&) {
     follow(kToTheEnd);
@@ -78,7 +79,7 @@ class LinkBuf : public TrackerBase {
   }
 
  private:
-  static constexpr uint64_t kEntryBytes = 8;  // of the log: the unit of records' lengths
+  static constexpr uint64_t kEntryBytes = 8;  // bytes of the log for each entry: the unit of records' lengths
   static constexpr uint64_t kTaken = 0, kToTheEnd = ~uint64_t{0};
 
   uint64_t tail() const { return tail_.load(platform::memory_order_acquire); }
@@ -86,8 +87,8 @@ class LinkBuf : public TrackerBase {
     return links_[(position & (window_bytes_ - 1)) / kEntryBytes];
   }
 
-  // Moves the tail along the links, until it is `stop` or later, or no link is there, unless
-  // another thread does so now.
+  // Moves the tail along the links, up to `stop` or later, or to the first missing link. Does
+  // nothing if another thread is doing so.
   void follow(uint64_t stop) {
     for (uint64_t from = tail(); from < stop; from = tail()) {
       uint64_t to = link(from).load(platform::memory_order_acquire);

@@ -1,17 +1,17 @@
-// MariaDB's log latch (log_sys.latch since 10.8), as its log needs it: workers share it while they
-// fill the log buffer, and a thread that is about to write takes it alone. When the writer has it,
-// every copy that has begun has ended. So the log needs nothing that tracks holes. The price is a
-// cache line that each record writes twice.
+// MariaDB's log latch (log_sys.latch since 10.8). Workers share the latch while they fill the log
+// buffer, and a thread that is about to write takes the latch exclusively. When the writer has the
+// latch, no worker is copying a record. So the log does not track holes. The price is a cache line
+// that each record writes twice.
 //
-// A waiting writer keeps later sharers out: they stand back until it has unlocked. So a stream of
-// records does not starve the writer. It gives up after a while, because a flusher must come back
-// although a sharer is descheduled; MariaDB's waits.
+// Later sharers wait until a waiting writer has unlocked. So a stream of records does not starve
+// the writer. The writer gives up after a while, because a flusher must return even if a sharer is
+// descheduled; MariaDB's writer does not give up.
 //
-// Protocol. The low bits of `word_` count the sharers, and kWriter is set from when a writer comes
-// until it leaves. All stores are read-modify-writes, so each continues the releases of those
-// before. A writer that loads (acquire) no sharers sees all that the sharers before it have done. A
-// sharer that finds no writer (acquire) sees what the writer before it has done. A sharer that
-// finds a writer takes its count back; a writer may see that count, and waits a moment longer.
+// Protocol. The low bits of `word_` count the sharers, and kWriter is set from a writer's arrival
+// until the writer leaves. All stores are read-modify-writes, so each store continues the earlier
+// releases. A writer that loads (acquire) no sharers sees all that earlier sharers have done. A
+// sharer that finds no writer (acquire) sees all that earlier writers have done. A sharer that
+// finds a writer takes its count back; if the writer sees the count, it waits a moment longer.
 #pragma once
 
 #include "platform/spin.h"
@@ -20,7 +20,7 @@ namespace logjam {
 
 class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
  public:
-  // Any thread may call any function. A thread that holds the latch does not take it again.
+  // Any thread may call any function. The latch is not reentrant.
 
   void lock_shared() LJ_ACQUIRE_SHARED() {
     for (platform::SpinWait wait;; wait.once()) {
@@ -34,7 +34,7 @@ class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
     LJ_ASSERT((before & ~kWriter) != 0);
   }
 
-  // Takes the latch alone. Returns false, without it, if that needs more than `rounds` of waiting.
+  // Takes the latch exclusively. Returns false, without the latch, after `rounds` of waiting.
   bool lock(uint32_t rounds) LJ_TRY_ACQUIRE(true) {
     platform::SpinWait wait;
     for (; (word_.fetch_or(kWriter, platform::memory_order_acq_rel) & kWriter) != 0; wait.once()) {

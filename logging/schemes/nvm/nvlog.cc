@@ -1,15 +1,15 @@
 // `nvlog`: a log for each worker, on NVM, and one LSN over all logs (NV-Logging, Huang et al., as
-// Poplar sums it up in section 3.3: decentralised buffers, "a total LSN to track the order of log
+// Poplar describes it in section 3.3: decentralised buffers, "a total LSN to track the order of log
 // records and the commit order of transactions").
 //
-// LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten got
-// their numbers before the transaction's record. A transaction is safe when all records with LSNs
-// up to its LSN are durable, in whatever log. So transactions commit in total LSN order.
-// per_worker_scheme.h has the cut, and why it keeps R1 to R5.
+// LSN: 1, 2, 3, ... by fetch-add. The versions that a transaction has read or overwritten got their
+// numbers before the transaction's record. A transaction is safe when the records of all logs with
+// LSNs up to its LSN are durable. So transactions commit in total LSN order. per_worker_scheme.h
+// has the cut, and why it keeps R1 to R5.
 //
-// Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for the number to come.
-// A thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
-// newer values. So this scheme does not need the floor.
+// Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for its next number. A
+// thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
+// newer values. So nvlog does not need the floor.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 namespace logjam {

@@ -1,18 +1,19 @@
 // `nvmd`: a log for each worker, which the worker persists, and numbers that grow along
-// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as Poplar describes it in 3.3 and compares
-// with it in 6).
+// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as described in Poplar 3.3 and measured in
+// Poplar 6).
 //
 // GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
-// that it overwrites, the largest of the transactions that have read what it overwrites, and the
-// worker's last number. A transaction is safe when its GSN <= the GSN of the passive group commit.
-// per_worker_scheme.h has the group commit, the cut, and why they keep R1 to R5.
+// number that it overwrites, the largest number of a transaction that has read an overwritten
+// version, and the worker's last number. A transaction is safe when its GSN <= the GSN of the
+// passive group commit. per_worker_scheme.h has the group commit, the cut, and the proof of R1 to
+// R5.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
 // these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
-// these rules fails without them. R1 and R4 are about what a transaction has read, which has a
-// smaller number in any case. R3 is about the order of a tuple's writers. A transaction that
-// overwrites what T has read does not depend on T: if it is recovered and T is not, the state is as
-// if T had never existed. The stamps make the numbers a serialization order.
+// these rules fails without them. R1 and R4 are about the versions that a transaction has read,
+// which have smaller numbers in any case. R3 is about the order of a tuple's writers. If U
+// overwrites a version that T has read, U does not depend on T: if U is recovered and T is not, the
+// state is as if T had never existed. The stamps make the numbers a serialization order.
 #include "logging/read_stamps.h"
 #include "logging/schemes/nvm/per_worker_scheme.h"
 

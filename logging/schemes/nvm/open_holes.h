@@ -2,8 +2,8 @@
 // exactly up to the first of these holes: no record waits for a later hole. No thread owns the
 // watermark: a thread that needs it looks at the holes of all workers.
 //
-// Protocol. Workers add to `next_`, and a thread that looks for the watermark loads it, and only
-// then looks at the holes. A hole that this value of `next_` counts is announced
+// Protocol. Workers add to `next_`. A thread that looks for the watermark loads `next_`, and only
+// then looks at the holes. If this value of `next_` counts a hole, the hole is announced
 // (announced_number.h): its worker drew the position by a fetch-add, from which the load acquires.
 #pragma once
 
@@ -20,11 +20,11 @@ class OpenHoles {
   explicit OpenHoles(uint32_t workers, bool force_stale = false)
       : force_stale_(force_stale), holes_(workers) {}
 
-  // Reserves a hole of `bytes`; `number` is where it begins. If others may wait, the caller must
-  // look() again, after a fence. Worker `worker` calls it, and filled().
+  // Reserves a hole of `bytes`, which begins at `number`. If others may wait, the caller must
+  // look() again, after a fence. Only worker `worker` calls reserve() and filled().
   AnnouncedNumber::Announced reserve(uint32_t worker, uint64_t bytes) {
     AnnouncedNumber& hole = *holes_[worker];
-    // The device failed, and the worker could not fill its last hole: that hole stays.
+    // The device failed, and the worker could not fill its last hole, which stays open.
     if (hole.look() != AnnouncedNumber::kNone) return {add(bytes), false};
     return hole.announce(force_stale_ ? 0 : next_.load(platform::memory_order_relaxed), [&] {
       if (force_stale_) platform::yield();
@@ -33,7 +33,8 @@ class OpenHoles {
   }
   void filled(uint32_t worker) { holes_[worker]->withdraw(); }
 
-  // Returns up to where all holes are filled. Any thread may call it, and reserved().
+  // Returns the position up to which all holes are filled. Any thread may call look() and
+  // reserved().
   uint64_t look() const {
     uint64_t first = reserved();
     for (const auto& hole : holes_) first = std::min(first, hole->look());

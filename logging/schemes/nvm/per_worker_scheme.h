@@ -1,15 +1,15 @@
 // A log for each worker, a number for each record, and passive group commit over all logs
 // (NV-Logging, NVM-D).
 //
-// Only its worker puts records into a log. So a hole needs no latch, only a private addition and
-// the number. The worker also persists its log: it leads the flush of its stream when it waits, and
-// polls between transactions. On `nvm` the records are filled in place, and a flush is the
-// write-back and the fence. Daemons and other workers flush the log of a worker that is
+// Only the log's worker puts records into a log. So a reservation needs no latch, only a private
+// addition and a number. The worker also persists its log: it leads the flush of its stream when it
+// waits, and it polls between transactions. On `nvm` the records are filled in place, and a flush
+// is the write-back and the fence. Daemons and other workers flush the log of a worker that is
 // descheduled.
 //
-// Group commit. A transaction is safe when its number <= pgsn. All workers have made durable the
-// records that they have with numbers up to pgsn, and pgsn itself is durable. pgsn is a watermark
-// in a separate stream. Each thread that waits or polls may write it, and so may the daemon:
+// Group commit. A transaction is safe when its number <= pgsn. All records with numbers up to pgsn
+// are durable, and pgsn itself is durable. pgsn is a watermark in a separate stream. Each thread
+// that waits or polls may write it, and so may the daemon:
 //
 //   1 raise `floor_` to the largest number that a commit waits for. In a scheme whose workers draw
 //     their numbers without a shared counter, numbers drawn from now on are larger than the floor;
@@ -19,32 +19,32 @@
 //   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
 //
 // When that record is written, all records with numbers up to it, drawn or still to be drawn, are
-// durable, and lie before its positions. What a transaction depends on has a smaller number, in
-// whatever log (R1). Idle workers stall no other worker (R5), in memory or at recovery, and write
-// nothing.
+// durable, and lie before its positions. Every record that a transaction depends on has a smaller
+// number, in whatever log (R1). Idle workers stall no other worker (R5), in memory or at recovery,
+// and write nothing.
 //
-// Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. A crash alone leaves
-// every watermark met, because its positions were durable before it was written; so nothing
-// acknowledged is lost (R1). If the last record of a transaction is in the set, so are all its
-// other records, which have smaller numbers and are before the last one in the same log (R2). The
-// last writer is the one with the largest number, because numbers grow along overwrites (R3).
+// Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. After a crash alone
+// every watermark is met, because its positions were durable before it was written. So no
+// acknowledged transaction is lost (R1). If the last record of a transaction is in the set, so are
+// all its other records, which have smaller numbers and lie earlier in the same log (R2). The last
+// writer has the largest number, because numbers grow along overwrites (R3).
 //
-// Protocol. Only its worker uses WorkerState::end. WorkerState::log has its protocol in
+// Protocol. Only the worker uses its WorkerState::end. The protocol of WorkerState::log is in
 // worker_log.h; the scheme may load `floor_` when it draws the number of a record.
 //   publish     The worker raises `wanted_` to the number, before another thread can see the
 //               version; records the durable sequence; says that the record is published.
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
-//               stream is durable up to the end that it saw, so is every record that is published
-//               with a number below the place that it saw.
+//               stream is durable up to the end that the thread saw, so is every published record
+//               with a number below the place that the thread saw.
 //   advance_watermark
-//               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
-//               sees the worker's bound, or the worker draws its number after the floor was raised,
-//               hence above it.
-// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`. The thread that holds
-// it may have looked at a stream before that became durable. If workers poll, another thread leaves
-// the look to the holder, because the next poll looks again. Otherwise the other thread waits for
-// the lock, or the flusher of watermarks would sleep although a watermark can advance.
+//               The thread stores `floor_`, fences, and loads the places. So, for each worker, the
+//               thread sees the worker's bound, or the worker draws its number after the floor was
+//               raised, hence above the floor.
+// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`. The holder of
+// `advancing_` may have looked at a stream before the stream became durable. If workers poll,
+// another thread does not look, because the next poll looks again. Otherwise the other thread waits
+// for the lock, or the flusher of watermarks would sleep although a watermark can advance.
 // `watermark_end_` is stored (release) after its durable sequence was recorded.
 #pragma once
 
@@ -108,7 +108,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {
     WorkerState& me = logs_[worker];
-    // The wait comes before the record has a number, for which other workers would wait.
+    // The wait comes before the draw, because other workers would wait for the record's number.
     const uint64_t waited = stream(worker).wait_for_space(me.end + bytes);
     const auto [sequence, others_may_wait] = me.log.open(bound, draw_number);
     if (others_may_wait) wake_others();
@@ -127,9 +127,9 @@ class PerWorkerScheme : public MultiStreamScheme {
   uint32_t workers() const { return logs_.size(); }
   uint32_t watermark_stream() const { return workers(); }
 
-  // Returns a number up to which the worker's log has no record that is open or not yet durable. If
-  // `position` is not null, it becomes a record's end up to which the log is durable; no record up
-  // to that number lies after it.
+  // Returns a number up to which all records of the worker's log are durable, with no open record.
+  // If `position` is not null, stores in it a record's end up to which the log is durable. No
+  // record with a number up to the returned number lies after this end.
   uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const {
     const auto [place, filled] = logs_[worker].log.look();
     if (stream(worker).durable() < filled) {
@@ -144,13 +144,13 @@ class PerWorkerScheme : public MultiStreamScheme {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
   }
 
-  // Takes `advancing_`. Returns false if it suffices that another thread looks.
+  // Takes `advancing_`. Returns false if this thread need not look, because another thread looks.
   bool take_look() LJ_TRY_ACQUIRE(true, advancing_) {
     if (workers_poll_) return advancing_.try_lock();
     advancing_.lock();
     return true;
   }
-  // Wakes the workers, and the flusher of the watermarks, that have found a bound in place of the
+  // Wakes the workers and the flusher of watermarks. They may have found a bound in place of the
   // number of an open record.
   void wake_others() {
     waiters().wake_durable();
@@ -169,7 +169,7 @@ class PerWorkerScheme : public MultiStreamScheme {
     const uint32_t index = watermark_stream();
     const uint64_t begin = watermark_end_.load(platform::memory_order_relaxed),
                    end = begin + watermark_body_bytes();
-    // One watermark record is written at a time. The next one vouches for later commits.
+    // One watermark record is written at a time. The next watermark covers later commits.
     if (begin != stream(index).durable() || !fits(index, end)) return;
     uint64_t least = std::max(floor(), wanted_.wanted());
     floor_.store(least, platform::memory_order_relaxed);
@@ -191,11 +191,12 @@ class PerWorkerScheme : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> floor_{0};
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> watermark_{0}, watermark_end_{0};
-  std::vector<uint64_t> positions_ LJ_GUARDED_BY(advancing_);  // of the next watermark
+  std::vector<uint64_t> positions_ LJ_GUARDED_BY(advancing_);  // the body of the next watermark
   const bool workers_poll_;
 };
 
-// Returns the registration of a scheme of this kind. `number`: its name, for the operator.
+// Returns the registration of a per-worker scheme. `number` is the name of its number, for the
+// operator.
 inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
   info.streams = "1 per worker, 1 of watermarks";
   info.buffer = "private";

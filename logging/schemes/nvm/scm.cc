@@ -3,27 +3,28 @@
 //
 // LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
 // lines back, fences, and only then counts the record as filled. There is no buffer that can be
-// full, no flusher, and no flush policy: the watermark "filled without a hole" is the durable
-// watermark.
+// full, no flusher, and no flush policy: the position up to which the log has no hole is the
+// durable watermark.
 //
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
-// not enough: with early lock release the transaction may have read from a transaction whose hole
-// is not filled yet, and would survive without that transaction (R1, R4). All that it depends on
-// lies before it (single_stream_scheme.h). For the same reason recovery stops at the first hole; no
-// record after it was acknowledged. Fang et al. find records after holes by scanning. They can do
-// so if locks are kept until the record is persistent, of which a scheme does not know (--locks).
+// not enough: with early lock release transaction T may have read from transaction D whose hole is
+// not filled yet, and T would survive without D (R1, R4). All records that T depends on lie before
+// T's record (single_stream_scheme.h). For the same reason recovery stops at the first hole; no
+// record after this hole was acknowledged. Fang et al. find records after holes by scanning. This
+// is right if locks are kept until the record is persistent, but a scheme does not know the value
+// of --locks.
 //
-// --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent. No
-// worker then looks at the holes of others. But recovery stops at the first hole here, and loses
-// acknowledged transactions after it: every row says `unsafe`.
+// --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent.
+// Then no worker looks at the holes of other workers. But our recovery stops at the first hole, and
+// loses acknowledged transactions after this hole: every output row says `unsafe`.
 //
-// Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
-// run seeds the checksums, and one run uses each position once.
+// Bytes of an earlier run stay in the holes of a recycled file. These bytes fail their checks,
+// because the run seeds the checksums, and one run uses each position once.
 //
-// Protocol. A thread that has filled a hole, has replaced a stale bound, or needs to know how far
-// the log is filled fences, and then raises durable_ (release). If several threads do so at the
-// same time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_
-// wakes the waiters.
+// Protocol. A thread fences and then raises durable_ (release) when it has filled a hole, has
+// replaced a stale bound, or needs to know how far the log is filled. If several threads do so at
+// the same time, the last thread sees the stores of all (OpenHoles). A thread that has raised
+// durable_ wakes the waiters.
 #include <cstring>
 
 #include "logging/device/device.h"
@@ -38,7 +39,7 @@
 namespace logjam {
 namespace {
 
-// Shows, with 1, a place that is not its own while a worker reserves.
+// With 1, a worker announces a stale bound for a while when it reserves.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {
@@ -88,8 +89,7 @@ class Scm final : public LogScheme {
   void flush(uint32_t, bool) override LJ_REQUIRES(platform::log_role) {}
   bool idle() const override { return open_holes_.look() == open_holes_.reserved(); }
 
-  // Writes zeros after the last record: the reader finds a clean end, and no bytes of an earlier
-  // run.
+  // Writes zeros after the last record, so that recovery finds no bytes of an earlier run there.
   void close() override {
     if (!idle()) return;
     std::byte* end = memory_->mapped(kLogHeaderBytes + open_holes_.reserved(), kLogEndBytes);
@@ -97,7 +97,7 @@ class Scm final : public LogScheme {
     [[maybe_unused]] const bool persisted = memory_->persist({end, kLogEndBytes});
   }
 
-  // Returns what other schemes do, although no buffer bounds a record here.
+  // Returns the same limit as other schemes, although no buffer bounds a record here.
   uint64_t max_record_bytes() const override { return max_record_bytes_; }
 
   std::vector<uint64_t> durable_positions() const override {

@@ -1,12 +1,12 @@
-// A worker's own log: which number its open record has, and up to where the log is filled. Any
-// other thread learns from these up to which number the log lacks no record.
+// A worker's own log: the number of its open record, and the position up to which the log is
+// filled. From these two, any other thread learns up to which number the log lacks no record.
 //
-// Protocol. Only its worker stores `open_` (announced_number.h) and `filled_` (release); any thread
-// loads `filled_` (acquire). note_fill() stores the record's end in `filled_`, and then withdraws
-// the number. look() looks at `open_`, and then loads `filled_`. If it sees the number that a
-// publish has withdrawn, or that the opening of a later record has announced, it also sees all that
-// was published before. So every record that is published with a number below the place lies before
-// the end that look() returns.
+// Protocol. Only the log's worker stores `open_` (announced_number.h) and `filled_` (release); any
+// thread loads `filled_` (acquire). note_fill() stores the record's end in `filled_`, and then
+// withdraws the number. look() looks at `open_`, and then loads `filled_`. If look() sees that a
+// publish has withdrawn its number, or that a later record has announced its number, it also sees
+// all that was published before. So every published record with a number below the returned place
+// lies before the returned end.
 #pragma once
 
 #include "logging/schemes/common/announced_number.h"
@@ -17,8 +17,8 @@ class WorkerLog {
  public:
   static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
-  // Opens a record. Its number is what draw() returns, which is at least `bound`. Only the worker
-  // calls it, and note_fill().
+  // Opens a record. The record's number is the result of draw(), at least `bound`. Only the worker
+  // calls open() and note_fill().
   template <class Draw>
   AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);
