@@ -125,8 +125,8 @@ class StealingGroup {
     return fits ? place : 0;
   }
 
-  // Return how many times a thread other than a member's worker has moved the member's records, and
-  // how many bytes. Any thread may call them.
+  // Returns how often other threads than a member's worker have moved the member's records, or how
+  // many bytes. Any thread may call both functions.
   uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
   uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
 

@@ -150,7 +150,7 @@ class StealingGroups {
     }
     return below;
   }
-  // If the ring has room, calls write(begin) for a hole of `bytes` after all moved records.
+  // Calls write(begin) for a hole of `bytes` after all moved records, if the ring has room.
   template <class Write>
   void append(uint64_t bytes, const Write& write) {
     Piece piece(pieces_, workers_);

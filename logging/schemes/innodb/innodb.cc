@@ -23,7 +23,7 @@ namespace {
 
 const platform::TestValue window("innodb_window");
 
-// Returns the window; the default is that of innodb_log_recent_written_size.
+// Returns the window: by default, the default of innodb_log_recent_written_size.
 uint64_t window_bytes() { return window.get() != 0 ? window.get() : uint64_t{1} << 20; }
 
 class Innodb final : public FetchAddScheme<LinkBuf> {

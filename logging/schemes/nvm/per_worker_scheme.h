@@ -127,9 +127,9 @@ class PerWorkerScheme : public MultiStreamScheme {
   uint32_t workers() const { return logs_.size(); }
   uint32_t watermark_stream() const { return workers(); }
 
-  // Returns a number up to which all records of the worker's log are durable, with no open record.
-  // If `position` is not null, stores in it a record's end up to which the log is durable. No
-  // record with a number up to the returned number lies after this end.
+  // Returns a number up to which the worker's log has no record that is open or not durable. If
+  // `position` is not null, stores in it a record's end up to which the log is durable. No record
+  // with a number up to the returned number lies after this end.
   uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const {
     const auto [place, filled] = logs_[worker].log.look();
     if (stream(worker).durable() < filled) {

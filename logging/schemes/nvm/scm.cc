@@ -39,7 +39,7 @@
 namespace logjam {
 namespace {
 
-// With 1, a worker announces a stale bound for a while when it reserves.
+// Makes a worker announce a stale bound for a while when it reserves, if 1.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {

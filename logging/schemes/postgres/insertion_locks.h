@@ -4,34 +4,36 @@
 // thread that wants to write looks at all locks, and writes up to the least position at which a
 // holder may be inserting.
 //
-// A worker takes the lock that it took last. If that lock was busy, it waits, and tries the
-// following one the next time. So workers spread over the locks, and a worker alone stays with one
-// lock, which its cache then has.
+// A worker takes the same lock as for its last record. If this lock was busy, the worker waits, and
+// takes the following lock next time. So workers spread over the locks, and a lone worker stays
+// with one lock, which remains in its cache.
 //
-// `inserting_at` of a lock is a position before which its holder inserts nothing. PostgreSQL's
-// holder announces none at first, and its flushers sleep until the lock is free. Here look() does
-// not wait: the holder announces the end of the log at the time when it took the lock. In
-// PostgreSQL and here the holder announces its exact position before it sleeps for room in the
-// buffer. So what others must write before there is room does not wait for its record.
+// `inserting_at` of a lock is a position before which its holder inserts nothing. In PostgreSQL the
+// holder announces no position at first, and flushers sleep until the lock is free. Here look()
+// does not wait: the holder announces the end of the log as it was when the holder took the lock.
+// In PostgreSQL and here the holder announces its exact position before it sleeps for room in the
+// buffer. So the writes that make room do not wait for this holder's record.
 //
 // Protocol.
-//   position_     the end of what is reserved. Stored under position_lock_ (release); any thread
+//   position_     the end of the reserved bytes. Stored under position_lock_ (release); any thread
 //                 loads it, look() with acquire.
-//   inserting_at  stored (release) by the holder of its lock: a bound before it reserves, maybe its
-//                 exact position, and kNone after it has filled its bytes; loaded (acquire) by
+//   inserting_at  stored (release) by the holder of its lock: a bound before it reserves, perhaps
+//                 its exact position after that, and kNone after the fill; loaded (acquire) by
 //                 look().
-//   finished_     raised (acq_rel) to what a look has found; loaded (acquire). A holder may store a
-//                 bound late, when a look has already found a larger position, so a look alone may
-//                 be smaller than the one before. The larger one stays true: all that is reserved
-//                 after it lies after it.
+//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). A holder may store a
+//                 bound after a look has found a larger position, so a later look may give a
+//                 smaller position. The larger position stays true: all later reservations lie
+//                 after it.
 //
 // Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
-// that value of position_. Its worker stored a bound, and then, under position_lock_, a position_.
-// The look acquires that store, or a later one, whose worker had taken position_lock_ after this
-// worker released it. So the look sees the bound, or what was stored in this inserting_at later:
-//   * the exact position, which is no larger than the record's begin, as the bound: the look stops;
-//   * kNone after the fill, or what a later holder of the lock stored. That holder had acquired the
-//     lock from this worker. All are release stores, so the look sees the record's bytes.
+// that value of position_. The record's worker stored a bound, and then, under position_lock_, a
+// position_. The look acquires this store of position_ or a later store, whose worker took
+// position_lock_ after this worker released it. So the look sees the bound, or a later value of
+// this inserting_at:
+//   * the exact position, which is (like the bound) at most the record's begin: the look stops
+//   there;
+//   * kNone after the fill, or a value of a later holder, which has acquired the lock from this
+//     worker. All these stores are releases, so the look sees the record's bytes.
 #pragma once
 
 #include <deque>
@@ -48,9 +50,9 @@ class InsertionLocks {
     for (uint32_t worker = 0; worker < workers; ++worker) workers_[worker].next = worker % locks;
   }
 
-  // Takes an insertion lock and reserves `bytes`. Announces their position if `fits(end)` says that
-  // the ring has no room for them yet. Returns the position at which they begin. Only worker
-  // `worker` calls it, and release().
+  // Takes an insertion lock and reserves `bytes`. If `fits(end)` says that the ring has no room for
+  // the bytes yet, announces their position. Returns the position at which the bytes begin. Only
+  // worker `worker` calls reserve() and release().
   template <class Fits>
   uint64_t reserve(uint32_t worker, uint64_t bytes,
                    const Fits& fits) LJ_NOT_ANALYSED {  // release() unlocks
@@ -101,7 +103,7 @@ class InsertionLocks {
 
   std::deque<Lock> locks_;
   WorkerStates<WorkerState> workers_;
-  // In one line, which the holder of position_lock_ has.
+  // In one cache line, which the holder of position_lock_ has in its cache.
   alignas(platform::kCacheLine) platform::SpinLock position_lock_;
   platform::atomic<uint64_t> position_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> finished_{0};

@@ -1,18 +1,19 @@
 // `postgres`: the write-ahead log of PostgreSQL (9.4 and later), written from a description of its
 // steps. A worker inserts under one of eight insertion locks: it takes its LSN under a spin lock,
 // and fills its record while holders of the other locks fill theirs (insertion_locks.h). A
-// committer whose record is not durable writes all that is filled without a hole, for all workers.
-// If another committer is writing, it waits for that write, and then looks whether anything is left
-// to do (Stream::wait; LWLockAcquireOrWait there).
+// committer whose record is not durable writes the log up to the first hole, for all workers. If
+// another committer is writing, it waits for this write, and then looks whether its own record is
+// durable (Stream::wait; in PostgreSQL, LWLockAcquireOrWait).
 //
-// The daemon is PostgreSQL's WAL writer, --flush=us:T its commit_delay. --flush_help=false leaves
-// all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of eight,
-// a constant of PostgreSQL's source. 128 harm on 64 simulated cores: a worker that waits for the
-// spin lock holds back, with its old bound, the durability of all later records.
+// The daemon is PostgreSQL's WAL writer, and --flush=us:T is its commit_delay. --flush_help=false
+// leaves all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of
+// eight, a constant in PostgreSQL's source. On 64 simulated cores, 128 locks are slower than eight:
+// a worker that waits for the spin lock has announced an old bound, and all later records wait for
+// it.
 //
-// No wake-up is lost. A look may stop at a bound that is before the holder's record. That holder
-// comes to Stream::on_publish soon, or announces its exact position and then steps or wakes the
-// daemon itself (Stream::wait_for_space).
+// No wake-up is lost. A look may stop at a bound that is before the holder's record. The holder
+// soon calls Stream::on_publish, or it announces its exact position and then does or starts the
+// daemon's work itself (Stream::wait_for_space).
 #include "logging/flag_checks.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/postgres/insertion_locks.h"

@@ -1,14 +1,14 @@
-// `centr-lockflush`: one buffer under one mutex, as `centr`, but the group of commits is also
-// flushed under the mutex. It is the log that P-WAL was compared with (Kamiya et al., Algorithm 1):
+// `centr-lockflush`: one buffer under one mutex, like `centr`, but the group of commits is also
+// flushed under the mutex. P-WAL's paper compares P-WAL with this log (Kamiya et al., Algorithm 1):
 // the worker whose commit is the NGROUPth, or that finds the buffer full, writes the buffer and
 // waits for the device, and keeps all other workers from inserting.
 //
-// The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
-// ms, or --flush=us, without the mutex. With --flush_help=false the daemon makes all writes, and
-// the NGROUPth worker waits for it under the mutex.
+// The paper does not say which thread flushes an incomplete group. Here the daemon flushes this
+// group after 1 ms, or --flush=us, without the mutex. With --flush_help=false the daemon makes all
+// writes, and the NGROUPth worker waits for the daemon under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
-// daemon takes no mutex, so a worker may wait for it under the mutex.
+// daemon does not take the mutex, so a worker may wait for the daemon under the mutex.
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "platform/mutex.h"
@@ -62,7 +62,7 @@ class CentrLockFlush final : public SingleStreamScheme {
 
   const uint64_t group_;
   alignas(platform::kCacheLine) platform::mutex mutex_;
-  uint64_t commits_ LJ_GUARDED_BY(mutex_) = 0;  // since the last flush under the mutex
+  uint64_t commits_ LJ_GUARDED_BY(mutex_) = 0;  // commits since the last flush under the mutex
   platform::atomic<uint64_t> sbl_{0};
 };
 

@@ -1,5 +1,5 @@
-// A log buffer that only its worker writes to, without a latch. While the worker is idle, another
-// thread may append a watermark. A counter that all buffers share numbers the records.
+// A log buffer that only its worker fills, without a latch. While the worker is idle, another
+// thread may append a watermark. Records get their numbers from a counter that all buffers share.
 //
 // Protocol. W1, W2 and A1, A2 are seq_cst.
 //
@@ -15,16 +15,18 @@
 //   A2 then W1  the record's number is larger than the watermark's; W2 sees the claim and waits, or
 //               sees the place that A3 has stored
 //
-// So the two never fill the same bytes, and each record after a watermark has a larger number.
+// So the two threads never fill the same bytes, and each record after a watermark has a larger
+// number.
 //
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
-//            One thread at a time stores it: the worker, or the thread with the claim. It writes
-//            the slot that is not current, and makes that slot current by the next `count_`
+//            One thread at a time stores it: the worker, or the thread with the claim. The thread
+//            writes the slot that is not current, and makes this slot current by the next `count_`
 //            (release). A reader loads the count, the slot, and the count again. If the count is
-//            the same, no store went into the slot between the two loads: the next store goes into
-//            the other slot, and before the store after that the count has grown. The slot's words
-//            are stored with release and loaded with acquire, so a reader that sees a word of that
-//            store also sees the count grown. A thread that stops in a store delays no reader.
+//            the same, no store changed the slot between the two loads: the next store uses the
+//            other slot, and the count grows before the second-next store. The slot's words are
+//            stored with release and loaded with acquire. So a reader that sees a word of the
+//            second-next store also sees a larger count. A thread that stops during a store delays
+//            no reader.
 #pragma once
 
 #include <array>
@@ -39,11 +41,11 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     uint64_t end = 0, sequence = 0;
   };
 
-  // Makes a buffer. `counter` is the last number that was drawn; it outlives the buffer.
+  // Makes a buffer. `counter` is the last drawn number, and outlives the buffer.
   explicit PrivateBuffer(platform::atomic<uint64_t>& counter) : counter_(counter) {}
 
   // Draws the number of the next record, which begins at place().end. publish() or cancel()
-  // follows. Only the worker calls the three.
+  // follows. Only the worker calls these three functions.
   uint64_t open() {
     LJ_ASSERT_IN_TESTS(!open_.load(platform::memory_order_relaxed));
     open_.store(true, platform::memory_order_relaxed);
@@ -59,7 +61,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   }
   void cancel() { open_.store(false, platform::memory_order_release); }
 
-  // Returns how far the buffer is filled. Any thread may call it.
+  // Returns the end of the filled bytes. Any thread may call it.
   Place place() const {
     while (true) {
       const uint64_t count = count_.load(platform::memory_order_acquire);
@@ -70,10 +72,9 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     }
   }
 
-  // Calls `append(place, counter)`, unless the worker has a record open or another thread is in
+  // Calls `append(place, counter)`, unless the worker has an open record or another thread is in
   // this function. Records after `place` will have larger numbers than `counter`. `append` returns
-  // the place where the buffer then ends. Returns whether a watermark was appended. Any thread may
-  // call it.
+  // the new place. Returns whether a watermark was appended. Any thread may call it.
   template <class Append>
   bool append_if_idle(const Append& append) {
     if (open_.load(platform::memory_order_relaxed) || claimed_.exchange(true)) return false;

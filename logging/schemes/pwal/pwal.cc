@@ -1,45 +1,46 @@
-// `pwal`: a log buffer and a log file for each worker, which no other worker writes to, and one
-// counter for all workers (Kamiya et al., P-WAL, Algorithm 2).
+// `pwal`: each worker has its own log buffer and log file, to which no other worker writes. All
+// workers share one counter (Kamiya et al., P-WAL, Algorithm 2).
 //
-// LSN: 1, 2, 3, ... by fetch-and-add, one for each record. It is larger than the LSN of anything
-// that the transaction depends on, because those LSNs were drawn before. It grows in each file.
+// LSN: 1, 2, 3, ... by fetch-and-add, one for each record. A record's LSN is larger than the LSNs
+// of all that the transaction depends on, because these LSNs were drawn before. LSNs grow in each
+// file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
-// when its buffer is full. As in the paper (Algorithm 2, line 4), it does so inside the log insert,
+// when its buffer is full. As in the paper (Algorithm 2, line 4), it flushes inside the log insert,
 // while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
-// If a group does not fill, a thread for each buffer flushes it after a delay (1 ms, or
-// --flush=us).
+// An incomplete group is flushed by the thread of its buffer after a delay (1 ms, or --flush=us).
 //
 //   default              NGROUP is 16, as in the paper. A worker that has to wait does not wait for
-//                        a group: it flushes its own buffer and those of others at once. Where log
-//                        threads preempt workers (LogConfig::preemptible_workers), there are no
-//                        groups.
+//                        a full group: it flushes its own buffer and other workers' buffers at
+//                        once. Where log threads preempt workers (LogConfig::preemptible_workers),
+//                        there are no groups.
 //   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
 //                        buffer, so every commit waits for the delay, unless N is 1.
 //   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
-// Safe when (--ack=safe) every file has on disk all records that it has, or will ever have, of LSNs
-// up to the transaction's. Among these are the transaction's record and, because their LSNs are
-// smaller, the records of all that it has read from or overwritten, transitively (R1).
+// Safe when (--ack=safe) all records with LSNs up to the transaction's, present or future, are on
+// disk in every file. Among these records are the transaction's record and, because their LSNs are
+// smaller, the records of all transactions from which it has read or whose rows it overwrote,
+// transitively (R1).
 //
-// The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). That is enough if
-// locks are kept until then (--locks=write). Under early lock release, a transaction can be
+// The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). This is enough if
+// locks are kept until the flush (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
 // says `unsafe`, whatever the locks.
 //
 // Cut. The least of the files' last LSNs, by which transactions were acknowledged (R4: min_cut()).
-// If the set has the last record of a transaction, it has all the others, which are before the last
-// one in the same file (R2). The last writer has the largest LSN (R3). In unsafe mode all records
-// are used, because an idle worker's file ends anywhere.
+// If the set has the last record of a transaction, it has all its records, which lie earlier in the
+// same file (R2). The last writer has the largest LSN (R3). In unsafe mode all records are used,
+// because an idle worker's file ends anywhere.
 //
 // Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the file
-// ends before the counter's value, and writes a watermark of that value into it. With one busy
-// worker of N every acknowledgement costs N writes: the price of R1 here. (NV-Logging pays with one
-// more file instead, which has watermarks for all logs.)
+// ends before the counter's value, and writes a watermark of that value into it. If one worker of N
+// is busy, every acknowledgement costs N writes: the price of R1 here. (NV-Logging instead has one
+// more file, with watermarks for all logs.)
 //
 // Protocol. private_buffer.h proves how a watermark gets into the buffer of an idle worker without
 // a latch. `recorded` is the largest LSN whose durable sequence was recorded; it is raised
-// (release) after that. Only its worker uses `commits` and `committed`.
+// (release) after that. Only the owner uses `commits` and `committed`.
 #include <gflags/gflags.h>
 
 #include "logging/schemes/common/multi_stream_scheme.h"
@@ -60,8 +61,8 @@ constexpr uint64_t kNoGroup = ~uint64_t{0};
 
 const platform::TestValue unlocked_flush("pwal_unlocked_flush");
 
-// Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
-// decide when to flush, unless --pwal_ngroup is given.
+// Returns how many commits a worker flushes together. Where log threads preempt workers, only the
+// log threads decide when to flush, unless --pwal_ngroup is given.
 uint64_t group(const LogConfig& config) {
   return FLAGS_pwal_ngroup == 0 && config.preemptible_workers ? kNoGroup : pwal_ngroup();
 }
@@ -90,7 +91,7 @@ class Pwal final : public MultiStreamScheme {
       const uint64_t lsn = records.open();
       const uint64_t begin = records.place().end;
       if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn, waited);
-      records.cancel();  // a watermark has taken the room
+      records.cancel();  // a watermark has taken the space
       stream(worker).on_publish(false);
     }
   }
@@ -110,7 +111,7 @@ class Pwal final : public MultiStreamScheme {
     if (locked_flush_) flush_full_group(worker);
   }
 
-  // Returns a point that is durable at once if unsafe, as in the paper.
+  // Returns, with --ack=unsafe, a point that is durable at once, as in the paper.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return unsafe_ ? CommitPoint{} : CommitPoint::in_every_stream(deps.max_read);
   }
@@ -138,8 +139,8 @@ class Pwal final : public MultiStreamScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> recorded{0};
   };
 
-  // Flushes the worker's buffer if its group is full, and waits for that. No other worker can be in
-  // the way: the buffer has no hole, and any thread may make the write.
+  // Flushes the worker's buffer if the worker's group is full, and waits for the flush. No other
+  // worker can block it: the buffer has no hole, and any thread may write it.
   void flush_full_group(uint32_t worker) {
     Buffer& buffer = *buffers_[worker];
     if (buffer.commits < group_) return;
@@ -159,14 +160,14 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Writes a watermark if all of the file is durable and ends before the counter's value. Any
-  // thread may call it.
+  // Writes a watermark if the whole file is durable and its last LSN is below the counter's value.
+  // Any thread may call it.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;
     const auto quiet = [&](const Place& at) { return at.end == stream(index).durable(); };
     const Place at = records.place();
-    // The counter comes last: all workers write to it.
+    // The counter is loaded last, because all workers write to it.
     if (unsafe_ || !quiet(at) || at.sequence >= counter_.load(memory_order_relaxed)) return false;
     return records.append_if_idle([&](const Place& place, uint64_t counter) {
       const uint64_t end = place.end + kWatermarkBytes;
@@ -183,7 +184,7 @@ class Pwal final : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };
 
-// Returns the rule. With --ack=unsafe it uses all of every stream, as in the paper.
+// Returns the rule. With --ack=unsafe the rule uses all records, as in the paper.
 RecoveryRule recovery() {
   RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   rule.cut = [safe = rule.cut](const StreamTails& tails) {

@@ -1,39 +1,42 @@
 // `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
 // waits for other logs only if it depends on a record that may not be durable there. The paper has
-// a log for each worker. Here there is one for each device, so that a disk is written in few
-// places. The buffers are Poplar's (common/segmented_scheme.h).
+// a log for each worker. Here there is a log for each device, so that a disk is written at few
+// positions. The buffers are Poplar's (common/segmented_scheme.h).
 //
-// Sequence number (GSN). Larger than what is read, what is overwritten and the log's last number.
-// The low bits are the number of the log. So a transaction knows of each version that it reads
-// which log has the record: its own, or a remote one (Dependencies::max_foreign).
+// Sequence number (GSN). Larger than the numbers of the versions read and overwritten, and than the
+// log's last number. The low bits are the number of the log. So a version's number tells a reader
+// whether the version's record is in the reader's own log or in a remote log
+// (Dependencies::max_foreign).
 //
 // The floor of a log is a number up to which all logs were durable when the log's last watermark
 // record was appended. A transaction is *closed* if it has read nothing, or if
-//   1 all that it read from remote logs is at most the floor of its log, and
-//   2 so is the largest number of a transaction of its log that is not closed.
+//   1 the numbers that it read from remote logs are at most the floor of its log, and
+//   2 the largest number of a transaction in its log that is not closed is at most the floor, too.
 //
-// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. What it read is
-// durable everywhere (1, and by 2 its reads of transactions that are not closed), or is of a closed
-// transaction of its own log, whose record lies before its record. All others are safe when their
-// GSN <= the CSN, the least DSN of all logs.
+// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. A version that it
+// read is durable everywhere (by 1, or by 2 if the writer is not closed), or a closed transaction
+// wrote the version, with a record before its own record in the same log. A transaction that is not
+// closed is safe when its GSN <= the CSN, the least DSN of all logs.
 //
 // The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
 // from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
-// crash that loses the remote record, T1 must not survive (R4), and so T2 is lost, or has read from
-// what does not exist. --ack=unsafe is the rule as published, and every row says `unsafe`.
+// crash that loses the remote record, T1 must not survive (R4). So either T2 is lost too, or T2
+// survives and has read a version that does not exist. --ack=unsafe is the rule as published, and
+// every output row says `unsafe`.
 //
-// Cut. A closed transaction carries kClosed. It survives wherever the valid bytes of its log reach,
-// if all watermark records before it are met; the others survive up to the least of the logs' last
-// numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers grow along
-// overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar (R5).
+// Cut. A closed transaction carries kClosed. Its record survives anywhere in the valid bytes of its
+// log, if all watermark records before this record are met. Other records survive up to the least
+// of the logs' last numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers
+// grow along overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar
+// (R5).
 //
 // Protocol.
-//   floor  of a log. Raised (acq_rel) after the watermark record with its positions has its place
-//          under the buffer's latch. A worker loads it (acquire) before it takes a hole under that
+//   floor  of a log. Raised (acq_rel) after the watermark record has its position, taken under the
+//          buffer's latch. A worker loads the floor (acquire) before it takes a hole under this
 //          latch. So the watermark record lies before the worker's record.
 //   open   of a log: the largest number of a transaction that is not closed. Raised before the
-//          record is published. A worker that has read from the transaction has acquired its
-//          version after that, so it sees the number, or a larger one.
+//          record is published. A worker that reads a version of the transaction acquires the
+//          version after that, so it sees this number or a larger number.
 #include "logging/schemes/common/segmented_scheme.h"
 
 namespace logjam {
@@ -94,10 +97,10 @@ class Rfa final : public SegmentedScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> open{0};
   };
   struct WorkerState {
-    bool decided = false;  // for a transaction whose commit record is not reserved yet
+    bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // Commits that wait for all logs; and those of them that have read nothing from remote logs
-    // that was not durable everywhere.
+    // Commits that wait for all logs; and such commits that read only durable rows from remote
+    // logs.
     platform::Counter remote_waits, false_waits;
   };
 

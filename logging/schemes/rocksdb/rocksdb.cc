@@ -3,14 +3,14 @@
 // (write_groups.h). SBL is the end of the last record that a leader has copied, so no hole lies
 // before it.
 //
-// The leader copies and the flusher writes here: in RocksDB the leader does both, and its members
-// sleep until it has synced. A worker that waits for its commit leads the flush (Stream::wait), so
-// with synchronous commits one thread writes for all in both.
+// Here the leader copies and the flusher writes. In RocksDB the leader does both, and its members
+// sleep until the leader has synced. A worker that waits for its commit leads the flush
+// (Stream::wait). So with synchronous commits one thread writes for all, here as in RocksDB.
 //
-// A worker waits for room in the ring before it fills its record: by then the leader has copied the
-// earlier records.
+// A worker waits for room in the ring before it fills its record; when there is room, the leader
+// has copied the earlier records.
 //
-// Protocol. The leader, one at a time, stores sbl_ (release); any thread loads it (acquire).
+// Protocol. Only the current leader stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/rocksdb/write_groups.h"
 #include "platform/copy.h"

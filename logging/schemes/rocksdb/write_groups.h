@@ -1,27 +1,28 @@
-// RocksDB's write groups (its WriteThread): writers form a list, and the first of a group, its
+// RocksDB's write groups (its WriteThread): writers form a list. The first writer of a group, the
 // *leader*, copies the records of all members into the log, one after the other. So only one thread
 // at a time writes to the log's memory, and a record is copied twice.
 //
 // A writer *links* itself by a compare-and-swap of the newest writer, and thereby gets its position
-// in the log: the end of the writer before it. If there is none before it, it leads. It fills its
-// record in memory of its own and *hands it over*: a leader copies its group, and another writer
-// waits until its record is copied or the lead is its own. A group is 1 MiB at most, and if its
-// leader's record is small, 128 KiB more than that: then the leader does not wait for others for
-// long. The writer after the group leads the next one.
+// in the log: the end of the writer before it. A writer without a writer before it leads. A writer
+// fills its record in private memory, and *hands the record over*: a leader copies its group, and
+// another writer waits until its record is copied or it becomes the leader. A group has at most 1
+// MiB. If the leader's record is small, the limit is this record's size plus 128 KiB, so that the
+// leader does not wait long for other writers. The writer after the group leads the next group.
 //
 // Protocol.
 //   newest_  the end of the log and the newest writer, in one word; the writer part is 0 if no
 //            group is under way. Changed by compare-and-swap (acq_rel): to link, and by a leader
-//            that has found no writer after its group. The end grows with each link, so a word
-//            never comes back.
-//   older    of a writer: the one that it found in newest_. Stored before it is linked; loaded by a
+//            that has found no writer after its group. The end grows with each link, so no value of
+//            the word occurs twice.
+//   older    of a writer: the writer that it found in newest_. Stored before the link; loaded by a
 //            leader that has acquired newest_ since.
 //   filled   stored (release) when the record is filled; the leader loads it (acquire).
-//   state    kWaits when it is linked after another; stored (release) by the leader: kDone when the
-//            record is copied, or kLeads. Its worker loads it (acquire), and does not use its
-//            writer again before.
+//   state    kWaits after a link to another writer. The leader stores (release) kDone when the
+//            record is copied, or kLeads. The writer's worker loads it (acquire), and does not
+//            reuse the writer before.
 // A leader looks for the writer after its group before it stores kDone for the last member: until
-// then that member cannot link itself again, so the next writer is the one whose `older` names it.
+// then the last member cannot link itself again, so the next writer is the writer whose `older` is
+// this member.
 #pragma once
 
 #include "logging/schemes/common/worker_states.h"
@@ -34,7 +35,7 @@ class WriteGroups {
   explicit WriteGroups(uint32_t workers) : writers_(workers) { LJ_ASSERT(workers < kWriterMask); }
 
   // Links worker `worker`, whose record has `bytes`. Returns the record's position. hand_over()
-  // follows. Only that worker calls the next three.
+  // follows. Only this worker calls the next three functions.
   uint64_t link(uint32_t worker, uint32_t bytes) {
     Writer& me = writers_[worker];
     LJ_ASSERT_IN_TESTS(me.state.load(platform::memory_order_relaxed) != kWaits && bytes % 8 == 0);
@@ -128,7 +129,7 @@ class WriteGroups {
 
   WorkerStates<Writer> writers_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> newest_{0};
-  std::vector<uint64_t> group_;  // of the leader: the members to come, the newest first
+  std::vector<uint64_t> group_;  // used by the leader: the remaining members, the newest first
 };
 
 }  // namespace logjam

@@ -1,20 +1,20 @@
 // Silo's transaction numbers (TIDs). The upper bits of a TID are its epoch, the lower bits a count.
-// A worker that draws more TIDs in an epoch than the count has room for goes on with TIDs of the
-// next epoch, so these transactions are acknowledged one epoch later.
+// If the count overflows in an epoch, the worker draws TIDs of the next epoch. These transactions
+// are acknowledged one epoch later.
 //
-// There is one current epoch, which any thread may end. A worker's TID is in use from its draw
-// until the worker has published the last record with it, or has abandoned it. An epoch is over for
-// a set of workers when it has ended and none of them uses a TID of it, or will ever draw one.
+// There is one current epoch, which any thread may end. A worker's TID is in use from the draw
+// until the worker has published the last record with the TID, or has abandoned the TID. An epoch
+// is over for a set of workers when the epoch has ended and none of the workers uses, or will ever
+// draw, a TID of the epoch.
 //
 // Protocol. Only worker w uses workers_[w], except for the epoch of its TID, which it announces to
 // all threads (announced_number.h). A worker loads epoch_ once for the bound, and once for the TID.
-// A thread that asks loads epoch_, fences, and looks at the announced epochs. So the epoch of a TID
-// in use is announced, or it is none that the thread has seen ended. A thread that sees the end of
-// a use also sees the records that were published with the TID.
+// over_for() loads epoch_, fences, and looks at the announced epochs. So the epoch of a TID in use
+// is announced, or the thread has not seen this epoch end. A thread that sees the end of a use also
+// sees the records that were published with the TID.
 //
-// If an epoch ends while a worker draws a TID, a thread that asks for the bound may get an older
-// bound. This needs no extra wake-up: the worker publishes soon after the draw, and the publish
-// wakes the thread.
+// If an epoch ends while a worker draws a TID, over_for() may see an older bound. This needs no
+// extra wake-up: the worker publishes soon after the draw, and the publish wakes the thread.
 #pragma once
 
 #include "logging/commit_point.h"
@@ -28,8 +28,7 @@ class EpochTids {
   static constexpr uint32_t kCountBits = 26;
 
  public:
-  // The TIDs of a later epoch have no room in a version word. It comes after two years of epochs of
-  // 1 ms.
+  // The last epoch whose TIDs fit in a version word. With epochs of 1 ms it comes after two years.
   static constexpr uint64_t kLastEpoch = (uint64_t{1} << (kSequenceBits - kCountBits)) - 2;
 
   explicit EpochTids(uint32_t workers, uint64_t first_epoch = 1)
@@ -40,7 +39,7 @@ class EpochTids {
   static constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
 
   // Draws a TID larger than `above` and than the worker's earlier ones, for all records of a
-  // transaction. Only the worker calls it, and the next three.
+  // transaction. Only the worker calls draw() and the next three functions.
   void draw(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
     me.epoch.announce(now(), [&] {
@@ -70,7 +69,7 @@ class EpochTids {
   }
 
   // Ends the current epoch, and returns it. The first epoch is 1. Ends the process after the last
-  // one. Any thread may call it, and the next two.
+  // epoch. Any thread may call this function and the next two.
   uint64_t end_epoch() {
     const uint64_t ended = epoch_.fetch_add(1);
     if (ended >= kLastEpoch) {

@@ -1,32 +1,32 @@
-// `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
-// none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). There
-// is one logger for each device, and each has an equal share of the workers. The private buffer of
-// a worker is a chunk of its logger's ring (buffer_chunks.h).
+// `silo`: an epoch has no order inside, and either all or none of its transactions become durable
+// (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). Each device has
+// a logger, which has an equal share of the workers. The private buffer of a worker is a chunk of
+// its logger's ring (buffer_chunks.h).
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
-// than the numbers of what is read and what is overwritten, and than this worker's last TID. It
-// must be drawn before OCC validates. Let U overwrite what T has read. Then U locks, and hence
-// draws, after T's validation, so U's epoch is not smaller than T's. Hence every prefix of epochs
-// is a prefix of the serial order. The space for the record is taken after the validation, so a
-// transaction that aborts leaves nothing in the log.
+// than the TIDs of the rows read and overwritten, and than this worker's last TID. It must be drawn
+// before OCC validates. Let U overwrite what T has read. Then U locks, and hence draws, after T's
+// validation, so U's epoch is not smaller than T's. Hence every prefix of epochs is a prefix of the
+// serial order. The space for the record is taken after the validation, so a transaction that
+// aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
-// --silo_epoch_ms. When epoch e has ended and none of its workers is at work on a transaction of e,
-// a logger writes a watermark record of e, and takes the buffers before it from the workers that
-// are not using theirs. The watermark record is durable only when all records before it are, among
-// them every record of e.
+// --silo_epoch_ms. When epoch e has ended and none of a logger's workers has an open transaction of
+// e, the logger writes a watermark record of e. It takes the earlier buffers from workers that are
+// not using them. The watermark record is durable only when all records before it are durable,
+// among them every record of e.
 //
 // Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark. A
-// transaction is safe when its epoch is persisted: what it has read from has no larger epoch (R1).
-// Cut: the least, over all streams, of the last watermark (R4: min_cut()).
+// transaction is safe when its epoch is persisted: the transactions from which it has read have no
+// larger epoch (R1). Cut: the least, over all streams, of the last watermark (R4: min_cut()).
 //
-// Idle or blocked workers stall no epoch (R5): a logger takes their buffers, and idle loggers write
-// watermark records, as long as some stream has an epoch without one.
+// Idle or blocked workers stall no epoch (R5): a logger takes their buffers. Idle loggers write
+// watermark records, as long as some stream has an epoch without a watermark record.
 //
 // Protocol.
 //   tids_      A logger asks which epoch is over for its workers, and then places the watermark
-//              record after all buffers that were dealt out. So no record of e comes to lie after a
-//              watermark of e.
+//              record after all buffers that workers have. So no record of e lies after a watermark
+//              of e.
 //   wanted()   the largest epoch with a reservation. The thread that raises it fences, and looks
 //              whether that epoch has ended. The thread that ends an epoch fences, and looks at
 //              wanted(). So one of the two tells the streams that lack a watermark of the epoch.
@@ -83,7 +83,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
-  // Tells the streams of an epoch that may have ended since the draw, when no stream wanted it.
+  // Notifies the streams if the epoch has ended since the draw, when no stream wanted it.
   void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     if (!first_of_epoch_[worker]) return;
     if (tids_.ended() >= EpochTids::epoch_of(reservation.sequence)) notify_lagging(wanted());
@@ -148,7 +148,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
-  WorkerStates<bool> first_of_epoch_;  // the last record of the worker was it
+  WorkerStates<bool> first_of_epoch_;  // whether the last record was the epoch's first
   std::vector<std::unique_ptr<StreamLog>> logs_;
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it

@@ -1,13 +1,13 @@
 // The anchors of one log (taurus.cc): watermark records that say how far the other logs were
-// durable, so that the vectors of later records in this log need not say so.
+// durable, so that the vectors of later records in this log can leave these positions out.
 //
-// An anchor's positions are the ends of the logs as an earlier look saw them, if they are durable
-// now. A durable position itself may be in the middle of a record, which a crash tears.
+// An anchor's positions are the ends of the logs at an earlier look, if these ends are durable now.
+// The logs' durable positions may lie inside a record, of which a crash would lose a part.
 //
 // Protocol.
-//   position_  by log, what the last anchor says. Stored (release) under `lock_`, after the anchor
-//              has its place in the log. A worker loads it (acquire) before it takes its own place.
-//              So the anchor lies before the worker's record.
+//   position_  the last anchor's position for each log. Stored (release) under `lock_`, after the
+//              anchor has its place in the log. A worker loads it (acquire) before it takes its own
+//              place. So the anchor lies before the worker's record.
 //   lock_      a try lock, which a worker holds from begin() to finish().
 //   due_       stored under the lock; a hint.
 #pragma once
@@ -29,8 +29,9 @@ class Anchors {
   uint64_t position(uint32_t s) const { return position_[s].load(platform::memory_order_acquire); }
 
   // Returns whether the caller must append an anchor with its next record, and call finish(): the
-  // log has grown enough, and the anchor would say more than the last one. `end_of(s)` returns the
-  // end of log s, and `durable(s)` up to where log s is durable. Any worker may call it.
+  // log has grown enough, and the new anchor would have larger positions than the last anchor.
+  // `end_of(s)` returns the end of log s, and `durable(s)` the position up to which log s is
+  // durable. Any worker may call it.
   template <class EndOf, class Durable>
   bool begin(const EndOf& end_of, const Durable& durable) LJ_TRY_ACQUIRE(true, lock_) {
     if (ends_.size() == 1) return false;
@@ -47,8 +48,8 @@ class Anchors {
     lock_.unlock();
     return false;
   }
-  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Call it
-  // after begin() has returned true.
+  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Called after
+  // begin() has returned true.
   template <class Write>
   void finish(uint64_t place, const Write& write) LJ_RELEASE(lock_) {
     next_positions_[own_] = place;
@@ -62,8 +63,8 @@ class Anchors {
   }
 
  private:
-  // In lengths of an anchor: how much the log grows from one anchor to the next; and from one look
-  // whether an anchor would say more to the next look.
+  // The growth of the log, in lengths of an anchor, between two anchors, and between two checks
+  // whether an anchor would have larger positions.
   static constexpr uint64_t kAnchorEvery = 64, kLookEvery = 16;
 
   const uint32_t own_, bytes_;

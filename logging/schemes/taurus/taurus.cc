@@ -1,25 +1,25 @@
 // `taurus`: several logs, and an LSN vector for each transaction, which says how far each log must
 // be durable before the transaction is safe (Xia et al., Taurus, VLDB 2020). A transaction waits
-// for the records that it depends on, and not for all that has a smaller number. There is a log for
-// each device, with an equal share of the workers. The buffers are Aether's CD.
+// for the records that it depends on, and not for all records with smaller numbers. There is a log
+// for each device, with an equal share of the workers. The buffers are Aether's CD.
 //
-// Sequence number (GSN). Larger than what the transaction reads and overwrites, and than the clock
-// of its log. The paper has no such number, and replays records in an order that their vectors
-// allow. Here the last writer wins by GSN in any order of replay, because numbers grow along
-// overwrites (R3).
+// Sequence number (GSN). Larger than the numbers that the transaction reads and overwrites, and
+// than the clock of its log. The paper has no such number, and replays records in an order that
+// their vectors allow. Here the last writer wins by GSN in any order of replay, because numbers
+// grow along overwrites (R3).
 //
-// Vector. V(T) has the end of a record in each log. In T's own log that is the end of T's record;
-// in another log it is the largest of the vectors of the rows that T reads and overwrites
+// Vector. V(T) has the end of a record in each log. In T's own log this is the end of T's record.
+// In another log it is the largest position in the vectors of the rows that T reads and overwrites
 // (logging/row_vectors.h). The rows that T changes get V(T). So V(T) is at least V(D) if T depends
 // on D, and by induction V(T) covers all records that T depends on through others.
 //
 // Log. T's record carries V(T) without the positions that its place in the log implies:
-//   * the position in T's own log: the records up to there lie before T's record;
-//   * positions up to those of an *anchor* that lies before T's record in T's log. An anchor is a
-//     watermark record. It has, for each other log, the end of a record up to which that log was
-//     durable.
+//   * the position in T's own log is left out, because it is the end of T's record;
+//   * positions up to the positions of an *anchor* before T's record in T's log are left out. An
+//     anchor is a watermark record. It has, for each other log, the end of a record up to which
+//     that log was durable.
 // This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
-// anchor before its record, in the same hole, when its log has grown enough since the last one
+// anchor before its record, in the same hole, when its log has grown enough since the last anchor
 // (anchors.h).
 //
 // Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
@@ -34,8 +34,8 @@
 // after a crash (R1). Its records are in one log, and count with its commit record, which has the
 // vector (R2). With one log all vectors are empty.
 //
-// Idle logs stall no other log (R5): a vector has no position beyond a log's last record. The
-// record up to there is flushed by its log's flusher, or by a worker that waits for it.
+// Idle logs stall no other log (R5): a vector has no position beyond a log's last record. The last
+// record is flushed by its log's flusher, or by a worker that waits for it.
 //
 // Protocol. A position in a vector is visible with the version of the row (row_vectors.h). The end
 // of a log is loaded (acquire) after the versions that it must cover. A worker takes its vector and
@@ -132,7 +132,7 @@ class Taurus final : public DependencyScheme {
 
  private:
   // The queues of a worker's commit points.
-  static constexpr uint8_t kOwnLog = 1;  // the other one is DependencyQueue's
+  static constexpr uint8_t kOwnLog = 1;  // the other queue is DependencyQueue's
 
   struct StreamLog {
     StreamLog(const LogConfig& config, const Taurus& all, uint32_t index)
@@ -145,7 +145,7 @@ class Taurus final : public DependencyScheme {
   };
   struct WorkerState {
     // Valid between reserve() and publish():
-    Vector vector, words;  // words: those of the vector's entries that the record carries
+    Vector vector, words;  // words: the entries of the vector that the record carries
     uint32_t bytes = 0;
 
     Vector goal;  // the largest vector that was pushed
@@ -153,7 +153,7 @@ class Taurus final : public DependencyScheme {
   };
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
-  // Returns the end of log `s`: all places that were taken lie before it.
+  // Returns the end of log `s`: all reserved bytes lie before it.
   uint64_t end_of(uint32_t s) const { return logs_[s]->buffer.reserved(); }
 
   void take_vector(WorkerState& me, const Dependencies& deps) const {

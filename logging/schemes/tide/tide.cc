@@ -1,42 +1,43 @@
 // `tide`: workers fill private parts of a few shared logs, number their records without a shared
-// counter, and the thread that writes a log ends each write with a watermark. Our own; its parts
-// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and watermark
-// records as in `silo` and `nvmd`. docs/TIDE.md has the design and its evaluation.
+// counter, and the thread that writes a log ends each write with a watermark. The scheme is our
+// own. Its parts are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978),
+// and watermark records as in `silo` and `nvmd`. docs/TIDE.md has the design and its evaluation.
 //
 // Streams. One for each log directory, with an equal share of the workers. A worker's private
 // buffer is a chunk of the stream's ring. A worker writes cache lines that other workers write only
 // when it takes a chunk.
 //
-// Sequence number. Larger than what is read, what is overwritten, the worker's last number, and the
-// *floor* of its stream. It is drawn after the validation, and after the record has its place in
-// the stream.
+// Sequence number. Larger than the numbers read and overwritten, the worker's last number, and the
+// *floor* of its stream. The number is drawn after the validation, and after the record has its
+// place in the stream.
 //
 // Watermark. The thread that is about to write stream s raises the floor of s to a number F above
 // all floors, and appends a watermark record of F. Every record of s with a number up to F lies
-// before the watermark record. For let a record lie after it. Then its worker took its buffer after
-// the watermark record had its place, hence loads F or a later floor, and draws a larger number. So
-// the writing thread needs nothing of the workers but their open buffers, which it takes. Floors
-// rise by kStep, which is more than what dependencies add between two writes: a transaction is safe
-// after the next write of each stream, or later if they add more.
+// before the watermark record. Proof: let a record lie after the watermark record. Then the
+// record's worker took its buffer after the watermark record had its place. Hence the worker loads
+// F or a later floor, and draws a larger number. So the writing thread needs only the workers' open
+// buffers, which it takes. Floors rise by kStep. Dependencies usually raise numbers by less between
+// two writes, so a transaction is safe after the next write of each stream; otherwise later.
 //
-// Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
-// time of the write. So from one write to the next it takes at least kPace times as long as the
-// last one took its thread (logging/stream/flush_gap.h), and more where few workers feed a
-// stream. A commit waits for the next write of every stream, so the streams write in rounds: their
-// writes begin together.
+// Pace. Workers have cache misses when their buffers are taken, and a worker that writes loses the
+// time of the write. So a thread waits between two writes for at least kPace times the cost of the
+// last write (logging/stream/flush_gap.h), and longer where few workers feed a stream. A commit
+// waits for the next write of every stream, so the streams write in rounds: their writes begin
+// together.
 //
-// Safe when the durable watermark of every stream is at least the number: everything that the
-// transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of the last
-// watermark (R4: min_cut()). The last writer wins by number, because numbers grow along overwrites
-// (R3).
+// Safe when the durable watermark of every stream is at least the transaction's number: everything
+// that the transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of
+// the last watermark (R4: min_cut()). The last writer wins by number, because numbers grow along
+// overwrites (R3).
 //
-// Idle streams (R5). The thread that writes a record tells the streams whose watermark is below its
-// number. They write a watermark record although they have nothing else to write.
+// Idle streams (R5). The thread that writes a record notifies the streams whose watermark is below
+// the record's number. These streams write a watermark record even if they have nothing else to
+// write.
 //
 // Protocol.
 //   floor      stored (relaxed) under passing(), before the watermark record takes its place
 //              (release). Workers load it (relaxed) after they have taken a buffer (acquire). Other
-//              threads load it for their stream's floor; an old value does no harm.
+//              threads load it to raise their own stream's floor; an old value does no harm.
 //   wanted()   has a slot for each stream, raised when a record is passed, before it is durable.
 #include "logging/schemes/common/buffer_chunks.h"
 #include "logging/schemes/common/watermark_scheme.h"
@@ -47,7 +48,7 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Changes kPace to N - 1, for measurements: --test=tide_pace:N. --test=tide_record:1 makes a chunk
+// Changes kPace to N - 1 (--test=tide_pace:N, for measurements). --test=tide_record:1 makes a chunk
 // for each record, as in a shared buffer.
 const platform::TestValue given_pace("tide_pace");
 const platform::TestValue chunk_is_record("tide_record");
@@ -84,7 +85,7 @@ class Tide final : public WatermarkScheme {
 
  private:
   static constexpr uint64_t kStep = 1 << 16, kPace = 8;
-  static constexpr double kPatienceNs = 8000;  // for records that workers are filling
+  static constexpr double kPatienceNs = 8000;  // the longest wait for unfilled records
 
   struct StreamLog {
     StreamLog(Stream& stream, uint64_t run, uint32_t owners)
@@ -96,7 +97,7 @@ class Tide final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
   };
 
-  // Counts the last chunk, even if it is open: the thread that is about to write closes it.
+  // Counts the last chunk, even if it is open, because a thread closes the chunk before it writes.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);
@@ -112,7 +113,7 @@ class Tide final : public WatermarkScheme {
     return logs_[index]->chunks.filled();
   }
 
-  // Passes chunks; with `closes`, all that are dealt now.
+  // Passes chunks. If `closes`, passes all chunks that workers have now.
   void pass(uint32_t index, bool closes) {
     StreamLog& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed

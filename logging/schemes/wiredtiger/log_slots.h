@@ -1,22 +1,21 @@
 // WiredTiger's log slots: an LSN sequencer, and the position up to which the log has no hole.
 // Workers *join* the active slot by a compare-and-swap that adds the length of their record: the
-// slot's begin and what was joined before are the record's position. A slot is *closed* when it has
-// 128 KiB, or by a thread that is about to write. Then the next of a pool of slots is active. A
-// worker *releases* its record in the slot when it has filled it. A closed slot whose records are
-// all released is complete, and the log has no hole up to the end of the complete slots. It is
-// Aether's consolidation array with one slot, whose group is not bounded by a lock.
+// slot's begin plus the bytes joined before is the record's position. A slot is *closed* when it
+// has 128 KiB, or by a thread that is about to write. Then the next slot of a pool becomes active.
+// A worker *releases* its record in the slot when the record is filled. A closed slot whose records
+// are all released is complete, and the log has no hole up to the end of the complete slots. The
+// design is like Aether's consolidation array with one slot, but no lock ends a slot's group.
 //
-// The active slot and what is joined are one word here, with the slot's number in it. WiredTiger
-// has a word in each slot, and a worker that comes late may join a later life of the slot. The pool
-// is Poplar's segment index (common/segment_index.h), which says what is complete.
+// Here one word has the active slot's number and the joined bytes. WiredTiger has a word in each
+// slot, and a late worker may join the slot after it was reused. The pool is Poplar's segment index
+// (common/segment_index.h), which says which slots are complete.
 //
 // Protocol.
 //   active_   number of the active slot, kClosed, bytes joined. Workers add to it (acq_rel). The
 //             thread that has lock_ sets kClosed, which ends the joins, and then stores the next
 //             slot's number (release).
-//   begins_   of a slot: stored under lock_ before its number is in active_. A worker loads it
-//             after it has joined. The entry is not used again until the worker has released its
-//             record.
+//   begins_   of a slot: stored under lock_ before the slot's number is in active_. A worker loads
+//             it after the join. The entry is not reused before the worker has released its record.
 //   slots_    closed under lock_, passed under passing_.
 //   filled_   stored (release) under passing_; loaded (acquire) by any thread.
 #pragma once
@@ -30,7 +29,7 @@ namespace logjam {
 
 class LogSlots {
  public:
-  // Makes slots in a ring of `capacity` bytes.
+  // Makes slots for a ring of `capacity` bytes.
   explicit LogSlots(uint64_t capacity)
       : most_(static_cast<uint32_t>(std::min(kSlotBytes, capacity / 4))) {}
 
@@ -38,7 +37,7 @@ class LogSlots {
     uint64_t begin;
     uint32_t slot;
   };
-  // Joins the active slot with `bytes`. release() follows when the worker has filled them.
+  // Joins the active slot with `bytes`. release() follows when the worker has filled the bytes.
   Joined join(uint32_t bytes) {
     LJ_ASSERT_IN_TESTS(bytes != 0 && bytes < kClosed / 2);
     uint64_t word = active_.load(platform::memory_order_acquire);
@@ -61,7 +60,7 @@ class LogSlots {
   }
   void release(uint32_t slot, uint32_t bytes) { slots_.filled(slot, bytes); }
 
-  // Returns how many bytes are joined to the active slot. Any thread may call it, and the others.
+  // Returns the number of bytes joined to the active slot. Any thread may call any function.
   uint64_t open_bytes() const { return joined(active_.load(platform::memory_order_relaxed)); }
   bool pending() const { return slots_.pending(); }
   // Closes the active slot if it has a record, and a slot of the pool is free.
@@ -69,7 +68,7 @@ class LogSlots {
     const uint64_t word = active_.load(platform::memory_order_acquire);
     if ((word & kClosed) == 0 && joined(word) != 0) close(word);
   }
-  // Passes the slots that are complete. Returns the end of the last one.
+  // Passes the complete slots. Returns the end of the last complete slot.
   uint64_t pass() {
     if (slots_.passable()) {
       const platform::lock_guard<platform::SpinLock> hold(passing_);
@@ -91,7 +90,7 @@ class LogSlots {
     return static_cast<uint32_t>(word >> kNumberShift) % kSlots;
   }
 
-  // Closes the active slot, if it is still that of `seen`. Returns false if no other slot is free.
+  // Closes the active slot, if it is still the slot in `seen`. Returns false if no slot is free.
   bool close(uint64_t seen) {
     const platform::lock_guard<platform::SpinLock> hold(lock_);
     const bool free = !slots_.full();

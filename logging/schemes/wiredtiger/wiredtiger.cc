@@ -1,8 +1,7 @@
 // `wiredtiger`: the write-ahead log of WiredTiger, MongoDB's storage engine, written from a
 // description of its steps. Workers join a slot by compare-and-swap and fill their records in
-// parallel (log_slots.h). A write goes up to the end of complete slots, in which no record is
-// unfilled. sbl() also counts the active slot, so that a flusher finds something to write;
-// filled_to_write() then closes it.
+// parallel (log_slots.h). A write ends at the end of the complete slots. sbl() also counts the
+// active slot, so that a flusher finds something to write; filled_to_write() then closes this slot.
 //
 // No wake-up is lost. A worker releases its record, fences (Stream::on_publish), and looks whether
 // the daemon sleeps. The daemon says that it sleeps, fences, and looks at sbl().
