@@ -29,8 +29,7 @@ struct LogOptions {
   // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
   LogFileHeader header;
   // Called with the new run's header, after almost every check that can refuse, and before the
-  // earlier log is touched. In this function a run makes its other output files, under temporary
-  // names.
+  // earlier log is touched. Here a run makes its other output files, under temporary names.
   std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
   // Called when the new run is in the manifest: then the other output files get their names.
   std::function<void()> replaced = [] {};
@@ -50,8 +49,8 @@ struct LogLayout {
   uint32_t stripes = 1;            // files of each stream
   uint64_t preallocate_bytes = 0;  // of each file
   uint64_t segment_bytes = 0;      // of each segment file; 0: the files have no segments
-  // Whether the log has files. If the device keeps nothing, the log does not touch the files of an
-  // earlier run.
+  // Whether the log has files. If the device keeps nothing, files of an earlier run stay as they
+  // are.
   bool has_files = false;
 
   uint32_t files() const { return streams * stripes; }

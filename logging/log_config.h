@@ -65,8 +65,7 @@ struct LogConfig {
   // tests the bound is so long that a test with a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
   // How long a flusher naps while workers flush in its place. A thread that needs the flusher
-  // sooner must wake the flusher. In tests the nap is an hour, so that a test with a missing
-  // wake-up hangs.
+  // sooner must wake the flusher. In tests the nap is an hour, so that a missing wake-up hangs.
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log owns the devices, which outlive the scheme.
   std::vector<Device*> devices = {};

@@ -96,8 +96,7 @@ void LogDirectories::begin_log(bool overwrite) {
   if (!overwrite) refuse_log(found);
   Manifest manifest;
   manifest.directories = static_cast<uint32_t>(directories_.size());
-  // An earlier log may leave checkpoints. This log's checkpoints get larger numbers, so that the
-  // two are not confused.
+  // An earlier log may leave checkpoints. This log's checkpoints get larger numbers.
   manifest.last_checkpoint = last_checkpoint_in(directories_);
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);

@@ -44,8 +44,7 @@ class RowVectors;
 class EarlyNumbers {
  public:
   // Draws one number for all reservations of the transaction, at the serialization point. The
-  // reservations follow, up to the publish() as kCommit. If the validation fails, abandon()
-  // follows.
+  // reservations follow, up to the publish() as kCommit, or abandon() if the validation fails.
   virtual void draw_number(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
   virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
@@ -54,7 +53,7 @@ class EarlyNumbers {
   ~EarlyNumbers() = default;
 };
 
-// Parts of a commit that only some schemes have, null in the other schemes. The scheme owns these
+// Parts of a commit that only some schemes have, null in other schemes. The scheme owns these
 // parts.
 struct CommitParts {
   // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.

@@ -80,8 +80,8 @@ struct Streams {
 };
 
 // Drops batches of watermark records of stream `of`. For each set of streams that a rule asks for,
-// keeps the batch with the last record that is met in the set, and the later batches with a record
-// that may yet be met.
+// keeps the batch with the last record met in the set, and later batches with a record that may yet
+// be met.
 void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
   const size_t each = 1 + tails.size();
   auto& batches = tails[of].watermarks;
@@ -118,8 +118,7 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
 }
 
 // Returns up to which position each stream is used, by its anchors (met_vectors()). If a stream
-// ends early, this may leave another stream's anchor unmet. So the function loops until nothing
-// changes.
+// ends early, this may leave another stream's anchor unmet. So the function loops.
 std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
   std::vector<uint64_t> ends = all_bytes(tails), before;
   while (before != ends) {

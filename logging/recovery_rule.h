@@ -22,8 +22,7 @@ struct Cut {
 };
 
 // Any thread may call the functions. `cut` and `survives` are monotone: a record that survives the
-// cut of some tails survives the cut of longer tails. So replay need not wait for the streams'
-// ends.
+// cut of some tails survives the cut of longer tails. So replay need not wait for their ends.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
@@ -35,8 +34,7 @@ struct RecoveryRule {
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
-// Returns whether the rule is for logs of `streams` streams, a number that a bad header may have
-// wrong.
+// Returns whether the rule is for logs of `streams` streams, which a bad header may get wrong.
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because recovery has the

@@ -6,8 +6,7 @@
 // largest position. The scheme adds the end of the transaction's own record, and the result becomes
 // the vector of the rows that it changes. As read stamps do (read_stamps.h), vectors lie in a
 // separate table, at the hash of the tuple's address. Tuples that share a cell get vectors that are
-// larger than they need. So a transaction may wait for a record that it does not depend on, and it
-// never misses one.
+// larger than they need. So a transaction may wait for too many records, and never for too few.
 //
 // Protocol. A writer raises the vectors of its rows after it has its position in the log, and
 // before it stores the rows' versions (release). A reader loads the row's version (acquire), and

@@ -31,8 +31,7 @@ class DependencyQueue {
     return last_;
   }
 
-  // Returns whether entry `number` is met. `durable(log)` returns up to which position `log` is
-  // durable.
+  // Returns whether entry `number` is met. `durable(log)` returns the durable position of `log`.
   template <class Durable>
   bool met(uint64_t number, const Durable& durable) {
     if (number <= met_.load(platform::memory_order_acquire)) return true;

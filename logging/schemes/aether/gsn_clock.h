@@ -6,8 +6,7 @@
 // number. Any thread may call any function.
 //
 // next() is a fetch-add, because a compare-and-swap fails when another thread is faster, so its
-// cost grows with contention. If the number from the fetch-add is too small, next() drops the
-// number.
+// cost grows with contention. If the added number is too small, next() drops it.
 #pragma once
 
 #include <algorithm>

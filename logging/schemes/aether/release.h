@@ -22,8 +22,7 @@ struct Region {
 };
 
 // Releases under the log's lock, which is held from acquire to release: so the regions are released
-// in order. Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by
-// flushers.
+// in order. Protocol. `filled_` is stored (release) under the lock, loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;

@@ -4,8 +4,7 @@
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
 // MCS lock does. Here the nodes lie in a ring, and a node's successor is the next node of the ring,
-// whether or not the successor has joined. So a node that leaves last does not race a node that
-// joins.
+// whether or not the successor has joined. So a leaving last node does not race a joining node.
 //
 // Protocol. The owner of a node and the thread that releases the node's predecessor meet at the
 // node's word `state`:

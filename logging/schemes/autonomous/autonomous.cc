@@ -1,11 +1,9 @@
 // `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves. A
-// worker fills a private log buffer. The bytes of records in this buffer decide which thread moves
-// them to the log:
+// worker fills a private log buffer. The buffer's bytes decide which thread moves them to the log:
 //
 //   16 KiB and more   the worker moves its own records
 //   4 to 16 KiB       the worker *steals*: it moves the records of all eight workers of its
-//                     stealing group, its own first, so that one write has the commits of many
-//                     workers
+//                     stealing group, its own first, so that one write commits for many workers
 //   less              the records wait for the next write. The thread that writes, usually a
 //                     worker, first moves all workers' remaining records (stealing_groups.h).
 //
@@ -28,8 +26,7 @@
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
 // Let a record be handed over after the look at its worker. Either it was open at the look, and has
-// at least the number that the thread saw; or its number was drawn after the floor was raised, and
-// exceeds C.
+// at least the number that the thread saw; or its number was drawn later, and exceeds C.
 //
 // Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
 // lie in one stream in their order, and the last has the largest number (R2). The last writer wins

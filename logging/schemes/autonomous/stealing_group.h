@@ -1,8 +1,7 @@
 // A stealing group: the private log buffers of up to eight workers, each of which may move the
 // records of all members into the log. A worker fills its own buffer without shared memory. A
 // *thief* moves the members' filled records that the log does not have yet, its own records first,
-// into the log as one *piece*. A buffer's filled part has complete records only, so a piece has no
-// hole.
+// into the log as one *piece*. Filled parts have complete records only, so a piece has no hole.
 //
 // One thread at a time moves a member's records, under the member's `moving`. A thief skips members
 // whose records another thread is moving, so several threads can move records of a group at once.
@@ -53,8 +52,7 @@ class StealingGroup {
     if (me.memory.size() < words) me.memory.resize(words);
     return true;
   }
-  // Opens a record, after fits(). Returns the record's number, which draw() draws and which is at
-  // least `bound`.
+  // Opens a record, after fits(). Returns its number, drawn by draw() and at least `bound`.
   template <class Draw>
   uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
     return members_[member]->log.open(bound, draw).number;

@@ -2,8 +2,8 @@
 // worker may have a hole, which begins at the LSN or after it. A *white* flag says that the worker
 // has no hole, and that its last record ended at the LSN. The thread that herds takes a cutoff, and
 // then the least value of all flags. The value of a black flag is its LSN; the value of a white
-// flag is the larger of LSN and cutoff. The least value is the recoverable logging boundary (RLB),
-// here SBL.
+// flag is the larger of LSN and cutoff. The least value is SBL (the paper's RLB, recoverable
+// logging boundary).
 //
 // Why the boundary passes no hole (common/worker_words.h has the orders). Take an open hole, its
 // worker's flag as the thread saw it, and a boundary up to the flag's value.

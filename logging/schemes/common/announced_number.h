@@ -2,8 +2,8 @@
 // threads learn up to which number the worker adds no more records.
 //
 // A worker cannot announce a number before it has drawn it, and another thread's look would miss a
-// number that is drawn but not announced. So the worker first announces a bound, which is at most
-// the number.
+// number that is drawn but not announced. So the worker first announces a bound, at most the
+// number.
 //
 // Why a look misses no number. Numbers are drawn from `source`.
 //
@@ -23,8 +23,7 @@
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
 // finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
-// So announce() says that other threads may wait, and its caller looks for these threads after a
-// fence.
+// So announce() says that others may wait, and its caller looks for them after a fence.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
 // that sees kNone, or the number of a later record, sees all that the worker did before.
@@ -42,8 +41,7 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and this one
   };
-  // Announces and returns the number that draw() returns, at least `bound`. Only the worker calls
-  // it.
+  // Announces and returns draw()'s number, at least `bound`. Only the worker calls it.
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);

@@ -23,13 +23,11 @@
 //                       chunk by one addition (acquire), and waits for no other worker. A watermark
 //                       takes its position likewise (release), so the worker of a later chunk sees
 //                       what was stored before. If the ring has no room yet, the worker waits with
-//                       its chunk. All earlier chunks can be flushed without this chunk, so there
-//                       will be room.
+//                       its chunk. Earlier chunks can be flushed without it, so there will be room.
 //   slots_              chunk n has slot n modulo the number of slots. There are more slots than
 //                       chunks that are not durable, so the slot's previous chunk was passed. The
 //                       worker waits until it sees that `dealt` is false (acquire), fills the slot
-//                       and stores `dealt` (release). The thread that passes the chunk stores false
-//                       (release).
+//                       and stores `dealt` (release). Passing the chunk stores false (release).
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
@@ -63,8 +61,7 @@ class ChunkOwner {
   ChunkLength::Filled filled;
   platform::Counter padding_bytes;  // in all chunks of this owner
 
-  // Begins to use the chunk. Waits while another thread hands the chunk over. Only the worker calls
-  // it.
+  // Begins to use the chunk. Waits while another thread hands it over. Only the worker calls it.
   void begin() {
     platform::SpinWait wait;
     uint32_t state = state_.load(platform::memory_order_acquire);
@@ -80,8 +77,7 @@ class ChunkOwner {
     state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
   }
 
-  // Takes the chunk for a flushing thread. Returns false if the chunk is in use or there is no
-  // chunk.
+  // Takes the chunk for a flushing thread. Returns false if there is none or it is in use.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
@@ -148,8 +144,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes the record when all earlier chunks are passed and the ring has room. Returns false if
-  // too many watermark records are not passed yet. A worker that gets a later chunk sees what the
-  // caller did before.
+  // too many watermark records are not passed yet. Workers of later chunks see what the caller did
+  // before.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
     constexpr uint64_t kBytes = sizeof(RecordHeader);
     uint64_t next = next_.load(platform::memory_order_relaxed);
@@ -166,8 +162,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. If an open chunk blocks a flush, takes the
   // chunk from its owner. Waits for blocking chunks that are in use, for at most `patience` ticks
-  // in all. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
-  // includes the chunk.
+  // in all. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` comes before filled() includes
+  // it.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     platform::SpinWait wait;
@@ -225,8 +221,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   static constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
   static constexpr uint64_t kWatermarks = 8;  // slots for watermarks that were not passed yet
 
-  // `next_`: the upper bits are the chunk's number, which may wrap around; the lower bits count
-  // kUnit bytes.
+  // `next_`: the upper bits are the chunk's number, modulo 2^18; the lower bits count kUnit bytes.
   static constexpr int kBeginBits = 46;
   static constexpr uint64_t kUnit = ChunkLength::kUnit;
   static constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
@@ -272,8 +267,8 @@ class alignas(platform::kCacheLine) BufferChunks {
     owner.used = owner.chunk->begin;
     return stream_.wait_for_space(owner.chunk->end);
   }
-  // Fills the unused part of the chunk with padding. The caller is the owner, or the thread that
-  // has taken the chunk.
+  // Fills the chunk's unused part with padding. The owner calls it, or the thread that took the
+  // chunk.
   void hand_over(ChunkOwner& owner) {
     BufferChunk& chunk = *owner.chunk;
     LJ_ASSERT(owner.used == chunk.end || owner.used + kLeastRecordBytes <= chunk.end);

@@ -49,8 +49,7 @@ class ChunkLength {
               .chunks = chunks,
               .length = in_units(filled.bytes / chunks)};
   }
-  // Returns the least length of the worker's next chunk. The length does not fall before the next
-  // boundary.
+  // Returns the least length of the worker's next chunk. It does not fall before the next boundary.
   uint64_t next(Filled& filled) const {
     const uint64_t share = in_units(filled.bytes / filled.chunks);
     filled.length = std::clamp(std::max(filled.length, share), least_, most_);

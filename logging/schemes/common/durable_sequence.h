@@ -20,8 +20,7 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Adds a pair. Called before the stream can write beyond the end of the previous pair. Any thread
-  // may call it.
+  // Adds a pair. Any thread calls it, before the stream can write beyond the previous pair's end.
   void record(uint64_t end, uint64_t sequence) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     const uint64_t last =
@@ -39,8 +38,7 @@ class DurableSequence {
     platform::SpinWait wait;
     while (durable >= next_.load(platform::memory_order_acquire)) {
       // A thread that finds the latch taken waits for its holder to remove the pairs, and takes no
-      // latch. If hundreds of workers took the latch in turn, each would pay for a transfer of its
-      // cache line.
+      // latch. If hundreds of workers took it in turn, each would pay for a cache-line transfer.
       if (latch_.try_lock()) {
         remove_reached(durable);
         latch_.unlock();

@@ -6,8 +6,8 @@
 //
 //   --flush_help (default)   every thread that asks for sbl(): the leader before it writes, a
 //                            worker that polls, the daemon. The tracker's thread (flusher 0), which
-//                            wakes up late on busy cores, advances SBL only if no other thread has
-//                            done so for a while.
+//                            wakes up late on busy cores, advances SBL only if no other thread
+//                            does.
 //   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
 //                            (flusher 1) alone flushes
 //   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
@@ -156,8 +156,7 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Performs one step of the tracker's thread. If SBL has moved, tells the stream, as publishers
-  // do.
+  // Performs one step of the tracker's thread. If SBL has moved, tells the stream.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);

@@ -1,6 +1,5 @@
 // The common part of all schemes with several streams: a Stream with a flusher for each device (or
-// worker), durable watermarks in sequence numbers, the least of these watermarks, and waiting
-// across streams.
+// worker), durable watermarks in sequence numbers, the least watermark, and waiting across streams.
 //
 // A scheme implements three functions: `reserve`, as every scheme does, `fill_done`, and
 // `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
@@ -100,8 +99,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     for (const auto& entry : streams_) positions.push_back(entry->stream.durable());
     return positions;
   }
-  // Calls filled_to_write(), because filled() may count a hole in the group of records that is
-  // open.
+  // Calls filled_to_write(), because filled() may count a hole in the open group of records.
   std::vector<uint64_t> published_positions() override {
     std::vector<uint64_t> positions;
     for (uint32_t index = 0; index < streams(); ++index) {
@@ -141,8 +139,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     homes_ = streams_of_workers(config, streams());
   }
 
-  // Makes the record in the hole visible, so that filled() may pass the hole. Returns the commit
-  // point.
+  // Makes the hole's record visible, so that filled() may pass the hole. Returns the commit point.
   virtual CommitPoint fill_done(uint32_t worker, const LogReservation& reservation,
                                 RecordRole role) = 0;
   // Completes a publish, after Stream::on_publish() and its full fence.
@@ -208,8 +205,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
   // Fills a hole at `begin` with a watermark record. The record's body has a word for each stream:
   // the stream's position in `positions`, and how far the stream is durable now. The hole has
-  // watermark_body_bytes() bytes. If `positions` is empty, the record has no body, and the hole has
-  // kWatermarkBytes.
+  // watermark_body_bytes() bytes. With empty `positions`: no body, kWatermarkBytes.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                             std::span<const uint64_t> positions) {
     LJ_ASSERT(positions.empty() || positions.size() == streams());
@@ -239,8 +235,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call this function and
-  // notify_flusher().
+  // the flusher does not wait for its stream's T. Any thread may call both.
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {

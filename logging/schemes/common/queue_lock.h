@@ -17,8 +17,7 @@
 // that waiter loads (acquire). After this exchange the releaser uses only the node's address, not
 // the node. A waiter sleeps only if it has changed its state from kWaits to kSleeps, so the
 // releaser knows whether to wake it. A waiter that has become the owner takes its node out of the
-// line: if the node is the last node, the owner replaces it by no_waiter() (compare-and-swap,
-// release).
+// line: if it is the last node, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that the fields that the lock guards can lie in the cache line of `next_`
 // ([[no_unique_address]]).

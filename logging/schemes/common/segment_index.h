@@ -63,8 +63,7 @@ class SegmentIndex {
   }
   // Returns whether the first segment that is not passed is closed and filled. Callers ask before
   // they take the flushers' latch, for which many threads contend. If the caller has closed or
-  // filled a segment, either this function or the thread in advance() sees it. Any thread may call
-  // it.
+  // filled a segment, this function or the thread in advance() sees it. Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();

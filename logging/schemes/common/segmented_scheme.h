@@ -34,8 +34,7 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes the buffers. The `stream_bits` low bits of a sequence number are the number of its
-  // stream.
+  // Makes the buffers. The `stream_bits` low bits of a number are its stream's number.
   explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -83,8 +82,7 @@ class SegmentedScheme : public MultiStreamScheme {
     notify_lagging_flushers(
         wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
-  // Counts the open segment, even if it has a hole, because a thread closes the segment before it
-  // writes.
+  // Counts the open segment, even if it has a hole: a thread closes it before a write.
   uint64_t filled(uint32_t index) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
@@ -100,8 +98,7 @@ class SegmentedScheme : public MultiStreamScheme {
     append_watermark(index, true);
     buffer.close();
     const uint64_t passed = pass_segments(index);
-    // The commits of the short segment have waited for this buffer's T, and do not wait for another
-    // T.
+    // The commits of the short segment have waited for T here, and wait for no other T.
     notify_lagging(Flush::kNow);
     return passed;
   }

@@ -36,8 +36,8 @@ class WantedWatermark {
 // the stream. The stream's *watermark* is the number of its last watermark record.
 //
 // Protocol. One thread at a time stores the watermark of a stream (release), under a lock of the
-// scheme. Any thread loads it (acquire). A thread that finds the watermark too small tells the
-// stream's flusher.
+// scheme. Any thread loads it (acquire). A thread that finds it too small tells the stream's
+// flusher.
 class WatermarkScheme : public MultiStreamScheme {
  public:
   bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }

@@ -8,11 +8,11 @@
 // The fetch-and-add is a worker's only atomic operation, and its only write to a line that other
 // workers write. A thread that looks reads one line per worker, however many records there were.
 //
-// Protocol. A word's worker stores the word (release) at three moments. The thread that looks loads
-// it (acquire):
+// Protocol. A word's worker stores it (release) at three moments; the looking thread loads it
+// (acquire):
 //   announce     before the worker draws a position from the sequencer `next`
-//   must_wait    after the draw, if the ring has no room for the hole: the word is then kOpen and
-//                the begin of the hole
+//   must_wait    after the draw, if the ring has no room: the word is then kOpen and the hole's
+//                begin
 //   publish      the hole is filled
 // The thread that looks loads `next` (acquire) first; call the value its *cutoff*. Then it loads
 // the words.

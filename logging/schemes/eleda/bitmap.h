@@ -5,8 +5,7 @@
 // A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits` at a time; both are 1
 // or 8. Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only,
 // and a publisher can set its eight bits by one store. If records had any length, two records could
-// share a byte, and a publisher would need an atomic `or`. Here only single bits (kSetBits 1) are
-// set by an atomic `or`.
+// share a byte, and a publisher would need an atomic `or`. Here only single bits are set so.
 //
 // Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
 // scanning thread loads these bytes (acquire), and clears those that it has passed before the

@@ -3,8 +3,7 @@
 //
 //   eleda         with a grasshopper that hops over full ranges and crawls record by record (Alg.
 //                 1)
-//   eleda-crawl   like eleda, but without hopping, hence without h-lists and H-index (section
-//   6.5.4)
+//   eleda-crawl   like eleda, but without hopping, h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit per step (section 6.5.4).
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
 //                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.

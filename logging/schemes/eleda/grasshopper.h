@@ -12,8 +12,8 @@
 // that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
 //   tail     stored by the worker (release) after the node and the record's bytes; loaded by the
 //            consumer (acquire).
-//   head     stored by the consumer (release) when the consumer no longer needs a node; loaded by
-//            the worker (acquire).
+//   head     stored by the consumer (release) when a node is no longer needed; loaded by the worker
+//            (acquire).
 //   gc       used by the worker only: the last value of head that it has loaded. The worker loads
 //            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA's
 //            nodes have the callbacks of commits. Here the engine queues its commits itself.
@@ -24,8 +24,7 @@
 //            that a ring can hold, and the consumer drops the ranges that SBL passes before it
 //            stores SBL. A worker that reuses the nodes of these ranges has seen this SBL, because
 //            its hole fits into the ring.
-//   counts   raised by the worker after tail. So when a range is full, all its records are in the
-//            c-lists.
+//   counts   raised by the worker after tail. So the c-lists have all records of a full range.
 #pragma once
 
 #include <memory>

@@ -2,8 +2,8 @@
 // draws its position, and leaves the epoch when its hole is filled. A thread that wants SBL to
 // advance takes the position at which the next record will begin as the *read-only address*, and
 // raises the epoch. When no worker is in an older epoch any more (the epoch is *drained*), all
-// bytes before the read-only address are filled, and SBL moves to this address. One such advance is
-// under way at a time.
+// bytes before the read-only address are filled, and SBL moves to this address. One advance at a
+// time is under way.
 //
 // Why these bytes are filled (common/worker_words.h has the orders; the address is the cutoff). Let
 // a worker's hole lie before the address. A thread that has loaded the address sees the word that

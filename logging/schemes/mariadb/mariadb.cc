@@ -5,12 +5,10 @@
 // filled (shared_latch.h).
 //
 // filled_to_write() takes the latch exclusively, so no hole lies before the returned position.
-// sbl() is only the end of the log: it shows whether there is something to write, and may count
-// holes.
+// sbl() is only the end of the log: it shows whether there is something to write.
 //
 // Stream::wait replaces MariaDB's group_commit_lock. The owner of group_commit_lock writes for all
-// workers. Then it wakes the workers whose commits are durable, and one more worker, the next
-// owner.
+// workers. Then it wakes the workers whose commits are durable, and the next owner.
 //
 // Protocol. A thread that shares the latch stores position_ (release) under position_lock_; any
 // thread loads it (acquire). A worker that finds no room leaves the latch before it waits, because

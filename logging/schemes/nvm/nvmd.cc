@@ -1,12 +1,11 @@
 // `nvmd`: a log for each worker, which the worker persists, and numbers that grow along
-// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as described in Poplar 3.3 and measured in
-// Poplar 6).
+// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as described in Poplar 3.3, measured in
+// 6).
 //
 // GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
 // number that it overwrites, the largest number of a transaction that has read an overwritten
 // version, and the worker's last number. A transaction is safe when its GSN <= the GSN of the
-// passive group commit. per_worker_scheme.h has the group commit, the cut, and the proof of R1 to
-// R5.
+// passive group commit. per_worker_scheme.h has the commit, the cut, and the proof of R1 to R5.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
 // these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of

@@ -195,8 +195,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   const bool workers_poll_;
 };
 
-// Returns the registration of a per-worker scheme. `number` is the name of its number, for the
-// operator.
+// Returns the registration of a per-worker scheme. `number` names its number, for the operator.
 inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
   info.streams = "1 per worker, 1 of watermarks";
   info.buffer = "private";

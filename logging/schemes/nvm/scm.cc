@@ -3,16 +3,14 @@
 //
 // LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
 // lines back, fences, and only then counts the record as filled. There is no buffer that can be
-// full, no flusher, and no flush policy: the position up to which the log has no hole is the
-// durable watermark.
+// full, no flusher, and no flush policy: the log is durable up to its first hole.
 //
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
 // not enough: with early lock release transaction T may have read from transaction D whose hole is
 // not filled yet, and T would survive without D (R1, R4). All records that T depends on lie before
 // T's record (single_stream_scheme.h). For the same reason recovery stops at the first hole; no
 // record after this hole was acknowledged. Fang et al. find records after holes by scanning. This
-// is right if locks are kept until the record is persistent, but a scheme does not know the value
-// of --locks.
+// is right if locks are kept until the record is persistent, but a scheme does not know --locks.
 //
 // --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent.
 // Then no worker looks at the holes of other workers. But our recovery stops at the first hole, and

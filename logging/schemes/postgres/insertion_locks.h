@@ -22,16 +22,14 @@
 //                 look().
 //   finished_     raised (acq_rel) to the result of a look; loaded (acquire). A holder may store a
 //                 bound after a look has found a larger position, so a later look may give a
-//                 smaller position. The larger position stays true: all later reservations lie
-//                 after it.
+//                 smaller position. The larger position stays true.
 //
 // Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
 // that value of position_. The record's worker stored a bound, and then, under position_lock_, a
 // position_. The look acquires this store of position_ or a later store, whose worker took
 // position_lock_ after this worker released it. So the look sees the bound, or a later value of
 // this inserting_at:
-//   * the exact position, which is (like the bound) at most the record's begin: the look stops
-//   there;
+//   * the exact position, which is (like the bound) at most the record's begin: the look stops;
 //   * kNone after the fill, or a value of a later holder, which has acquired the lock from this
 //     worker. All these stores are releases, so the look sees the record's bytes.
 #pragma once

@@ -8,8 +8,7 @@
 // The daemon is PostgreSQL's WAL writer, and --flush=us:T is its commit_delay. --flush_help=false
 // leaves all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of
 // eight, a constant in PostgreSQL's source. On 64 simulated cores, 128 locks are slower than eight:
-// a worker that waits for the spin lock has announced an old bound, and all later records wait for
-// it.
+// a worker that waits for the spin lock has announced an old bound, for which later records wait.
 //
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. The holder
 // soon calls Stream::on_publish, or it announces its exact position and then does or starts the

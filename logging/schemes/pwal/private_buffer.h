@@ -15,8 +15,7 @@
 //   A2 then W1  the record's number is larger than the watermark's; W2 sees the claim and waits, or
 //               sees the place that A3 has stored
 //
-// So the two threads never fill the same bytes, and each record after a watermark has a larger
-// number.
+// So the two never fill the same bytes, and records after a watermark have larger numbers.
 //
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. The thread

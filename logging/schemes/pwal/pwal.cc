@@ -2,8 +2,7 @@
 // workers share one counter (Kamiya et al., P-WAL, Algorithm 2).
 //
 // LSN: 1, 2, 3, ... by fetch-and-add, one for each record. A record's LSN is larger than the LSNs
-// of all that the transaction depends on, because these LSNs were drawn before. LSNs grow in each
-// file.
+// of all that the transaction depends on, because these were drawn before. LSNs grow in each file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. As in the paper (Algorithm 2, line 4), it flushes inside the log insert,
@@ -11,9 +10,9 @@
 // An incomplete group is flushed by the thread of its buffer after a delay (1 ms, or --flush=us).
 //
 //   default              NGROUP is 16, as in the paper. A worker that has to wait does not wait for
-//                        a full group: it flushes its own buffer and other workers' buffers at
-//                        once. Where log threads preempt workers (LogConfig::preemptible_workers),
-//                        there are no groups.
+//                        a full group: it flushes its own and other workers' buffers at once. Where
+//                        log threads preempt workers (LogConfig::preemptible_workers), there are no
+//                        groups.
 //   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
 //                        buffer, so every commit waits for the delay, unless N is 1.
 //   --flush_help=false   The threads make all flushes, and workers wait for them.

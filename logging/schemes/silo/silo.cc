@@ -25,8 +25,8 @@
 //
 // Protocol.
 //   tids_      A logger asks which epoch is over for its workers, and then places the watermark
-//              record after all buffers that workers have. So no record of e lies after a watermark
-//              of e.
+//              record after all buffers that workers have. So no record of e lies after e's
+//              watermark.
 //   wanted()   the largest epoch with a reservation. The thread that raises it fences, and looks
 //              whether that epoch has ended. The thread that ends an epoch fences, and looks at
 //              wanted(). So one of the two tells the streams that lack a watermark of the epoch.

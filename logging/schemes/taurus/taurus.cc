@@ -19,8 +19,7 @@
 //     anchor is a watermark record. It has, for each other log, the end of a record up to which
 //     that log was durable.
 // This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
-// anchor before its record, in the same hole, when its log has grown enough since the last anchor
-// (anchors.h).
+// anchor before its record, in the same hole, when its log has grown enough (anchors.h).
 //
 // Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
 // (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.

@@ -8,8 +8,7 @@
 // when it takes a chunk.
 //
 // Sequence number. Larger than the numbers read and overwritten, the worker's last number, and the
-// *floor* of its stream. The number is drawn after the validation, and after the record has its
-// place in the stream.
+// *floor* of its stream. The number is drawn after the validation, when the record has its place.
 //
 // Watermark. The thread that is about to write stream s raises the floor of s to a number F above
 // all floors, and appends a watermark record of F. Every record of s with a number up to F lies
@@ -22,8 +21,7 @@
 // Pace. Workers have cache misses when their buffers are taken, and a worker that writes loses the
 // time of the write. So a thread waits between two writes for at least kPace times the cost of the
 // last write (logging/stream/flush_gap.h), and longer where few workers feed a stream. A commit
-// waits for the next write of every stream, so the streams write in rounds: their writes begin
-// together.
+// waits for the next write of every stream, so the streams begin their writes together.
 //
 // Safe when the durable watermark of every stream is at least the transaction's number: everything
 // that the transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of
@@ -31,8 +29,7 @@
 // overwrites (R3).
 //
 // Idle streams (R5). The thread that writes a record notifies the streams whose watermark is below
-// the record's number. These streams write a watermark record even if they have nothing else to
-// write.
+// the record's number. These streams write a watermark record even if they are idle.
 //
 // Protocol.
 //   floor      stored (relaxed) under passing(), before the watermark record takes its place
