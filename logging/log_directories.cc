@@ -96,7 +96,7 @@ void LogDirectories::begin_log(bool overwrite) {
   if (!overwrite) refuse_log(found);
   Manifest manifest;
   manifest.directories = static_cast<uint32_t>(directories_.size());
-  // An earlier log may leave checkpoints. This log's checkpoints get larger numbers.
+  // Gives this log's checkpoints larger numbers than those that an earlier log may have left.
   manifest.last_checkpoint = last_checkpoint_in(directories_);
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);

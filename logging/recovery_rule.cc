@@ -109,7 +109,7 @@ void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>
   batches.resize(kept);
 }
 
-// Returns a number up to which stream `s` lacks no record, whichever stream has its watermarks.
+// Returns a number up to which stream `s` lacks no record. The last stream has all watermarks.
 uint64_t complete_up_to(const StreamTails& tails, size_t s) {
   const uint64_t* met = last_watermark(
       tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });

@@ -21,8 +21,8 @@ struct Cut {
   std::string why;  // what ended the usable part, for the operator
 };
 
-// Any thread may call the functions. `cut` and `survives` are monotone: a record that survives the
-// cut of some tails survives the cut of longer tails. So replay need not wait for their ends.
+// Any thread may call the functions. `cut` and `survives` are monotone: records that survive the
+// cut of some tails survive it for longer tails. So replay need not wait for the streams' ends.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
@@ -34,7 +34,7 @@ struct RecoveryRule {
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
-// Returns whether the rule is for logs of `streams` streams, which a bad header may get wrong.
+// Returns whether the rule is for logs of `streams` streams; a bad header may name a wrong number.
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because recovery has the

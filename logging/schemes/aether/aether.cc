@@ -6,7 +6,7 @@
 //                     lock (section 5.1).
 //   aether-d          The lock is held only to acquire buffer space. Regions are filled in
 //                     parallel, and released in LSN order (section 5.2, Alg. 3).
-//   aether-cd         Both (section 5.3). The last member that leaves a group releases its space.
+//   aether-cd         Both (section 5.3). A group's last member releases the group's region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
 //                     to the worker before it (section 5.2, Alg. 5, A.6). 1 worker in 32 waits, and
 //                     so breaks the treadmill.

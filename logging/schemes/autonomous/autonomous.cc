@@ -26,7 +26,8 @@
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
 // Let a record be handed over after the look at its worker. Either it was open at the look, and has
-// at least the number that the thread saw; or its number was drawn later, and exceeds C.
+// at least the number that the thread saw; or its number was drawn after the floor was raised, and
+// exceeds C.
 //
 // Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
 // lie in one stream in their order, and the last has the largest number (R2). The last writer wins

@@ -32,7 +32,7 @@ class LogPieces {
       : stream_(stream), run_(run), holes_(slots) {}
 
   uint64_t reserved() const { return holes_.reserved(); }
-  // Returns the position up to which no piece is open. Any thread may call it.
+  // Returns the position up to which no piece is open. Any thread may call filled() and reserved().
   uint64_t filled() {
     platform::atomic_max(filled_, holes_.look());
     return filled_.load(platform::memory_order_acquire);

@@ -205,7 +205,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
   // Fills a hole at `begin` with a watermark record. The record's body has a word for each stream:
   // the stream's position in `positions`, and how far the stream is durable now. The hole has
-  // watermark_body_bytes() bytes. With empty `positions`: no body, kWatermarkBytes.
+  // watermark_body_bytes() bytes. If `positions` is empty, there is no body.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                             std::span<const uint64_t> positions) {
     LJ_ASSERT(positions.empty() || positions.size() == streams());
@@ -235,7 +235,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call both.
+  // the flusher does not wait for its stream's T. Any thread may call it.
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {

@@ -1,7 +1,7 @@
-// `silo`: an epoch has no order inside, and either all or none of its transactions become durable
-// (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). Each device has
-// a logger, which has an equal share of the workers. The private buffer of a worker is a chunk of
-// its logger's ring (buffer_chunks.h).
+// `silo`: transactions of an epoch have no order, and either all or none of them become durable (Tu
+// et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). Each device has a
+// logger, which has an equal share of the workers. The private buffer of a worker is a chunk of its
+// logger's ring (buffer_chunks.h).
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
 // than the TIDs of the rows read and overwritten, and than this worker's last TID. It must be drawn

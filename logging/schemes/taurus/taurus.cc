@@ -14,8 +14,8 @@
 // on D, and by induction V(T) covers all records that T depends on through others.
 //
 // Log. T's record carries V(T) without the positions that its place in the log implies:
-//   * the position in T's own log is left out, because it is the end of T's record;
-//   * positions up to the positions of an *anchor* before T's record in T's log are left out. An
+//   * the position in T's own log: it is the end of T's record;
+//   * positions up to the positions of an *anchor* that lies before T's record in T's log. An
 //     anchor is a watermark record. It has, for each other log, the end of a record up to which
 //     that log was durable.
 // This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
