@@ -12,7 +12,7 @@ namespace logjam {
 //
 // Protocol. The worker pushes; any thread may call the other functions. `met_` is the number of the
 // last entry that is met, and `bound_` is the bound of that entry. Both only grow and are stored
-// with release. If an entry is already met, is_met() takes no latch.
+// with release. If an entry is already met, met() takes no latch.
 class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}

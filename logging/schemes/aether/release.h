@@ -21,8 +21,8 @@ struct Region {
   uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue
 };
 
-// Releases under the log's lock, which is held from acquire to release: so the regions are released
-// in order. Protocol. `filled_` is stored (release) under the lock, loaded (acquire) by flushers.
+// Releases under the log's lock, which is held from acquire to release. So regions are released in
+// order. Protocol. `filled_` is stored (release) under the lock, loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;

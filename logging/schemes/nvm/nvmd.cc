@@ -1,6 +1,5 @@
 // `nvmd`: a log for each worker, which the worker persists, and numbers that grow along
-// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as described in Poplar 3.3, measured in
-// 6).
+// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as described in Poplar 3.3 and 6).
 //
 // GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
 // number that it overwrites, the largest number of a transaction that has read an overwritten

@@ -33,7 +33,8 @@ class OpenHoles {
   }
   void filled(uint32_t worker) { holes_[worker]->withdraw(); }
 
-  // Returns the position up to which all holes are filled. Any thread may call any function.
+  // Returns the position up to which all holes are filled. Any thread may call look() and
+  // reserved().
   uint64_t look() const {
     uint64_t first = reserved();
     for (const auto& hole : holes_) first = std::min(first, hole->look());
