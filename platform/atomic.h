@@ -20,7 +20,7 @@ using std::memory_order_release;
 using std::memory_order_seq_cst;
 
 // Orders every earlier store of the calling thread before every later load of the same thread: the
-// one order that x86 does not give for free.
+// only order for which x86 needs a fence.
 #if defined(__SANITIZE_THREAD__)
 // ThreadSanitizer does not model stand-alone fences. It does model a read-modify-write.
 inline std::atomic<uint32_t> full_fence_word{0};
@@ -29,9 +29,9 @@ inline void full_fence() { full_fence_word.fetch_add(1, std::memory_order_seq_cs
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
 
-// Raises `maximum` to `value` if it is smaller, and returns whether it was. A thread that loads the
-// result (acquire) sees what this thread did before the call. If `value` is not larger, the call is
-// only a load, which is seq_cst if `order` is.
+// Raises `maximum` to `value` if `maximum` is smaller. Returns whether `maximum` was smaller. A
+// thread that loads the result (acquire) sees what this thread did before the call. If `value` is
+// not larger, the call is only a load, which is seq_cst if `order` is.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {

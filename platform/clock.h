@@ -14,8 +14,8 @@ double ns_per_tick();
 struct ClockInterval {
   uint64_t ns, ticks;
 };
-// Returns the median of the intervals' ratios. A thread that loses its core between the readings of
-// the two clocks spoils one interval, at either end.
+// Returns the median of the intervals' ratios. If a thread loses its core between the readings of
+// the two clocks, one interval is wrong.
 double median_ns_per_tick(std::span<const ClockInterval> intervals);
 inline double ticks_to_ns(uint64_t ticks) { return static_cast<double>(ticks) * ns_per_tick(); }
 inline uint64_t ns_to_ticks(double ns) { return static_cast<uint64_t>(ns / ns_per_tick()); }

@@ -1,5 +1,5 @@
 // The time-stamp counter, and hints to the core and the kernel. Any thread may call these
-// functions. The simulated machine has its own (sim/include/platform).
+// functions. The simulated machine has its own functions (sim/include/platform).
 #pragma once
 
 #include <sched.h>

@@ -32,7 +32,7 @@ double seconds_of_others() {
 // Opens the file of this thread. Any thread can read it later: opening resolves "thread-self".
 int open_of_this_thread() { return ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
 
-// Returns the second number of the file, or nothing if it has none: the thread has ended.
+// Returns the second number of the file, or nothing if the thread has ended.
 std::optional<uint64_t> delay_in(int file) {
   char text[96];
   const ssize_t length = file < 0 ? -1 : ::pread(file, text, sizeof text, 0);

@@ -11,11 +11,12 @@
 
 namespace logjam::platform {
 
-// Returns the seconds that all programs have used on `cores` since boot, by the text of /proc/stat.
+// Returns the seconds that all programs have used on `cores` since boot, according to the text of
+// /proc/stat.
 double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
-// Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether others used less than a
-// tenth of the processor time that `workers` workers could have.
+// Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether other programs used less
+// than a tenth of the processor time that `workers` workers could have.
 //
 // Why a tenth: workers in the idle class lose the processor time that other programs use. The
 // services of an idle machine use one percent; a compiler or another run uses a whole core. Why 200
@@ -34,10 +35,10 @@ class RunDelay {
   // Returns whether the kernel counts run delays.
   static bool counted();
 
-  // Adds the calling thread to the threads that ns() is the sum of. A thread calls it once.
+  // Adds the calling thread's run delay to ns(). A thread calls this function once.
   void add_this_thread();
   // Returns the sum of the run delays of all added threads that have not ended, in nanoseconds
-  // since they started. Costs a system call for each.
+  // since they started. Costs a system call for each thread.
   uint64_t ns() const;
 
  private:

@@ -1,7 +1,7 @@
 // An event count: threads wait for a condition that another thread is about to make true. They
 // spin, then yield, and then sleep. It is the usual form of "store, fence, look". The waits of
 // logging/stream/ (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter
-// there may take over work; each proves its form.
+// there may take over work. Each of these files proves its form.
 //
 // Protocol. `event_` is a count of notifications, odd while a waiter may be asleep or about to
 // sleep. A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition
@@ -79,9 +79,9 @@ class EventCount {
   };
 
  private:
-  // The rounds of pauses and yields. Threads that sleep sooner return so late that the next ones
-  // sleep as well: with a log thread on one of 64 cores, 64 threads of Aether's CD had a twentieth
-  // of their rate without sleepers (simulated, niagara2).
+  // The rounds before a sleep. With fewer rounds, threads sleep and return so late that the next
+  // threads sleep as well. Without sleep, the rate was 20 times as high (simulated, niagara2: 64
+  // threads of Aether's CD on 64 cores, one of which a log thread shared).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
   atomic<uint32_t> waiters_{0};

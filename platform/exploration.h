@@ -1,5 +1,5 @@
-// Runs a program under an order of its threads' steps that a seed draws, and lets it crash at steps
-// that the seed draws. Only the simulated build can: there each access to shared memory is a step,
+// Runs a program with a random order of its threads' steps, and with crashes at random steps, both
+// from a seed. Only the simulated build can do this: there each access to shared memory is a step,
 // and one host thread makes all steps (sim/explore/explorer.h).
 #pragma once
 
@@ -16,10 +16,10 @@ namespace logjam::platform {
 // and a moment by the thread's own steps. Both stay the same when other turns change.
 struct Turn {
   uint32_t thread = 0;
-  uint64_t steps = 0;   // of its own that have begun
-  bool waits = false;   // it waits or has ended; else its last step has not been made
-  uint32_t next = 0;    // the thread that goes on
-  uint32_t late = 0;    // how many of its stores others do not see yet
+  uint64_t steps = 0;   // the thread's own steps that have begun
+  bool waits = false;   // the thread waits or has ended; else its last step is not made yet
+  uint32_t next = 0;    // the thread that continues
+  uint32_t late = 0;    // how many of its stores other threads do not see yet
   uint32_t timers = 0;  // how many waits end early
 };
 
@@ -28,7 +28,7 @@ struct CrashPoint {
   uint64_t steps = 0;
   bool in_a_file_call = false;
   bool before_step = false;  // the last of the steps has not been made
-  uint32_t number = 0;       // from 0; the judge draws by it
+  uint32_t number = 0;       // from 0; the judge's seed
 };
 
 // How a schedule ended.
@@ -38,10 +38,10 @@ struct Explored {
   uint64_t hash = 0;           // of the steps: their places, addresses and threads
   uint64_t weakened = 0;       // operations that counted as relaxed: Schedule::weakened
   int judged = 0;              // the first exit status of Schedule::judge that is not 0, or 0
-  std::string order;           // in words
-  std::string what;            // what was wrong by itself, in one sentence; empty: nothing
+  std::string order;           // the order, for people
+  std::string what;            // what the explorer found wrong, in one sentence; or empty
   std::vector<Turn> turns;     // if Schedule::records
-  CrashPoint crash;            // the last one
+  CrashPoint crash;            // the last crash
   std::string turns_in_words;  // if Schedule::recorded: a line for each of its turns
 };
 
@@ -50,19 +50,19 @@ struct Schedule {
   std::string order;          // the kind of order; empty: the seed draws it
   bool late_stores = true;    // stores become visible as late as on x86
   bool drops_fences = false;  // full fences order nothing
-  bool late_disk = false;     // some calls of the file system last
-  // The schedule ends if two accesses race in the order that the program asks for, though x86
-  // forgives the race. No store of such a schedule is late.
+  bool late_disk = false;     // some calls of the file system take time
+  // The schedule ends at a data race by the memory orders that the program asks for, even if the
+  // race does no harm on x86. No store of such a schedule is late.
   bool watches_races = false;
-  // The code addresses of atomic operations that count as relaxed in the watch for races.
+  // The code addresses of atomic operations that the search for data races takes as relaxed.
   std::vector<uint64_t> weakened;
-  // A wait with a longer timeout does not end by it while a thread named "worker..." waits. If that
-  // worker then sleeps for ever, its wake-up was lost, and only a timeout could have saved it.
+  // A longer timeout does not end a wait while a thread named "worker..." waits. If this worker
+  // then sleeps for ever, its wake-up was lost, and the timeout would have hidden the loss.
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
   uint32_t most_crashes = 0;
   bool from_start = true;           // else steps begin with begin_steps()
-  uint64_t most_steps = 4'000'000;  // a longer schedule does not end
+  uint64_t most_steps = 4'000'000;  // a longer schedule counts as endless
   bool records = false;             // Explored::turns
   // If `recorded`, threads change places as `turns` say, and otherwise only where they wait, and
   // the process crashes only at `crash`, as often as `most_crashes` says.
@@ -88,13 +88,14 @@ void explore(const Schedule& schedule, const std::function<void()>& body);
 // where they wait, and there are no crashes. Does nothing without such a schedule.
 void begin_steps();
 
-// Counts the basic blocks that are executed from now on, also by processes that are forked later,
-// and the blocks that the file `path`, if not empty, has. The file then has both. Several processes
-// may share it: a block that two of them reach first at the same time may be counted later.
+// Counts the basic blocks that are executed from now on, also by processes that are forked later.
+// If `path` is not empty, also counts the blocks in this file, and adds the new blocks to it.
+// Several processes may share the file. If two processes reach a block first at the same time, the
+// block may be counted later.
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Lets the schedule crash here in one of a few calls: a crash here would show much.
+// Lets the schedule crash here in one of a few calls: such a crash is likely to find errors.
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a
@@ -119,7 +120,7 @@ class ExploredCall {
 
  private:
   [[maybe_unused]] const bool explored_;
-  [[maybe_unused]] void* before_ = nullptr;  // who watched the accesses
+  [[maybe_unused]] void* before_ = nullptr;  // the earlier watcher of accesses
 };
 
 }  // namespace logjam::platform

@@ -22,7 +22,7 @@ void fail(const std::string& sentence) { throw CommandError(sentence, kExitFaile
 void fatal(const std::string& sentence, int exit_code) {
   LJ_ASSERT(!sentence.empty() && exit_code != 0);
   std::fflush(stdout);
-  google::FlushLogFiles(google::INFO);  // when glog was told to write files, its lines wait there
+  google::FlushLogFiles(google::INFO);  // if glog writes to files, it buffers lines
   std::fprintf(stderr, "logjam: %s\n", without_control_characters(sentence).c_str());
   std::_Exit(exit_code);
 }

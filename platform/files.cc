@@ -91,7 +91,7 @@ class Place {
     held_ = true;
     directory_ = copy;
     name_ = ".";
-    // Goes into one directory after the other, because O_NOFOLLOW is about a path's last part.
+    // Opens one directory after the other, because O_NOFOLLOW concerns only a path's last part.
     while (error_ == 0) {
       rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
       const std::string_view part = rest.substr(0, rest.find('/'));
@@ -108,7 +108,7 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // Returns why there is no such place, or 0.
+  // Returns the errno if there is no such place, or 0.
   int error() const { return error_; }
   int directory() const { return directory_; }
   const char* name() const { return name_.c_str(); }
@@ -139,8 +139,8 @@ class SystemFiles final : public Files {
   int open(const std::string& path, int flags, int mode) override {
     const Place place(held_, path);
     if (place.error() != 0) return -place.error();
-    // With O_NONBLOCK a FIFO does not wait for its other end. A write through io_uring would fail
-    // with the flag, so it does not stay.
+    // With O_NONBLOCK the open of a FIFO does not wait for its other end. The flag is cleared
+    // later, because a write through io_uring would fail with it.
     const int all = flags | place.open_flags() | O_NONBLOCK | O_NOCTTY;
     const int file = static_cast<int>(
         call_again([&] { return openat(place.directory(), place.name(), all, mode); }));
@@ -170,7 +170,7 @@ class SystemFiles final : public Files {
            now.st_ino == then.st_ino;
   }
 
-  // Calls close() once: one that a signal interrupts has closed the file on Linux.
+  // Calls close() once: on Linux, a close() that a signal interrupts has closed the file.
   void close(int file) override {
     LJ_ASSERT(file >= 0);
     held_.remove(file);
@@ -264,7 +264,7 @@ class SystemFiles final : public Files {
       return error;
     }
     for (;;) {
-      errno = 0;  // readdir() leaves it alone at the end
+      errno = 0;  // readdir() does not change it at the end
       const dirent* const entry = readdir(open_directory);
       if (entry == nullptr) break;
       std::string name = entry->d_name;
@@ -435,7 +435,7 @@ int replace_file(const std::string& path, std::string_view text) {
   files().close(file);
   if (error == 0) error = files().rename(new_path, path);
   if (error != 0) {
-    files().remove(new_path);  // it may be what fills the disk
+    files().remove(new_path);  // this file may be what fills the disk
     return error;
   }
   return sync_parent(path);
@@ -450,7 +450,7 @@ int make_directories(const std::string& path, std::vector<std::string>* made) {
     if (const int error = make_directories(parent, made); error != 0) return error;
   }
   if (const int error = files().make_directory(path); error != 0) {
-    // Another process may have made it, or it is a link that leads nowhere.
+    // Another process may have made the directory, or `path` is a link that leads nowhere.
     if (error != EEXIST) return error;
     if (const int again = files().status(path, &status); again != 0) return again;
     return status.kind == FileKind::kDirectory ? 0 : ENOTDIR;

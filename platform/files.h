@@ -52,12 +52,12 @@ class Files {
   virtual void close(int file) = 0;
 
   // Reads up to `into.size()` bytes at `offset`. Returns how many it read or -errno. 0 bytes mean
-  // that the file ends at `offset` or before; fewer bytes than asked for do not.
+  // that the file ends at `offset` or before. Any other number does not mean the end.
   virtual int64_t read(int file, uint64_t offset, std::span<std::byte> into) = 0;
   // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. Returns how
-  // many it wrote or -errno. If `synced`, these bytes, and the length that they need, are then
-  // durable: one request to a device that can force a write through its cache. The bytes may change
-  // during the call; the file then has the earlier or the later value of each.
+  // many it wrote or -errno. If `synced`, these bytes, and the length that they need, are durable
+  // on return. A device that can write through its cache gets only one request. The bytes may
+  // change during the call; the file then has the earlier or the later value of each.
   virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
                         bool synced) = 0;
   // Cuts the file to `bytes`, or extends it with zeros.
@@ -69,13 +69,13 @@ class Files {
   virtual int sync_data(int file) = 0;
   // Gives the file disk space for its first `bytes` bytes, also for holes. A shorter file grows.
   virtual int allocate(int file, uint64_t bytes) = 0;
-  // Gives the disk space of a range back: it then reads as zeros, and the file's length stays.
+  // Frees the disk space of a range, which then reads as zeros. The file's length stays. Returns
   // EOPNOTSUPP if the file system cannot.
   virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;
 
-  // Takes the lock of an open file or directory, alone or shared. If it is taken, waits for it, or
-  // returns EWOULDBLOCK. The lock is released when the last reference to the open file is gone: the
-  // descriptor, or a write through io_uring that a killed process has left under way.
+  // Takes the lock of an open file or directory, alone or shared. If another process has the lock,
+  // waits, or returns EWOULDBLOCK. The lock is released when the last reference to the open file is
+  // gone: the descriptor, or a write through io_uring that a killed process has left under way.
   virtual int lock(int file, bool alone, bool waits) = 0;
   // Sets `identity` to the device and the inode.
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
@@ -83,8 +83,8 @@ class Files {
   // Sets `status` to the kind of file at `path`, or at the end of the symbolic links there; a link
   // in a held directory is kOther. If there is none, sets kNone and returns 0.
   virtual int status(const std::string& path, FileStatus* status) = 0;
-  // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
-  // come in the middle, `names` is empty.
+  // Sets `names` to the names in the directory, sorted, without "." and "..". After an error, which
+  // may come in the middle, `names` is empty.
   virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
   // Renames `from` to `to` in one step, and replaces `to` if it exists.
   virtual int rename(const std::string& from, const std::string& to) = 0;
@@ -132,13 +132,13 @@ class HeldDirectory {
 
 // The functions below use files(). Any thread may call them.
 
-// Returns what an errno of Files says of the file, as strerror() does.
+// Returns a text for an errno of Files, as strerror() does.
 std::string error_text(int error);
 
 // Sets `text` to the text of the file at `path`. ENOENT if there is no file; EFBIG if it is longer
 // than `most_bytes`. After an error `text` is empty.
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
-// Sets `names` to those in the directory, sorted; to none if there is no such directory.
+// Sets `names` to the names in the directory, sorted; to none if there is no such directory.
 int names_in(const std::string& directory, std::vector<std::string>* names);
 // Reads at `offset` until `into` is full or the file ends. Returns how many bytes, or -errno.
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
@@ -150,13 +150,13 @@ int sync_directory(const std::string& path);
 int sync_parent(const std::string& path);
 // Makes and opens a new file, after removing a file or link at `path`. Returns it or -errno.
 int create_file(const std::string& path, int flags = O_WRONLY);
-// Replaces the file at `path`, or creates it, in one step: after a crash it has its earlier text or
-// `text`; after success `text`, durably. Writes `path`.new, syncs it and renames it. After an error
-// either text may be there, unless nothing was renamed: then `path` is as it was.
+// Replaces the file at `path`, or creates it, in one step: after a crash the file has its earlier
+// text or `text`; after success it durably has `text`. Writes `path`.new, syncs it and renames it.
+// After an error either text may be there, unless nothing was renamed: then `path` is as it was.
 int replace_file(const std::string& path, std::string_view text);
-// Makes the directory `path` and the missing directories above it, outermost first, and the name of
-// each durable. Appends those that it made to `made`, unless that is null, even if it fails later.
-// ENOTDIR if something else has one of the names.
+// Makes the directory `path` and the missing directories above it, outermost first, and makes each
+// name durable. Appends the new directories to `made`, unless null, even after a later failure.
+// Returns ENOTDIR if another kind of file has one of the names.
 int make_directories(const std::string& path, std::vector<std::string>* made);
 
 }  // namespace logjam::platform

@@ -19,7 +19,7 @@ struct ListKey {
 // is empty, or has some of `keys`, each once, with a number that it may take.
 std::string check_list(std::string_view flag, std::string_view text, std::span<const ListKey> keys);
 
-// Returns the value that the list, which check_list() accepts, gives to `key`, else `otherwise`.
+// Returns the number of `key` in a list that check_list() accepts, or `otherwise` without the key.
 double listed(std::string_view text, std::string_view key, double otherwise = 0);
 
 }  // namespace logjam::platform

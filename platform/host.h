@@ -26,7 +26,7 @@ uint64_t random_number();
 
 struct ProcessUse {
   double cpu_seconds = 0;                   // user and system time of all threads
-  double system_seconds = 0;                // the part of it in the kernel
+  double system_seconds = 0;                // the part in the kernel
   uint64_t voluntary = 0, involuntary = 0;  // context switches
 
   ProcessUse since(const ProcessUse& earlier) const {

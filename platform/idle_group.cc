@@ -28,9 +28,9 @@ int open_directory(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Takes the lock of the open directory `lock`. Returns whether the lock is that of the directory
-// which is now at `path`: another process may have removed the open directory, and a third process
-// may have made another of the same name.
+// Takes the lock of the open directory `lock`. Returns whether `path` still leads to this
+// directory: another process may have removed it, and a third process may have made a new directory
+// of the same name.
 bool take_lock(int lock, const std::string& path) {
   struct stat mine, there;
   return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&

@@ -47,7 +47,7 @@ constexpr int kMadvCollapse = 25;
 
 void* map_huge(size_t bytes) {
   bytes = round_up(bytes, kHugePage);
-  // One huge page more contains an aligned range. The unaligned ends go back to the kernel.
+  // Maps one more huge page, so that the mapping has an aligned range, and unmaps both ends.
   std::byte* const raw = map_anonymous(bytes + kHugePage);
   const auto address = reinterpret_cast<uintptr_t>(raw);
   const size_t head = round_up(address, kHugePage) - address;
@@ -93,10 +93,10 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
         MAP_FAILED) {
       fatal(std::string("cannot map a log buffer: ") + strerror(errno));
     }
-    // Places the pages before they exist: those of the second half are those of the first half.
+    // Places the pages before they are allocated. The second half maps the same pages as the first.
     place(data_ + half, size_, where);
     madvise(data_ + half, size_, MADV_POPULATE_WRITE);
-    // A ring of ordinary pages costs a miss in the TLB, and a walk, for every other record. The
+    // A ring of ordinary pages costs a miss in the TLB, and a walk, for every second record. The
     // setting `shmem_enabled` does not count for this call, and by default it is `never`. Where the
     // kernel refuses, the pages stay as they are.
     if (size_ % kHugePage == 0) madvise(data_ + half, size_, kMadvCollapse);
@@ -114,7 +114,8 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
   for (const int number : numbers) {
     mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
   }
-  // With MPOL_BIND the process would end when the node is full. These policies take another node.
+  // With MPOL_BIND the process would end when the node is full. With the policies here, it gets
+  // memory of another node.
   const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
   // The kernel reads one bit less than it is told.
   return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;

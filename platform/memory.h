@@ -14,7 +14,7 @@ inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which w
 // Asks the kernel to put the pages of [address, address + bytes) on node `node`, also existing
 // pages. Does nothing on a machine of one node, and where the kernel refuses.
 void place_on_node(void* address, size_t bytes, int node);
-// Spreads the pages in turn over the nodes on which workers run; otherwise as place_on_node().
+// Spreads the pages over the nodes on which workers run; otherwise the same as place_on_node().
 void interleave(void* address, size_t bytes);
 // Asks the kernel for pages on the nodes with these numbers, as the kernel counts. With one number
 // the pages come from that node as long as it has memory; with several, from each in turn. Returns
@@ -30,9 +30,9 @@ inline void place(void* address, size_t bytes, int where) {
 // placed by first touch. Ends the process with one sentence if the kernel refuses. The caller owns
 // it.
 void* map_huge(size_t bytes);
-// Returns the same as map_huge(bytes), placed as `where` says, when the kernel has given and zeroed
-// the first `prefaulted` bytes, or as many as it could until `until_ns` (now_ns): the caller takes
-// no page faults there later. Returns null on the simulated machine.
+// Maps memory as map_huge(bytes) does, placed as `where` says. Returns when the kernel has
+// allocated the first `prefaulted` bytes, or as many as possible until `until_ns` (now_ns): the
+// caller takes no page faults there. Returns null on the simulated machine.
 void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
 // Unmaps the memory that map_huge(bytes) returned.
 void unmap_huge(void* address, size_t bytes);
@@ -48,8 +48,8 @@ uint64_t resident_bytes();
 
 // A ring buffer whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size`
 // bytes is contiguous wherever it starts. The constructor rounds `size` up to a multiple of the
-// page size, allocates all pages, placed as `where` says, in huge pages if it is a multiple of 2
-// MiB, and ends the process with one sentence if the memory cannot be mapped.
+// page size, and allocates all pages, placed as `where` says. Uses huge pages if `size` is a
+// multiple of 2 MiB. Ends the process with one sentence if the memory cannot be mapped.
 class MirroredMemory {
  public:
   explicit MirroredMemory(size_t bytes, int where = kFirstTouch);

@@ -1,4 +1,5 @@
-// The mutex of all rooms: the standard library's. The simulated machine has its own (sim/include).
+// The project's mutex: that of the standard library. The simulated machine has its own
+// (sim/include).
 #pragma once
 
 #include <mutex>

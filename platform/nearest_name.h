@@ -8,8 +8,8 @@
 namespace logjam::platform {
 
 // Returns the name that is most similar to `given`, without regard to capitals: a name that differs
-// in few letters, or the only name of which `given` is a beginning or that is a beginning of
-// `given`. Returns an empty text if no name is similar.
+// in few letters, or the only name that begins with `given`, or with which `given` begins. Returns
+// an empty text if no name is similar.
 std::string_view nearest_name(std::string_view given, const std::vector<std::string_view>& names);
 
 // Returns the end of a sentence that says that `given` is none of `names`: "; did you mean NAME?",

@@ -1,4 +1,4 @@
-// The thread of all rooms: the standard library's. The simulated machine has its own (sim/include).
+// The project's thread: the standard library's. The simulated machine has its own (sim/include).
 #pragma once
 
 #include <thread>

@@ -11,7 +11,7 @@
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 
-// Of the sanitizer's run-time library, whose headers do not declare them.
+// Functions of the sanitizer's run-time library, whose headers do not declare them.
 extern "C" void __tsan_ignore_thread_begin();
 extern "C" void __tsan_ignore_thread_end();
 #endif
@@ -26,9 +26,8 @@ void happens_after(char& edge) { __tsan_acquire(&edge); }
 thread_local bool in_libtbb = false;  // called by Call::run, and not in a body
 
 // Says, until the end of the scope, whether the calling thread is in libtbb. If it is, its reads
-// and writes are hidden from ThreadSanitizer: libtbb's allocate_arena() clears memory that an
-// earlier arena has used with memset(), and ThreadSanitizer does not see how libtbb orders the two
-// uses.
+// and writes are hidden from ThreadSanitizer: allocate_arena() of libtbb calls memset() on memory
+// that an earlier arena has used, and ThreadSanitizer does not see how libtbb orders the two uses.
 class InLibtbb {
  public:
   explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }
@@ -121,7 +120,7 @@ void parallel_sort(std::span<uint64_t> words, uint32_t threads) {
   // On libtbb's threads std::sort would call memmove(), which the sanitizer intercepts.
   threads = 1;
 #endif
-  constexpr size_t kFewWords = 10'000;  // quicker sorted than handed out
+  constexpr size_t kFewWords = 10'000;  // one thread sorts fewer words faster
   if (words.size() < kFewWords) threads = 1;
   threads <= 1 ? std::sort(words.begin(), words.end()) : sort_words(words, threads);
 }

@@ -1,9 +1,9 @@
 // Data-parallel loops for work that computes: the parts of some work are forked, run side by side,
 // and joined. oneTBB runs them (tbb_tasks.h). Threads that block are platform::threads.
 //
-// Protocol. What the caller did before the call happens before each part, and what a part did
-// happens before the end of the call: oneTBB orders both by spawning and joining tasks. Parts are
-// not ordered among themselves. ThreadSanitizer sees none of the orders of libtbb, which is not
+// Protocol. The caller's accesses before the call happen before each part, and each part happens
+// before the end of the call: oneTBB orders both by spawning and joining tasks. Parts are not
+// ordered among themselves. ThreadSanitizer sees none of the orders of libtbb, which is not
 // instrumented; parallel.cc tells it of these two edges, and of no others.
 //
 // Any thread may call any function of this file, also from inside a part. The caller works on

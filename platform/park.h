@@ -16,8 +16,8 @@ void wake_one(const atomic<uint32_t>& word);
 void wake_all(const atomic<uint32_t>& word);
 
 // The place where one thread, its owner, sleeps. Only the owner calls park(); any thread calls
-// unpark(). If unpark() comes first, the next park() does not sleep. The owner sees what a thread
-// wrote before unpark() after the park() that it ended.
+// unpark(). If unpark() comes first, the next park() does not sleep. After park(), the owner sees
+// the stores that the waking thread made before unpark().
 class Parker {
  public:
   // Sleeps until unpark(), or until the timeout is over. May return early.

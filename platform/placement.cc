@@ -14,8 +14,8 @@ namespace {
 using Contexts = std::vector<HardwareContext>;
 constexpr std::string_view kNames[] = {"compact", "scatter", "smt"};
 
-// Returns the contexts with one of each group in turn (`group` is a member of HardwareContext), the
-// first groups first. Within a group the order stays.
+// Returns the contexts in rounds: each round has the next context of each group, in the order of
+// the groups. `group` is a member of HardwareContext.
 Contexts in_turn(const Contexts& contexts, int HardwareContext::*group) {
   std::map<int, size_t> taken;
   std::vector<std::pair<size_t, HardwareContext>> turns;

@@ -9,11 +9,11 @@
 
 namespace logjam::platform {
 
-// Pins the calling thread to core number `index` (modulo their count) of the placement.
+// Pins the calling thread to core number `index` (modulo the number of cores) of the placement.
 void pin_to_core(int index);
 // Looks, for why_not_pinned(), whether the calling thread is still pinned.
 void look_at_pin(int index);
-// Returns why a thread that was to be pinned was not, or not until its end; empty if all were.
+// Returns why a thread was not pinned, or did not stay pinned; empty if all threads stayed pinned.
 std::string why_not_pinned();
 // Restricts the calling thread to `socket`, unless that is kNoSocket or the only socket.
 void pin_to_socket(int socket);

@@ -13,7 +13,7 @@
 
 namespace logjam::platform {
 
-// Cores, sockets and nodes are counted from 0, without those that have no usable context.
+// Only cores, sockets and nodes that have a usable context are counted, from 0.
 struct HardwareContext {
   int number = 0;   // as the kernel counts contexts
   int core = 0;     // counted over the whole machine
@@ -31,8 +31,8 @@ class Topology {
   // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed` of this machine. If hwloc lacks some, all are cores of one
-  // socket.
+  // Returns the contexts `allowed` of this machine. If hwloc lacks a context, each context is a
+  // core of one socket.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.

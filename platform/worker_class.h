@@ -1,12 +1,12 @@
 // The scheduling class of a run's workers (--worker_class), chosen so that busy workers do not hold
 // up the log. A write completes in a kernel worker, which then wakes the log thread. If all cores
-// are busy with threads of the normal class, both wait for the next tick, up to 4 ms. Threads in
-// the idle class are preempted at once.
+// are busy with threads of the normal class, kernel worker and log thread wait for the next tick,
+// up to 4 ms. Threads in the idle class are preempted at once.
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
 // groups of two threads, and kernel workers are in none. So while autogroup is on, the workers need
-// a cgroup with cpu.idle = 1 (idle_group.h). Within another cgroup, a service manager's or a
-// container's, neither has any effect: that group would have to be idle.
+// a cgroup with cpu.idle = 1 (idle_group.h). Within a cgroup of a service manager or a container,
+// the class and an own cgroup have no effect: the outer group would have to be idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
 // join() on itself once, which reads members that no thread writes while workers run. The main
@@ -30,7 +30,8 @@ class WorkerClass {
  public:
   enum class Wanted : uint8_t {
     // The class of the process, if that is not the normal class. Otherwise the idle class, if it
-    // helps, has an effect, and others use hardly any processor time; else the normal class.
+    // helps, has an effect, and other programs use hardly any processor time; else the normal
+    // class.
     kAuto,
     kNormal,
     kBatch,

@@ -4,8 +4,8 @@
 // and finished() says, without sleeping, when its bytes are durable. Writes in different slots
 // finish in any order, and after a power cut a later write may be on the device although an earlier
 // write is not. Two writes that are under way at the same time have no block in common: the device
-// might keep either. Call start(), start_and_wait() and finished() under the stream's flush latch.
-// Any thread may call the other functions.
+// might keep the block of either write. Call start(), start_and_wait() and finished() under the
+// stream's flush latch. Any thread may call the other functions.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class PersistentMemory {
   virtual std::byte* mapped(uint64_t offset, uint64_t bytes) = 0;
 
   // Returns true when these bytes are durable; false if they never will be, because the power was
-  // cut (only `faulty` can tell). Then acknowledge nothing.
+  // cut (only `faulty` can tell). After false, acknowledge nothing.
   [[nodiscard]] virtual bool persist(std::span<const std::byte> bytes) = 0;
 
  protected:
@@ -42,7 +42,7 @@ class PersistentMemory {
 struct DeviceTraits {
   bool keeps = true;          // keeps its bytes for a recovery
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need
-  bool has_segments = false;  // divides its file into segment files, if it is made ahead of the log
+  bool has_segments = false;  // divides a preallocated file into segment files
   // Flushes nothing at all, as in the papers' tests of the log buffer alone: no daemon, no polls,
   // and no commit becomes durable in time. A full ring drops its bytes.
   bool discards = false;
@@ -71,8 +71,8 @@ class Device {
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                      uint32_t slot = 0) = 0;
 
-  // Begins a write as start() does, in slot 0, while no other write is under way. May wait until it
-  // is finished, or for about `timeout_ns`. Overriding it may save a thread hand-off.
+  // Begins a write as start() does, in slot 0, while no other write is under way. May wait until
+  // this write is finished, or for about `timeout_ns`. An override may save a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns) {
     start(offset, bytes, sync);
@@ -91,8 +91,8 @@ class Device {
   // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 
-  // Tells the device that the log needs no byte of its file before `before` any more, except the
-  // header; all these bytes are durable. A device reuses its segments, or returns the blocks to the
+  // Tells the device that the log needs no more bytes of its file before `before`, except the
+  // header. All these bytes are durable. A device reuses its segments, or returns the blocks to the
   // file system.
   virtual void release(uint64_t /*before*/) {}
 

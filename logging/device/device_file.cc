@@ -80,7 +80,8 @@ void DeviceFile::preallocate(uint64_t bytes) {
     if (error == 0) error = write_zeros(bytes);
     if (error == 0) error = files().sync_data(file_);
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
-    // Without this, small files (tests, short runs) would grow before the log has used a quarter.
+    // Without this, small files (tests, short runs) would grow before the log has used a quarter of
+    // the file.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
     burst_ = ahead_;
   }
@@ -166,7 +167,7 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
   const uint64_t index = segments_.index(offset);
   Place place{file_, segments_.within(offset), segments_.left(offset)};
   if (index == 0) return place;
-  // A released segment may have become another one.
+  // The file of a released segment may have become another segment.
   const uint64_t released = free_.released();
   LJ_ASSERT(index >= released);
   const auto [at, is_new] = open_.try_emplace(index, -1);
@@ -178,7 +179,7 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
     hold(at->second, path);
   }
   place.file = at->second;
-  // A write that is under way keeps its file.
+  // A write under way keeps its file open.
   if (const auto oldest = open_.begin(); open_.size() > kMostOpen && oldest != at) {
     files().close(oldest->second);
     open_.erase(oldest);
@@ -213,7 +214,7 @@ void DeviceFile::punch(uint64_t end) {
   end = end / kLogHeaderBytes * kLogHeaderBytes;
   if (end <= punched_) return;
   const int error = files().punch(file_, punched_, end - punched_);
-  // If the file system cannot, the file just stays large.
+  // If the file system cannot give blocks back, the file stays large.
   if (error != 0 && error != EOPNOTSUPP) fail("give back blocks of", error);
   punched_ = end;
 }
@@ -308,7 +309,7 @@ int SegmentMaker::go_on(uint64_t most_bytes) {
 }
 
 // Makes the segment durable. Also syncs a recycled segment: the run that made it may have been
-// killed.
+// killed before it synced the segment.
 int SegmentMaker::finish() {
   LJ_ASSERT(written_ == segments_.bytes);
   if (const int error = files().sync_data(file_); error != 0) return error;

@@ -1,4 +1,4 @@
-// The log file under a device: opened or recycled, made longer ahead of the log, never shortened.
+// The log file of a device: created or recycled, made longer ahead of the log, never shortened.
 //
 // A sync after overwriting blocks takes about 60 % of the time of a sync after appending, so the
 // log must never reach the end of the blocks that were written before. A file with segments is made
@@ -11,7 +11,7 @@
 // grower never write the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_`
 // and `closing_`, for threads that sleep. With segments, call place() and write() under the
 // stream's flush latch. Any thread may call release(); the segments that it frees pass to the
-// grower through FreeSegments, and place() closes those that it has open.
+// grower through FreeSegments, and place() closes the freed segments that it has open.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,14 @@
 
 namespace logjam {
 
-// The segment files of a log file that the log does not need any more. Each becomes a segment
-// again, under the name of the segment that is made next: a rename keeps its blocks, so the log's
-// data syncs stay cheap. Files in excess of a bound are removed. Any thread may call any function.
+// The segment files of a log file that the log does not need any more. A file becomes a segment
+// again by a rename to the segment that is made next. A rename keeps the blocks, so the log's data
+// syncs stay cheap. Files in excess of a bound are removed. Any thread may call any function.
 //
-// A crash. No bytes before a release are read any more, so it does not matter which of their files
-// exist. A released file is renamed only to the segment that is made next, which comes after all
-// existing segments. So of the segments after the release, none is ever missing before one that
-// exists. The new name is durable before the log uses the segment.
+// A crash. Bytes before a released position are not read any more, so their files may be missing. A
+// released file is renamed only to the segment that is made next, which comes after all existing
+// segments. So after the released position, no segment is missing before an existing segment. The
+// new name is durable before the log uses the segment.
 class FreeSegments {
  public:
   explicit FreeSegments(const std::string& path) : path_(path) {}
@@ -57,7 +57,7 @@ class FreeSegments {
  private:
   const std::string path_;
   platform::mutex mutex_;
-  uint64_t first_ LJ_GUARDED_BY(mutex_) = 1;  // the lowest free segment; these end at released_
+  uint64_t first_ LJ_GUARDED_BY(mutex_) = 1;  // the lowest free segment; released_ is the end
   platform::atomic<uint64_t> released_{1};
 };
 
@@ -67,13 +67,14 @@ class FreeSegments {
 // checksums. A segment that this run has released (FreeSegments) is recycled too: its records fail
 // their checks, because their positions also seed the checksums.
 //
-// Why new files instead of a longer file. While a file gets longer, a direct write to it waits for
-// the write that makes it longer. The next data sync must also make the file's new length and
-// blocks durable: on a file system with a journal, it commits the journal. Of a complete segment
-// all blocks were written, and the length and name are durable, so zeroing costs the log only its
-// share of the device. Measured on ext4 without a journal, with 64 KiB writes: pieces of 256 KiB,
-// one at a time and as fast as the log advances, raise the p99 of the log's writes from 86 to 155
-// us; pieces of 1 MiB as fast as possible raise it to 2 ms. One thread at a time may use it.
+// New files instead of a longer file: while a file gets longer, a direct write to it waits for the
+// write that makes it longer. The next data sync must also make the file's new length and blocks
+// durable: on a file system with a journal, the sync commits the journal. A complete segment has
+// written blocks, and a durable length and name. So zeroing the next segment only costs the log a
+// share of the device's bandwidth. Measured on ext4 without a journal, with 64 KiB writes: zeros in
+// pieces of 256 KiB, one at a time and at the log's speed, raise the p99 of the log's writes from
+// 86 to 155 us. Pieces of 1 MiB, as fast as possible, raise this p99 to 2 ms. One thread at a time
+// may use it.
 class SegmentMaker {
  public:
   // `open_flags` are added to the flags of open(). `free` outlives this object.
@@ -108,8 +109,8 @@ class SegmentMaker {
 
 // Returns 1 MiB of zeros, aligned for direct writes. Any thread may call it and pad_to_page().
 std::span<const std::byte> zeros();
-// Makes the length of a file, which an earlier run may have left with any length, a multiple of
-// 4096, as direct writes and mappings need. Sets `bytes` to the length. Returns 0 or errno.
+// Makes the length of a file a multiple of 4096, as direct writes and mappings need: an earlier run
+// may have left any length. Sets `bytes` to the length. Returns 0 or errno.
 int pad_to_page(int file, uint64_t* bytes);
 
 class DeviceFile {
@@ -125,7 +126,7 @@ class DeviceFile {
 
   const std::string& path() const { return path_; }
 
-  // Waits until the blocks up to `end` have been written before, if the file is preallocated.
+  // Waits until the grower has written the blocks up to `end`, if the file is preallocated.
   void make_room(uint64_t end) {
     if (grows_ && end + ahead_ > ready_.load(platform::memory_order_acquire)) grow(end);
   }
@@ -135,8 +136,8 @@ class DeviceFile {
     uint64_t offset;  // of the byte in that file
     uint64_t bytes;   // from the byte to the end of that file
   };
-  // Returns the place of the byte at `offset`, valid until the next call, after make_room(). Ends
-  // the process if the file cannot be opened.
+  // Returns the place of the byte at `offset`, valid until the next call. Call make_room() before.
+  // Ends the process if the file cannot be opened.
   Place place(uint64_t offset);
 
   // Releases the bytes before `before`, except the header (Device::release). Whole segments are

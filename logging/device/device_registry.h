@@ -39,14 +39,14 @@ const DeviceKind* find_device(std::string_view spec);
 // Returns in one sentence why `spec` cannot be opened on this machine, or an empty string.
 std::string check_device_spec(std::string_view spec);
 
-// Returns the traits of an open device of `spec`. A `spec` of no kind has the default traits.
+// Returns the traits of an open device of `spec`. Without such a kind, returns the default traits.
 DeviceTraits device_traits(std::string_view spec);
 
 // Opens `spec`. Refuses if it is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
-// Takes ":NUMBER", with a number from 0 to 1e9, off the beginning of `given`. Returns false, and
-// leaves `given` undefined, if it does not begin so.
+// Takes ":NUMBER", with a number from 0 to 1e9, off the beginning of `given`. Returns false, with
+// `given` undefined, if `given` begins otherwise.
 bool take_number(std::string_view* given, double* number);
 
 template <class Kind>

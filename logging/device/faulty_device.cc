@@ -77,7 +77,7 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
   }
   unsynced_.push_back({offset, bytes.size(), sync, slot});
   write_back_sectors();
-  // Sometimes the inner device gets this write only when it can choose from several writes.
+  // Sometimes delays this write, so that the inner device's next write is chosen from several.
   if (sync == Sync::kData && unsynced_.size() > random_() % depth_) begin_next();
 }
 
@@ -92,7 +92,7 @@ void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
   }
 }
 
-// Gives the inner device a random one of the writes that wait for their sync, unless it has one.
+// Gives the inner device a random one of the waiting writes, unless it still has a write.
 void FaultyDevice::begin_next() {
   if (current_ || cut_.load()) return;
   std::ranges::shuffle(unsynced_, random_);

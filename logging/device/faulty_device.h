@@ -5,7 +5,8 @@
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
 // Several writes under way reach the inner device one at a time, in random order, so after a power
-// cut any of them may be on it. Two overlapping writes under way end the process.
+// cut any of these writes may be on the inner device. Two overlapping writes under way end the
+// process.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
@@ -82,7 +83,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
   std::mt19937_64 random_ LJ_GUARDED_BY(mutex_);
-  // The writes that have not been given to the inner device, and the one that it syncs.
+  // The writes that the inner device has not got yet, and the write that the inner device syncs.
   std::vector<Write> unsynced_ LJ_GUARDED_BY(mutex_);
   std::optional<Write> current_ LJ_GUARDED_BY(mutex_);
   platform::atomic<bool> inner_writes_{false};  // whether current_ has a value

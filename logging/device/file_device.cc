@@ -4,13 +4,14 @@
 // has finished. start_and_wait() is one system call in the caller's thread that writes and syncs
 // (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway. io_uring costs more, because it
 // finishes a sync in a kernel thread, and hands over to that thread and back (docs/DECISIONS.md).
-// Polling without a pause is not faster: it keeps that kernel thread off the core until a tick.
+// Polling without a pause is not faster: the polling thread keeps the kernel thread off the core
+// until a tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
 // cancel the request unexecuted (ECANCELED). The device then submits the request again.
 //
-// io_uring takes descriptors of the kernel. So platform::files() must pass its files on.
+// io_uring takes descriptors of the kernel, so platform::files() must return such descriptors.
 #include <fcntl.h>
 #include <liburing.h>
 #include <sys/syscall.h>
@@ -70,7 +71,7 @@ FileDevice::FileDevice(const DeviceOptions& options)
     : file_(options, O_DIRECT), writes_(options.depth) {
   if (const int error = io_uring_queue_init(std::max(options.depth, kLeastEntries), &ring_, 0);
       error != 0) {
-    // Some kernels count its rings as locked memory.
+    // Some kernels count the rings of io_uring as locked memory.
     const std::string limit = error == -ENOMEM ? "; " + platform::locked_memory_limit() : "";
     platform::refuse(std::string("io_uring cannot be used here (") + platform::error_text(-error) +
                      limit + "); use --device=sync");
@@ -96,13 +97,13 @@ void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync s
 void FileDevice::submit(uint32_t slot) {
   const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-  LJ_ASSERT(entry != nullptr);  // the ring has one for each slot
+  LJ_ASSERT(entry != nullptr);  // the ring has an entry for each slot
   // Another request writes the part in the next segment file, or the rest of a short write.
   const DeviceFile::Place at = file_.place(write.offset);
   const uint64_t bytes = std::min<uint64_t>(write.bytes.size(), at.bytes);
   io_uring_prep_write(entry, at.file, write.bytes.data(), static_cast<uint32_t>(bytes), at.offset);
   entry->user_data = slot;
-  // One request both writes and syncs: it took 175 us, and a write with a linked fsync 283 us.
+  // One request both writes and syncs. It took 175 us; a write with a linked fsync took 283 us.
   if (write.sync == Sync::kData) entry->rw_flags = RWF_DSYNC;
   int submitted;
   do {

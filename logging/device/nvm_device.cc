@@ -11,7 +11,7 @@
 // writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
 // gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
 // that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files() must
-// be the system's, or pass its open files on. (Simulated: or a disk in memory.)
+// return such descriptors. (In the simulated build, a disk in memory can be mapped, too.)
 //
 // Protocol. Memory is handed out after make_room() (acquire). A thread owns the part that it gets.
 #include <sys/mman.h>
@@ -61,7 +61,7 @@ class NvmDevice final : public Device, private PersistentMemory {
   void wait(uint64_t) override {}
   // Leaves the addresses mapped.
   void release(uint64_t before) override { file_.release(before); }
-  // Returns false although start() blocks, because it takes less time than waking a thread.
+  // Returns false although start() blocks, because a write takes less time than waking a thread.
   bool start_blocks() const override { return false; }
   PersistentMemory* memory() override { return this; }
 
@@ -76,7 +76,7 @@ class NvmDevice final : public Device, private PersistentMemory {
   int grown(int fd, uint64_t begin, uint64_t end);
 
   const uint64_t latency_ticks_;
-  const uint64_t prefault_bytes_;  // faulted in at the start, of a recycled file
+  const uint64_t prefault_bytes_;  // of a recycled file, faulted in at the start
   Mapping mapping_;                // outlives the grower
   DeviceFile file_;                // calls grown()
 };

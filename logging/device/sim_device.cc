@@ -1,11 +1,12 @@
-// `sim:LATENCY_US[:MB_S]`: a simulated device of that response time and bandwidth, on any machine.
-// It does not keep a core busy. It transfers the bytes of one write at a time. Each write also
-// takes the response time; the response times of several writes under way overlap. A directory
+// `sim:LATENCY_US[:MB_S]`: a simulated device with this response time and bandwidth, on any
+// machine. It does not keep a core busy. It transfers the bytes of one write at a time. Each write
+// also takes the response time; the response times of several writes under way overlap. A directory
 // counts as one medium: writes to its files at the same time share its bandwidth.
 //
 // The bytes go into the page cache of a real file, so that they survive a killed process; only the
 // time is simulated. The kernel wakes sleeping threads late, by tens of microseconds in a virtual
-// machine. wait() estimates how late, sleeps less by the estimate, and spins for the rest.
+// machine. wait() estimates this delay, shortens its sleep by the estimate, and spins for the
+// remaining time.
 //
 // Protocol. Any thread may call wait(), so the deadlines, which wait() reads, and its estimate
 // `overshoot_ns_` are atomic. All devices whose files lie in one directory share a SimMedium.

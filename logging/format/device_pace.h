@@ -1,5 +1,5 @@
-// Slows the reading of a log and its checkpoints, and the writing of checkpoints, down to the speed
-// of a paper's devices. All files and threads of a directory share its speed.
+// Limits how fast a log and its checkpoints are read, and how fast checkpoints are written, to the
+// speed of a paper's devices. All files and threads of a directory share one device's speed.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,14 @@ class DevicePace {
     LJ_ASSERT(bytes_per_second != 0);
   }
 
-  // Queues a transfer after all earlier transfers, and sleeps until it would be complete.
+  // Queues a transfer after all earlier transfers, and sleeps until this transfer would be
+  // complete.
   void transfer(uint64_t bytes) {
     const uint64_t now = platform::now_ns();
     uint64_t done;
     {
       platform::lock_guard<platform::mutex> hold(mutex_);
-      // An idle device reads ahead a little, or takes writes into its cache.
+      // The transfer may have begun earlier: an idle device reads ahead, or caches writes.
       const uint64_t begin = std::max(now - kAheadNs, done_ns_);
       done = done_ns_ = begin + static_cast<uint64_t>(static_cast<double>(bytes) * ns_per_byte_);
     }
@@ -50,8 +51,8 @@ class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file, or nothing for the speed 0: no limit. This object owns the
-  // paces.
+  // Returns the pace of each file, which this object owns. If the speed is 0, which means no limit,
+  // returns no paces.
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

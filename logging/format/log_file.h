@@ -1,8 +1,8 @@
-// The first block of every log file. It says in text (text_block.h) to which run the file belongs
-// (R6), and is padded with zero bytes to kLogHeaderBytes. Its last 16 bytes may hold an SDL
-// (put_stored_sdl()). The records follow it: stream position p is file offset kLogHeaderBytes + p.
-// A striped stream has a file in each of several directories (Stripes). A file may continue in
-// segment files (segments.h). Any thread may call any function.
+// The header block, with which every log file begins. It says in text (text_block.h) to which run
+// the file belongs (R6), and is padded with zero bytes to kLogHeaderBytes. Its last 16 bytes may
+// hold an SDL (put_stored_sdl()). The records follow the block: stream position p is file offset
+// kLogHeaderBytes + p. A striped stream has a file in each of several directories (Stripes). A file
+// may continue in segment files (segments.h). Any thread may call any function.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@
 namespace logjam {
 
 inline constexpr uint64_t kLogHeaderBytes = 4096;
-// Larger numbers are refused, so that all that commands compute fits in 64 bits and in memory.
+// Larger numbers are refused, so that the numbers of all commands fit in 64 bits, and their data
+// fits in memory.
 inline constexpr uint32_t kMaxStripes = 1024;
 inline constexpr uint64_t kMostLogFiles = uint64_t{1} << 20;
 inline constexpr uint32_t kMostOrdinal = uint32_t{1} << 30;
@@ -37,53 +38,54 @@ struct LogFileHeader {
   uint64_t stripe_bytes = kStripeBytes;
   uint64_t segment_bytes = 0;  // the length of a segment file; 0: the file has none
   uint32_t workers = 1;
-  uint64_t run = 0;      // random: tells this run's bytes from an earlier run's in a recycled file
+  uint64_t run = 0;      // random: the run's bytes differ from older bytes in a recycled file
   uint64_t log = 0;      // random: the log to which the run belongs (logging/format/manifest.h)
-  uint32_t ordinal = 1;  // the number of the run in its log, from 1; a log may lack numbers
+  uint32_t ordinal = 1;  // the number of the run in its log, from 1; numbers may be missing
   std::string revision;
-  // For people, and empty if unknown: the workload of the run in one line, and the run's flags.
+  // Texts for people, empty if unknown: the workload of the run in one line, and the run's flags.
   std::string scale, given;
-  std::map<std::string, std::string> flags;  // workload and the flags that shape its initial load
+  std::map<std::string, std::string> flags;  // the workload, and the flags for its initial load
 
   KeyValues lines() const;
   // Fills `*this` from lines and returns an empty string. If they are not a header's lines, leaves
-  // `*this` unchanged and returns the reason, in words that follow "PATH is not a log file: ".
+  // `*this` unchanged and returns the reason, worded to follow "PATH is not a log file: ".
   std::string read(const KeyValues& lines);
-  // Returns the block. Refuses if the flags do not fit.
+  // Returns the header block. Refuses if the flags do not fit into it.
   std::vector<std::byte> encode() const;
   // Returns which run wrote the log, for people: "scheme S, run R".
   std::string origin() const;
-  // Reads a block as read() reads lines.
+  // Fills `*this` from a header block; otherwise the same as read().
   std::string decode(std::span<const std::byte> block);
 };
 
 // Reads the header of the file at `path`. Returns an empty string or, in one sentence, why the
-// header cannot be read. Sets `error`, unless it is null, to the errno of reading it, or to 0.
+// header cannot be read. Sets `error`, unless null, to the errno of the failed read, or to 0.
 std::string read_log_file_header(const std::string& path, LogFileHeader* header,
                                  int* error = nullptr);
 
 std::string log_file_path(const std::string& directory, uint32_t stream);
 // Sets `files` to the log files in `directory` with their stream numbers, sorted. A directory that
-// does not exist has none. Returns 0 or errno, and then `files` is undefined.
+// does not exist has no files. Returns 0, or errno with `files` undefined.
 [[nodiscard]] int log_files_in(const std::string& directory,
                                std::vector<std::pair<uint32_t, std::string>>* files);
 // Returns the path of a log file in `directory` whose header names `log`, or an empty string.
 std::string log_file_of(uint64_t log, const std::string& directory);
-// Returns the paths of a run's files: those of stream 0 in stripe order, then those of stream 1,
-// and so on. File number F lies in directory F modulo the number of directories.
+// Returns the paths of a run's files: first the files of stream 0 in stripe order, then the files
+// of stream 1, and so on. File number F lies in directory F modulo the number of directories.
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
                                         uint32_t streams, uint32_t stripes);
-// Returns whether the file can be read and has only zeros: a run was about to begin its log there.
+// Returns whether the file can be read and has only zeros: a run has prepared the file, but has not
+// written a header.
 bool log_file_is_blank(const std::string& path);
 
-// SDL as a scheme may store it on the device (ELEDA, section 4.3): 8 bytes of SDL, the position up
-// to which the stream is durable, and 8 bytes of their XXH3-64, seeded with the run. They are the
-// last bytes of the header block of the stream's first file. A log whose end is lost is then
-// reported, and not taken for a log that a crash has torn.
+// A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,
+// section 4.3): 8 bytes of SDL, and 8 bytes of their XXH3-64, seeded with the run. These 16 bytes
+// end the header block of the stream's first file. With a stored SDL, a log that has lost its end
+// is reported, and not mistaken for a log that a crash has torn.
 //
-// The block is written again as a whole. A device that loses power leaves each of its sectors as it
-// was, or as it should be, and the text of the header is the same in both. So a torn write can only
-// lose the SDL, and then nothing vouches for the end of the log.
+// To store an SDL, the whole block is written again. If power is lost during this write, each
+// sector has its old or its new bytes. Both have the same header text, so a torn write can lose
+// only the SDL. Then nothing vouches for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
 // Returns the SDL in a header block, or 0 if the block has none of `run`.
@@ -91,7 +93,7 @@ uint64_t stored_sdl(std::span<const std::byte> block, uint64_t run);
 
 // Maps the positions of a striped stream to offsets in its files, one file for each device. Stripe
 // s belongs to device s % devices, and lies directly after the device's earlier stripes. With one
-// device the stream lies in its file without stripes.
+// device the stream is not divided into stripes.
 struct Stripes {
   uint32_t devices = 1;
   uint64_t bytes = kStripeBytes;  // the length of a stripe
@@ -104,7 +106,7 @@ struct Stripes {
     if (devices == 1) return kLogHeaderBytes + position;
     return kLogHeaderBytes + position / bytes / devices * bytes + position % bytes;
   }
-  // Returns the offset in the device's file where its share of the stream up to `position` ends.
+  // Returns where, in the device's file, the device's bytes of the stream before `position` end.
   uint64_t file_end(uint32_t device, uint64_t position) const {
     if (devices == 1) return kLogHeaderBytes + position;
     const uint64_t stripe = position / bytes, row = stripe / devices, last = stripe % devices;
@@ -116,7 +118,7 @@ struct Stripes {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;
   }
   uint64_t first(uint32_t device) const { return device * bytes; }
-  // Returns the position of the next byte of a device that has all its bytes before `end`.
+  // Returns the position of a device's next byte, if the device has written its bytes up to `end`.
   uint64_t next(uint64_t end) const {
     return devices == 1 || end % bytes != 0 ? end : end + (devices - 1) * bytes;
   }

@@ -14,21 +14,22 @@
 namespace logjam {
 namespace {
 
-// The shortest window, and the pieces in which a record is checked that is longer than its window.
+// The length of the shortest window. A record longer than its window is checked in such pieces.
 constexpr uint64_t kLeastWindowBytes = uint64_t{64} << 10;
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
-// After the end, the reader looks for records that are valid but cannot be used, to tell the
-// operator. Garbage can claim any length, so the number of checksummed bytes has its own bound.
+// After the stream's end, the reader looks for valid records that cannot be used, and reports them.
+// Garbage may look like a header with any length, so the number of checksummed bytes is bounded.
 constexpr uint64_t kLookAheadBytes = uint64_t{64} << 20;
 constexpr uint64_t kLookAheadChecksumBytes = 4 * kLookAheadBytes;
 
 // The valid records after the end of a stream.
 struct Unused {
   uint64_t records = 0, bytes = 0;
-  uint64_t first = 0;  // the position of the first of them
+  uint64_t first = 0;  // the position of the first of these records
 };
 
-// Returns whether `header` can be a record's header where the stream has `room` bytes from it on.
+// Returns whether `header` can be a record's header, if the stream has `room` bytes from the header
+// on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -40,13 +41,13 @@ void add_voucher(std::vector<Voucher>& vouchers, size_t stream, const Voucher& v
   if (voucher.durable > vouchers[stream].durable) vouchers[stream] = voucher;
 }
 
-// Returns the position after the batch's last record; it begins at `from`.
+// Returns the position after the last record of `batch`, which begins at `from`.
 uint64_t end_of(const RecordBatch& batch, uint64_t from) {
   return batch.records.empty() ? from : batch.positions.back() + batch.records.back()->bytes;
 }
 
 bool all_zero(const std::byte* bytes, uint64_t count) {
-  // Each byte equals the one before it.
+  // The first byte is zero, and each byte equals the byte before it.
   return count == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
@@ -58,19 +59,20 @@ struct LogReader::State {
   Stripes stripes;
   uint64_t limit = ~uint64_t{0};  // no record that ends after this position is used
   uint64_t file_bytes = 0;        // up to the last byte that any of the files has
-  uint64_t stream_bytes = 0;      // the same, at most `limit`
+  uint64_t stream_bytes = 0;      // `file_bytes`, but at most `limit`
   uint64_t run = 0;
   uint64_t start = 0;               // the position of the first record
   uint64_t least_window_bytes = 0;  // enough for a watermark record
   ReadMemory memory;
   std::string path;  // of the first file
-  // A part of a record that has been read already, and its position.
+  // The part of the next record that has been read already, and the position of this part.
   LogMemory carry;
   uint64_t carry_position = 0;
   bool ended = false;
 
-  // Returns the length of the window at position `from`. It grows with the position, because most
-  // streams of a small log end soon. It follows from the position alone, for read_again().
+  // Returns the length of the window at position `from`. The length grows with the position,
+  // because most streams of a small log are short. It depends on the position alone, as
+  // read_again() requires.
   uint64_t window_at(uint64_t from) const {
     return std::clamp(from - start, least_window_bytes, memory.window_bytes);
   }
@@ -78,8 +80,8 @@ struct LogReader::State {
   LogMemory allocate(uint64_t bytes) const { return allocate_log_memory(memory.meter, bytes); }
 
   // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
-  // fewer than `count` only at the end of the file. The lost bytes of a short striped file read as
-  // zeros.
+  // fewer than `count` only at the end of the file. If a striped file is too short, its missing
+  // bytes are read as zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
     if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
     prefetch(from + count);
@@ -115,7 +117,8 @@ struct LogReader::State {
     return done;
   }
 
-  // Continues `before`, which begins at position `from`, to `bytes` bytes or the stream's end.
+  // Returns `bytes` bytes from position `from` on, or fewer at the stream's end. `before`, if not
+  // null, has the first of these bytes.
   LogMemory read_on(const LogMemory& before, uint64_t from, uint64_t bytes) {
     const uint64_t had = before == nullptr ? 0 : before->size();
     const uint64_t wanted = std::min(bytes, std::max(stream_bytes, from + had) - from);
@@ -127,8 +130,9 @@ struct LogReader::State {
     return all;
   }
 
-  // Reads a batch that begins at position `from`. Its records follow from the position alone, for
-  // read_again(). Returns whether the stream ends in the bytes of the batch's memory after them.
+  // Reads a batch that begins at position `from`. The choice of records depends on the position
+  // alone, as read_again() requires. Returns whether the stream ends after these records, within
+  // the batch's memory.
   bool read_batch(uint64_t from, RecordBatch* batch) {
     batch->records.clear();
     batch->positions.clear();
@@ -148,7 +152,7 @@ struct LogReader::State {
         carry_position = from + taken;
         return false;
       }
-      // Any bytes may look like the header of a long record, so it gets memory only if it is valid.
+      // Any bytes may look like the header of a long record, so only a valid record gets memory.
       if (!valid_in_pieces(*reinterpret_cast<RecordHeader*>(batch->memory->data()), from)) {
         return true;
       }
@@ -157,8 +161,8 @@ struct LogReader::State {
     }
   }
 
-  // Takes the valid records of the batch's memory, which begins at position `from`. Returns the
-  // length of the next record if the memory has only a part of it, else 0.
+  // Adds the valid records in the batch's memory, which begins at position `from`, to the batch.
+  // Returns the length of the next record if the memory has only a part of this record, else 0.
   uint64_t take_records(uint64_t from, RecordBatch* batch) const {
     const std::vector<std::byte>& bytes = *batch->memory;
     for (uint64_t at = 0; bytes.size() - at >= sizeof(RecordHeader);) {
@@ -187,8 +191,8 @@ struct LogReader::State {
     return checksum.value() == header.checksum;
   }
 
-  // Calls `found(header, position)` for each valid record after position `end`. Of a record that is
-  // longer than the window, only the header is in memory then.
+  // Calls `found(header, position)` for each valid record after position `end`. If a record is
+  // longer than the window, only its header is in memory during the call.
   template <class Found>
   Unused look_ahead(uint64_t end, const Found& found) {
     constexpr uint64_t kZeroBytes = 512;
@@ -205,7 +209,7 @@ struct LogReader::State {
     for (uint64_t at = 8; at + sizeof(RecordHeader) <= size;) {
       if (at + sizeof(RecordHeader) > until) slide_to(at);
       if (at + sizeof(RecordHeader) > until) break;  // the file has shrunk
-      // A preallocated file ends in many zeros.
+      // Skips zeros fast: a preallocated file ends in many zeros.
       if (at + kZeroBytes <= until && all_zero(window->data() + (at - from), kZeroBytes)) {
         at += kZeroBytes;
         continue;
@@ -287,7 +291,7 @@ void LogReader::open(const std::vector<std::string>& paths, ReadMemory memory) {
         std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}, needed));
     error_ = file->error();
     if (!error_.empty()) return;
-    // The stream was durable up to its start.
+    // The stream was durable up to its start, so no crash explains a shorter file.
     if (start != 0 && file->bytes() < needed) tail_.lost = paths[device] + " is too short";
     state.stream_bytes =
         std::max(state.stream_bytes, state.stripes.stream_end(device, file->bytes()));
@@ -382,8 +386,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
 
   tail_.stored_sdl = state_->stored_sdl();
 
-  // If the stream was durable here, it had a record here. That record ends where its header says,
-  // if the header is whole, and before the next valid record begins.
+  // If the stream was durable here, it had a record here. If the record's header is whole, it says
+  // where the record ended. The record also ended before the next valid record begins.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());

@@ -1,4 +1,4 @@
-// Reads one stream from its first record to its end, out of its file or its striped files. The
+// Reads one stream from its first record to its end, from one file or from striped files. The
 // reader trusts only bytes that it has checked.
 #pragma once
 
@@ -30,10 +30,10 @@ struct LogFiles {
   StreamStart start(size_t stream) const { return starts.empty() ? StreamStart{} : starts[stream]; }
 };
 
-// Returns the files of a run of the log in `directories`. Looks at no file.
+// Returns the files of a run of the log in `directories`. Accesses no file.
 LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
 // Returns an empty string, or in one sentence which files of the run are missing or have another
-// header. Sets `missing`, unless null, if one is missing. Fails if one cannot be read.
+// header. Sets `missing`, unless null, if a file is missing. Fails if a file cannot be read.
 std::string check_files(const LogFiles& files, bool* missing = nullptr);
 // Returns the files of the last run of the log in `directories`, which may be in any order. Sets
 // `error` if there is no log, or if check_files() finds something wrong.
@@ -41,16 +41,16 @@ LogFiles find_log_files(const std::vector<std::string>& directories);
 
 using LogMemory = std::shared_ptr<std::vector<std::byte>>;
 
-// Counts the bytes that were allocated through it and are not freed yet. Any thread may call any
-// function; the counters are relaxed, and order no other memory.
+// Counts the bytes that were allocated through this meter and are not freed yet. Any thread may
+// call any function; the counters are relaxed, and order no other memory.
 class LogMemoryMeter {
  public:
-  // Allocates `bytes` zeros. The meter outlives them.
+  // Allocates `bytes` zeros. The meter outlives this memory.
   LogMemory allocate(uint64_t bytes) {
     const auto counted = std::make_shared<Counted>(*this, bytes);
     return {counted, &counted->memory};
   }
-  // Returns the most bytes that there were at the same time.
+  // Returns the largest number of bytes that were allocated at the same time.
   uint64_t most() const { return most_.load(platform::memory_order_relaxed); }
 
  private:
@@ -84,23 +84,24 @@ struct RecordBatch {
   std::vector<uint64_t> positions;  // of each record in the stream
 };
 
-// How much memory a LogReader may use. It reads a window at a time (a shorter one near the begin of
-// the stream), or one whole record if that is longer. Besides the batch that it has returned, it
-// has at most the next window, a part of the next record, and 64 KiB.
+// How much memory a LogReader may use. The reader reads one window at a time, or one whole record
+// if that is longer. Windows near the beginning of the stream are shorter. In addition to the batch
+// that it has returned, the reader has at most the next window, a part of the next record, and 64
+// KiB.
 struct ReadMemory {
-  uint64_t window_bytes = uint64_t{4} << 20;  // 64 KiB or a watermark's length if that is more
-  LogMemoryMeter* meter = nullptr;            // counts what is read, if there is one
+  uint64_t window_bytes = uint64_t{4} << 20;  // at least 64 KiB, and a watermark's length
+  LogMemoryMeter* meter = nullptr;            // counts the memory of the batches, unless null
 };
 
 // One thread at a time may use a LogReader.
 class LogReader {
  public:
   // Opens the files of stream `stream`; without files the stream is empty. On failure error() says
-  // why. `paces` has the pace of each file, or is empty; the paces outlive the reader. Before the
-  // stream's start only the log files themselves need to exist.
+  // why. `paces` has the pace of each file, or is empty; the paces outlive the reader. Segment
+  // files before the stream's start may be missing.
   LogReader(const LogFiles& files, size_t stream, std::vector<DevicePace*> paces = {},
             ReadMemory memory = {});
-  // Opens files in stripe order; the header of the first file says what they are.
+  // Opens `paths`, which are in stripe order. The header of the first file describes the stream.
   explicit LogReader(const std::vector<std::string>& paths, StreamStart start = {},
                      ReadMemory memory = {});
   ~LogReader();
@@ -108,13 +109,13 @@ class LogReader {
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }
 
-  // Reads the next records, a window at a time, into `batch`, also void records, watermark records
-  // and padding. Returns false at the end of the usable log; tail() then says why it ended. Fails
-  // if a file cannot be read.
+  // Reads the next window of records into `batch`, including void records, watermark records and
+  // padding. Returns false at the end of the usable log; tail() then says why it ended. Fails if a
+  // file cannot be read.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
-  // Reads the batch again that next() returned when tail().bytes was `position`. Leaves tail() as
-  // it is. Fails if the batch is not there any more.
+  // Reads again the batch that next() returned when tail().bytes was `position`. Does not change
+  // tail(). Fails if the files have lost the batch.
   void read_again(uint64_t position, RecordBatch* batch);
   // Empties tail().watermarks, which the caller has moved elsewhere.
   void forget_watermarks() { tail_.watermarks.clear(); }

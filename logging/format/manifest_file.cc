@@ -45,7 +45,8 @@ std::string member_text(uint64_t log, uint32_t place, uint32_t directories) {
                                          {"directories", std::to_string(directories)}});
 }
 
-// Returns the place of `directory` in the log, from 1, or 0 if it is not a directory of the log.
+// Returns the number of `directory` in the log, from 1, or 0 if its member file does not name the
+// log.
 uint32_t place_in(const std::string& directory, const Manifest& manifest) {
   std::string text;
   KeyValues lines;
@@ -60,8 +61,8 @@ uint32_t place_in(const std::string& directory, const Manifest& manifest) {
   return log == manifest.log && place < manifest.directories ? place : 0;
 }
 
-// Puts `directories` into the order of the log, whose manifest is in the one with the index
-// `first`. Returns an empty string, or why they are not the directories of the log.
+// Puts `directories` into the log's order. The log's manifest is in `directories[first]`. Returns
+// an empty string, or why `directories` are not the directories of the log.
 std::string put_in_order(const std::vector<std::string>& directories, size_t first,
                          FoundManifest* found) {
   const Manifest& manifest = found->manifest;
@@ -90,7 +91,7 @@ struct Candidate {
   Manifest manifest;
 };
 
-// Leaves out the manifests of logs that another log has replaced.
+// Drops the manifests of logs that another log has replaced.
 void drop_replaced(std::vector<Candidate>* found) {
   const std::vector<Candidate> all = *found;
   std::erase_if(*found, [&all](const Candidate& one) {
@@ -120,8 +121,8 @@ std::vector<Candidate> read_all(const std::vector<std::string>& directories,
   return found;
 }
 
-// Leaves out the manifests that are older than the copy of a log in all of `directories`: a copy is
-// written after its manifest. Appends their names to `why_not`.
+// Drops each manifest that is older than a copy, if the copy's log is in all of `directories`: a
+// copy is written after its manifest. Appends the names of these manifests to `why_not`.
 void drop_older(const std::vector<std::string>& directories, const std::vector<Candidate>& copies,
                 std::vector<Candidate>* manifests, std::string* why_not) {
   std::erase_if(*manifests, [&](const Candidate& one) {
@@ -151,7 +152,7 @@ void visit_names(const std::vector<std::string>& directories,
   }
 }
 
-// Returns the number in `name` after `prefix`, or 0 if it has no prefix or no number.
+// Returns the number in `name` after `prefix`, or 0 if `name` lacks the prefix or the number.
 uint64_t number_in(std::string_view name, std::string_view prefix) {
   uint64_t number = 0;
   if (!name.starts_with(prefix)) return 0;
@@ -164,8 +165,9 @@ uint64_t checkpoint_at(const std::string& path, std::string_view name) {
   return number != 0 && number < kMostPosition && has_proof(path) ? number : 0;
 }
 
-// Returns the path of a part of a run or of a checkpoint that `manifest` does not know, or an empty
-// string. The log's manifest had it: such a manifest was put back from a copy.
+// Returns the path of a part of a run or checkpoint that is not in `manifest`, or an empty string.
+// If there is such a part, `manifest` was put back from an old copy: the log's manifest had the
+// part.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   std::string unknown;
   visit_names(directories, [&](const std::string& path, std::string_view name) {
@@ -173,7 +175,7 @@ std::string unknown_part(const std::vector<std::string>& directories, const Mani
       const std::string file = log_file_of(manifest.log, path);
       if (!file.empty()) unknown = file;
     }
-    // The manifest has a checkpoint's number before the checkpoint has a directory.
+    // A checkpoint's number is in the manifest before the checkpoint's directory is created.
     if (checkpoint_at(path, name) > manifest.last_checkpoint) unknown = path;
   });
   return unknown;
@@ -184,7 +186,8 @@ std::string unknown_part(const std::vector<std::string>& directories, const Mani
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
   FoundManifest found;
   std::string why_not, ignored;
-  // Copies are read first: a run that changes the manifest now changes its copy later.
+  // Copies are read first. A run may change a manifest meanwhile, and changes the copy later. So no
+  // copy that is read here is newer than its manifest.
   const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
   drop_older(directories, copies, &manifests, &why_not);
@@ -209,7 +212,8 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
     found.error.clear();
     found.damage = "the log's manifest is lost (" + why_not + "), and its copy of generation " +
                    std::to_string(copy.generation) + " may be one generation old";
-    // The copy is in the last directory, so the first one is the one that is no member.
+    // The copy is in the last directory. The log's first directory is the directory without a
+    // member file.
     size_t first = 0;
     while (first + 1 < directories.size() && place_in(directories[first], copy) != 0) ++first;
     manifests = {{first, copy}};
@@ -306,7 +310,7 @@ void LogManifest::commit() {
 void LogManifest::undo() {
   platform::files().remove(fresh_path(manifest_path(directories_.front())));
   const Manifest now = current();
-  if (now.generation != 0) return;  // the members were there before
+  if (now.generation != 0) return;  // the member files existed before prepare()
   for (uint32_t place = 1; place < directories_.size(); ++place) {
     platform::files().remove(member_path(directories_[place], prepared_.log));
   }

@@ -1,16 +1,18 @@
 // Finding, reading and replacing a log's manifest.
 //
 // `manifest` lies in the log's first directory, and its copy `manifest.copy` in the last directory.
-// Every other directory than the first has a *member file* `member-L`, which names the log L and
-// the directory's place in it. So they may be named in any order, and none may be missing.
+// Every directory except the first has a *member file* `member-L`, which names the log L and the
+// directory's number. So a user may name the directories in any order, and a missing directory is
+// noticed.
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
-// directory is synced. After a crash it is the earlier manifest or the new manifest. The copy
-// follows, and is used only to recover a log whose manifest is lost: the copy may be one generation
-// old, so that is a recovery from damage. A manifest that is older than its copy counts as lost.
+// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy is
+// replaced after the manifest, so the copy may be one generation old. The copy is used only if the
+// manifest is lost; the recovery is then a recovery from damage. A manifest that is older than its
+// copy counts as lost.
 //
-// One log may replace another log in the same directories. Its manifest names the logs that it has
-// replaced. A manifest of a replaced log that a crash leaves does not count.
+// One log may replace another log in the same directories. The new log's manifest names the
+// replaced logs. If a crash leaves the manifest of a replaced log, this manifest is ignored.
 #pragma once
 
 #include <cstdint>
@@ -29,35 +31,36 @@ inline constexpr std::string_view kManifestName = "manifest";
 
 struct FoundManifest {
   std::string error;   // in one sentence why there is no manifest to use, or empty
-  bool lost = false;   // what `error` says is damage: there was a manifest once
+  bool lost = false;   // `error` reports damage: there was a manifest once
   std::string damage;  // in one sentence: the manifest is lost, and this one is its copy; or empty
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
-  std::vector<Manifest> all = {};  // the logs in the directories: several, if they are mixed
+  std::vector<Manifest> all = {};  // all logs in the directories; several only by mistake
 
   bool none() const { return all.empty() && !lost; }
 };
 
-// Looks for the log in `directories`, which may be in any order. If its manifest is lost and
-// `use_copy`, takes the copy. Fails if a directory cannot be looked into.
+// Looks for the log in `directories`, which may be in any order. If `use_copy` is true, uses the
+// copy of a lost manifest. Fails if a directory cannot be read.
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy = false);
 
 // Returns the largest number of a checkpoint in the directories, of any log, or 0. Ends the process
-// if a directory cannot be looked into.
+// if a directory cannot be read.
 uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
 
 // The manifest of a log that this process may change. Any thread may call its functions.
 class LogManifest {
  public:
-  // `directories` are the log's, in its order; `manifest` is what they have, or will have.
+  // `directories` are the log's directories in the log's order, which have, or will get,
+  // `manifest`.
   LogManifest(std::vector<std::string> directories, Manifest manifest);
 
   const std::vector<std::string>& directories() const { return directories_; }
   Manifest current() const;
 
-  // Makes `change` to the manifest, and waits until the result is durable. A crash leaves the
-  // manifest before or after the change. Calls of several threads follow each other. Ends the
-  // process if the manifest cannot be written.
+  // Applies `change` to the manifest, and waits until the changed manifest is durable. After a
+  // crash the manifest has the whole change or none of it. Calls of several threads run one at a
+  // time. Ends the process if the manifest cannot be written.
   void change(const std::function<void(Manifest&)>& change);
 
   // Prepares a change that may be refused: writes the changed

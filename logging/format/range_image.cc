@@ -23,8 +23,8 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
   return old_word ^ new_word;
 }
 
-// Returns which of the first `words` words differ, a bit for each. Most words of a row are equal,
-// and this takes few instructions a word.
+// Returns a bit for each of the first `words` words, which is set if the word differs. Most words
+// of a row are equal, so the search for changed words takes few instructions per word.
 constexpr uint32_t kBlockWords = 8;
 uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
   uint32_t changed = 0;
@@ -42,7 +42,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
   if (row_bytes <= sizeof version || row_bytes > kMostRowBytes) return 0;
   std::memcpy(image, &version, sizeof version);
   uint32_t used = sizeof version;
-  uint32_t begin = 0, end = 0;  // of the last range, which is not written yet; none if equal
+  uint32_t begin = 0, end = 0;  // the last range, not written yet; if equal: none
   const auto write = [&] {
     if (begin == end) return true;
     const uint32_t length = end - begin;
@@ -57,7 +57,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
   const auto add = [&](uint32_t at, uint64_t differs) {
     const uint32_t first = at + static_cast<uint32_t>(std::countr_zero(differs)) / 8;
     const uint32_t past = at + kWord - static_cast<uint32_t>(std::countl_zero(differs)) / 8;
-    // The bytes between two ranges are written if a header would be as long.
+    // Joins two ranges if the bytes between them take no more space than a header.
     if (begin == end || first - end > sizeof(RangeHeader)) {
       if (!write()) return false;
       begin = first;

@@ -1,11 +1,11 @@
-// The image of a write that holds only the bytes of a row that it changes.
+// A range image: the image of a write that holds only the changed bytes of the row.
 //
 //   range image := version u64, range*
 //   range       := offset u16, length u16, the row's new bytes [length]
 //
 // `version` is the sequence number of the row's previous writer, or 0 if no transaction of the run
-// has written the row: the ranges change exactly that version. The ranges do not overlap, and their
-// offsets grow. There is none if the write left all bytes as they were.
+// has written the row. The ranges may be applied only to this version of the row. The ranges do not
+// overlap, and their offsets ascend. The image has no range if the write changed no byte.
 //
 // Any thread may call any function. One thread uses an object.
 #pragma once
@@ -22,18 +22,19 @@ struct Range {
   const std::byte* bytes;  // borrowed from the image
 };
 
-// Writes the range image of a write that changes `before` to `after` at `image`, which has room for
-// `row_bytes` bytes. Returns its length, or 0 if the row is no longer than that: then log the row
-// itself. No thread may change either row during the call.
+// Writes the range image of a change from `before` to `after` into `image`, which has space for
+// `row_bytes` bytes. Returns the length of the range image. Returns 0 if the row itself is not
+// longer: then log the row. No thread may change either row during the call.
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 
-// Walks a range image, which outlives the object.
+// Iterates over the ranges of a range image, which outlives this object.
 class RangeImage {
  public:
   explicit RangeImage(std::span<const std::byte> image);
   uint64_t version() const { return version_; }
-  // Fills `range`. Returns false at the end, or if the image contradicts itself (well_formed()).
+  // Sets `range` to the next range. Returns false at the end, or if the image contradicts itself
+  // (well_formed()).
   bool next(Range* range);
   bool well_formed() const { return well_formed_; }
 
@@ -43,7 +44,8 @@ class RangeImage {
   bool well_formed_ = true;
 };
 
-// Changes the row. Returns false if the image contradicts itself or does not fit the row.
+// Applies the ranges to the row. Returns false if the image contradicts itself or does not fit the
+// row.
 bool apply_ranges(RangeImage image, std::byte* row, uint32_t row_bytes);
 
 }  // namespace logjam

@@ -17,35 +17,39 @@
 // The record then has the flag kVector.
 //
 // A range image (--log_records=txn,range) says which version of the row it changes. A transaction
-// that logs a range image has read that version, so its records never carry kWriteOnly. Inserts,
-// blind writes and rows that are no longer than their ranges are logged as rows.
+// that logs a range image has read that version, so its records never carry kWriteOnly. Inserts and
+// blind writes are logged as rows, and so are rows that are not longer than their range image.
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
-// `txn` and lie in one stream. The transaction counts if its kCommit counts, with the kCommit's
-// sequence number. All records of a transaction that read nothing carry kWriteOnly: some schemes
-// may use these records where other records depend on lost records (Poplar, section 5).
+// `txn` and lie in one stream. Recovery uses the transaction if it uses the kCommit, which has the
+// transaction's sequence number. All records of a transaction that read nothing carry kWriteOnly.
+// Some schemes recover such records even where other records may depend on lost records (Poplar,
+// section 5).
 //
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
-// writes. Executing all commands again, in the log's order, writes the same values. `rows` is the
-// number of rows that the transaction changed. Recovery compares it with the number of rows that
-// its own execution changes, and so notices an execution that took another path.
+// writes. Recovery executes all commands again in the log's order, which writes the same values.
+// `rows` is the number of rows that the transaction changed. If the repeated execution changes
+// another number of rows, recovery notices that it took another path.
 //
-// kWatermark belongs to no transaction. A scheme with several streams makes a statement about one
-// stream with it. Without a body, it states that every later record of the stream has a larger
-// sequence number, and that every record of the stream with a number up to the watermark's lies
-// before it. The body, if any, has a word for each stream (WatermarkWord): a position, whose
-// meaning the scheme defines (dlog's tails). The bytes of kPadding mean nothing.
+// kWatermark belongs to no transaction. With a watermark record, a scheme with several streams
+// makes a statement about one stream. Without a body, the statement is that every later record of
+// the stream has a larger sequence number. So every record of the stream with a number up to the
+// watermark's number lies before the watermark. The body, if any, has a word for each stream
+// (WatermarkWord): a position, whose meaning the scheme defines (dlog's tails). The bytes of
+// kPadding mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
-// position. Bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere
-// in the file fail the check, so the record needs no field for its position (R6).
+// position. The check fails for bytes of an earlier run, bytes of an earlier lap of the ring
+// buffer, and bytes that were moved within the file. So the record needs no field for its position
+// (R6).
 //
-// Evidence of durability. Each record says roughly how far its stream was durable when its hole was
-// reserved: it carries a bound on its *durable lag*, which is its position minus that durable
-// position. A valid record vouches for all bytes of its stream before its position minus the bound:
-// they were durable once, so no crash can have torn them. A stream that ends before them is damaged
-// (stream_tail.h). The bound is stored as a code of 5 bits, so that no record grows:
+// Evidence of durability. Each record says roughly how far its stream was durable when the record's
+// hole was reserved. It carries an upper bound of its *durable lag*: the record's position minus
+// the stream's durable position. A valid record vouches for all bytes of its stream before its
+// position minus the bound. These bytes were durable once, so no crash can have torn them. A stream
+// that ends before that position is damaged (stream_tail.h). The bound is stored as a code of 5
+// bits, so that no record grows:
 //
 //   0       nothing is known (a lag of 16 GiB or more)
 //   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...
@@ -66,7 +70,7 @@ namespace logjam {
 inline constexpr uint32_t kLagCodeBits = 5;
 inline constexpr uint64_t kMostLagCode = (1 << kLagCodeBits) - 1;
 
-// Returns the code for `position`, if the stream was durable up to `durable`.
+// Returns the code of the durable lag of `position`, if the stream was durable up to `durable`.
 constexpr uint64_t lag_code(uint64_t position, uint64_t durable) {
   const uint64_t lag = durable < position ? position - durable : 0;
   const auto code = static_cast<uint64_t>(std::bit_width((lag + 15) / 16)) + 1;
@@ -105,8 +109,8 @@ enum class RecordKind : uint8_t {
   kCommand = 8,
 };
 
-// RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag. All records of a
-// transaction carry kClosed or none does.
+// RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag. Either all records of
+// a transaction carry kClosed, or no record does.
 inline constexpr uint8_t kWriteOnly = 1;
 inline constexpr uint32_t kLagShift = 1;
 inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
@@ -192,7 +196,7 @@ class ChecksumInPieces {
  public:
   ChecksumInPieces(uint64_t run, uint64_t position);
   ~ChecksumInPieces();
-  // Adds the record's next bytes. The first ones are those after RecordHeader::checksum.
+  // Adds the record's next bytes. The first call adds the bytes after RecordHeader::checksum.
   void add(std::span<const std::byte> bytes);
   uint64_t value() const;
 
@@ -224,7 +228,7 @@ struct VectorWord {
   static constexpr uint32_t kPositionBits = 47, kStreamBits = 16;
   static constexpr uint64_t kMore = uint64_t{1} << (kPositionBits + kStreamBits);
 
-  // Returns the word. `more` says whether another entry lies before it.
+  // Returns the word of an entry. `more` says whether another entry lies before it.
   static constexpr uint64_t encode(uint32_t stream, uint64_t position, bool more) {
     LJ_ASSERT(position % 8 == 0 && position / 8 >> kPositionBits == 0);
     LJ_ASSERT(stream >> kStreamBits == 0);
@@ -247,7 +251,7 @@ inline std::span<const uint64_t> vector_of(const RecordHeader& header) {
   return body.last(count);
 }
 
-// Walks the writes of a record whose checksum has passed.
+// Iterates over the writes of a record whose checksum is correct.
 class RecordBody {
  public:
   // Borrows the record, which outlives this object.
@@ -264,7 +268,7 @@ class RecordBody {
   bool well_formed_ = true;
 };
 
-// Reads the body of a kCommand record whose checksum has passed. Returns false if the body
+// Reads the body of a kCommand record whose checksum is correct. Returns false if the body
 // contradicts itself. The command's input points into the record.
 bool read_command(const RecordHeader& header, LoggedCommand* command);
 

@@ -22,9 +22,10 @@ inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_b
   return to + padded;
 }
 
-// Writes encoded_bytes() of the write, or of the command, at `to`.
+// Encodes the write, or the command, in encoded_bytes() bytes at `to`.
 inline void encode(std::byte* to, const LoggedWrite& write) {
-  // Field by field: the header was just made that way, and a wider load would wait for the stores.
+  // Copies each field: the fields were stored one by one just now. A wider load would wait for
+  // them.
   auto& header = *reinterpret_cast<WriteHeader*>(to);
   header.table = write.header.table;
   header.op = write.header.op;
@@ -50,12 +51,12 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
 }
 
 // Stores the checksum of the record that begins with `header`, for a run and a stream position.
-// `encoded_bytes` were written of it: all, unless it is a kVoid or kPadding record. A record that
-// is kPlacedLater gets no checksum yet.
+// `encoded_bytes` says how many of the record's bytes were written: all, unless it is a kVoid or
+// kPadding record. Stores no checksum yet if the record is placed later (kPlacedLater).
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
-// Seals records that were kPlacedLater: the `bytes` at `records`, which lie at `position` of a
-// stream that is durable up to `durable`.
+// Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). They
+// now lie at `position` of a stream that is durable up to `durable`.
 void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t position,
                    uint64_t durable);
 
@@ -75,15 +76,16 @@ class RecordWriter {
 
 // A record that is assembled in its worker's own memory, and then copied into its hole as a whole.
 //
-// The memory of a hole was last used a lap of the ring ago, so it is in no cache near the worker.
-// Bytes that are written there piece by piece, and then read again for the checksum, wait for
-// memory. A staged record is written and checksummed in memory that stays in the worker's cache.
-// Its body is encoded before the hole is reserved. So the encoder knows how many bytes to reserve,
-// and the hole, which holds up its stream's watermark, is open for a shorter time.
+// The memory of a hole was last used one lap of the ring ago, so it is in no cache near the worker.
+// If the worker wrote the record there in pieces, and read it again for the checksum, the worker
+// would wait for memory. A staged record is written and checksummed in memory that stays in the
+// worker's cache. Its body is encoded before the hole is reserved. So the encoder knows how many
+// bytes to reserve, and the hole, which holds up its stream's watermark, is open for a shorter
+// time.
 class StagedRecord {
  public:
   StagedRecord() { start(); }
-  // Starts a new record without a body. Drops the previous one.
+  // Starts a new record without a body. Drops the previous record.
   void start() {
     used_ = sizeof(RecordHeader);
     writes_ = 0;

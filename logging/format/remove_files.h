@@ -1,11 +1,11 @@
-// Removing the files of a log that no recovery needs: those that its manifest calls removable, and
-// the segments of its runs that have been released.
+// Removes the files of a log that no recovery needs: the removable files in its manifest, and the
+// released segments of its runs.
 //
-// A file is removed only if it proves that it is the log's. A log file has the run's number in its
-// header, or holds only zeros. A checkpoint's directory has a file `id` with the checkpoint's id,
-// and a run's directory has one with the log's id. All other files in these directories are left
-// alone, and so are their directories. Removal may stop at any step and be repeated: the file that
-// proves is removed last. The caller holds the log's directories alone.
+// A file is removed only if there is proof that it belongs to the log. A log file has the run's
+// number in its header, or holds only zeros. A checkpoint's directory has a file `id` with the
+// checkpoint's id, and a run's directory has a file `id` with the log's id. All other files stay,
+// and so do directories with other files. Removal may stop at any step and be repeated: the file
+// with the proof is removed last. During the removal, no other process uses the log's directories.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@
 namespace logjam {
 
 struct RemovedFiles {
-  std::vector<Removable> gone;     // of which nothing is left
-  std::vector<std::string> notes;  // a sentence for each file that is left alone, or not removed
+  std::vector<Removable> gone;     // removed completely
+  std::vector<std::string> notes;  // a sentence for each file that was not removed
   uint64_t bytes = 0;              // how many bytes the removed files had
 };
 
@@ -26,15 +26,15 @@ struct RemovedFiles {
 RemovedFiles remove_files(
     const std::vector<std::string>& directories, const std::vector<Removable>& removable,
     const std::function<void()>& after_step = [] {});
-// Removes the segments of the run that it has released. Returns how many bytes they had.
+// Removes the released segments of `run`. Returns how many bytes these segments had.
 uint64_t remove_released(const std::vector<std::string>& directories, const ManifestRun& run);
 
 // Creates the directory, with a file that names its owner `id`. Returns 0 or errno.
 int make_directory_of(const std::string& path, uint64_t id);
 // Returns whether the directory has a file that names an owner.
 bool has_proof(const std::string& directory);
-// Removes the directory of a run that a killed process has created before the manifest of `log` had
-// the run. Returns whether `path` is free then.
+// Removes the run's directory `path` if a killed process created it before the manifest of `log`
+// had the run. Returns whether `path` is free after the call.
 bool remove_abandoned_run(const std::string& path, uint64_t log);
 
 }  // namespace logjam

@@ -83,7 +83,7 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
   if (error != 0 || segments_.bytes == 0) return;
   bytes_ = std::min(bytes_, segments_.bytes);
   const uint64_t first = segments_.index(needed);
-  if (first != 0) {  // treats all segments before it as complete
+  if (first != 0) {  // treats all segments before `first` as complete
     last_ = first - 1;
     bytes_ = first * segments_.bytes;
   }
@@ -150,7 +150,7 @@ uint64_t SegmentedFile::read_segment(std::byte* to, uint64_t from, uint64_t coun
 
 void SegmentedFile::will_need(uint64_t from, uint64_t count) {
   if (!open_segment(segments_.index(from))) return;
-  // On a file that is no descriptor, as in tests, it does nothing.
+  // Does nothing if file_ is no descriptor of the kernel, as in tests.
   posix_fadvise(file_, static_cast<off_t>(segments_.within(from)),
                 static_cast<off_t>(std::min(count, segments_.left(from))), POSIX_FADV_WILLNEED);
 }

@@ -3,10 +3,11 @@
 // as it would be if it were one file: the byte at offset `at` lies in segment at / bytes, at offset
 // at % bytes of it. Only the first `bytes` bytes of a segment file count.
 //
-// A writer makes the segments in order. It begins a segment only when all of the segment before it
-// is durable: its bytes (zeros, or a recycled file's), its length and its name. So after a crash no
-// segment file is missing or too short if a later one exists, except segments before the stream's
-// start that the log has released (logging/device/device_file.h).
+// A writer makes the segments in order. It begins a segment only when the previous segment is
+// durable: its bytes (zeros, or bytes of a recycled file), its length and its name. So after a
+// crash, no segment file is missing or too short before an existing segment file. The only
+// exceptions are segments before the stream's start that the log has released
+// (logging/device/device_file.h).
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,8 @@ struct SegmentFile {
   uint64_t index = 0;    // at least 1
   uint64_t bytes = 0;
 };
-// Sets `files` to the segment files in `directory`, also those whose log file is missing, sorted by
-// log file and index. A missing directory has none. Returns 0, or errno with `files` undefined.
+// Sets `files` to the segment files in `directory`, even if their log file is missing, sorted by
+// log file and index. A missing directory has no files. Returns 0, or errno with `files` undefined.
 [[nodiscard]] int segment_files_in(const std::string& directory, std::vector<SegmentFile>* files);
 // Sets `files` likewise to the segment files of the log file at `path`.
 [[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
@@ -48,8 +49,8 @@ struct SegmentFile {
 // It keeps only one file open: a log may have more segments than a process may open.
 class SegmentedFile {
  public:
-  // Opens the log file. On failure error() says why in one sentence. No byte before `needed` will
-  // be read, so segments before it may be missing, except the log file itself.
+  // Opens the log file. On failure error() says why in one sentence. The caller will read no byte
+  // before `needed`, so segment files before `needed` may be missing, but not the log file.
   SegmentedFile(const std::string& path, Segments segments, uint64_t needed = 0);
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
@@ -58,13 +59,13 @@ class SegmentedFile {
   const std::string& error() const { return error_; }
   // Returns the offset after the last byte that any of the files has.
   uint64_t bytes() const { return bytes_; }
-  // Returns which file is missing or too short although a later one exists, or an empty string. No
-  // crash explains such a loss, and records after the lost bytes may be lost with them.
+  // Returns which file is missing or too short although a later segment file exists, or an empty
+  // string. No crash explains this loss. Records after the lost bytes may be lost, too.
   const std::string& why_lost() const { return why_lost_; }
 
-  // Reads up to `count` bytes from offset `from` on, and returns how many: fewer than `count` only
-  // at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the process if it
-  // cannot read.
+  // Reads up to `count` bytes from offset `from` on, and returns how many it has read: fewer than
+  // `count` only at bytes(), or if the files have shrunk. Lost bytes are read as zeros. Ends the
+  // process after a read error.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
   // Asks the kernel to read ahead, up to the end of the segment of `from`.
   void will_need(uint64_t from, uint64_t count);

@@ -2,12 +2,13 @@
 //
 // A crash tears the tail of a stream: any part of the bytes that were not durable may be lost. It
 // never touches bytes that were durable once. Valid records vouch for how far streams were durable
-// (logging/format/record.h): each record for its own stream, even if it lies after the stream's
-// end; the body of a watermark record for other streams too. A StreamStart vouches for its own
-// stream, as does an SDL in its header (logging/format/log_file.h). A stream that ends before a
-// position that is vouched for is *damaged*. A stream is also damaged if it ends where a segment
-// file is missing or too short although the next one exists (logging/format/segments.h). If nothing
-// vouches for the lost bytes, a damaged stream cannot be distinguished from a torn stream.
+// (logging/format/record.h). Each valid record vouches for its own stream, even if the record lies
+// after the stream's end. The body of a watermark record also vouches for other streams. A
+// StreamStart, and an SDL in a header (logging/format/log_file.h), each vouch for their own stream.
+// A stream that ends before a position that is vouched for is *damaged*. A stream is also damaged
+// if it ends where a segment file is missing or too short although the next one exists
+// (logging/format/segments.h). If nothing vouches for the lost bytes, a damaged stream cannot be
+// distinguished from a torn stream.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Voucher {
 // Where a recovery begins to read a stream: a checkpoint has the records before `position`.
 struct StreamStart {
   uint64_t position = 0;  // the beginning of a record, or the stream's end
-  // All records of the stream from `durable` on, also future ones, have larger numbers.
+  // All present and future records of the stream from `durable` on have larger numbers.
   uint64_t sequence = 0;
   // The end of a record up to which the stream was durable; 0 if that is not known.
   uint64_t durable = 0;
@@ -40,19 +41,20 @@ struct StreamTail {
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
   uint64_t records = 0;         // the number of valid records
   // The stream's watermark records that have a body: for each its number and then its words, one
-  // for each stream. An element has the records of one batch, and is shared because tails are
-  // copied. RecoveryRule::forget drops elements.
+  // for each stream. An element has the watermark records of one batch, and is shared because tails
+  // are copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   bool goes_on = false;  // valid records follow the end that the reader was given (LogFiles::ends)
   std::string why;       // why the stream ended: "end of log", "torn, ..."; empty until then
-  std::string lost;      // names the file whose loss ended the stream, which no crash explains
+  std::string lost;      // names the lost file at which the stream ends; no crash explains the loss
 
-  // If the stream was durable up to this position, it had a valid record at `bytes`: the whole
-  // record lies before this position; or its header does, and the bytes there now are no header.
+  // If the stream was durable up to this position, it had a valid record at `bytes`. Either the
+  // whole record lay before this position, or only its header did, and the bytes there are no
+  // header now.
   uint64_t durable_record_end = ~uint64_t{0};
   uint64_t stored_sdl = 0;  // in the header of the stream's first file, 0 if there is none
-  // By stream: the voucher for the largest position, among this stream's valid records, before and
-  // after its end. Empty if there are no vouchers.
+  // By stream: the voucher with the largest position in this stream's valid records, which may lie
+  // before or after the end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;
 
   // Returns a number up to which the stream lacks no record, derived from its start alone. Records
@@ -63,7 +65,7 @@ struct StreamTail {
 using StreamTails = std::vector<StreamTail>;  // by stream
 
 // Returns one sentence that says which streams are damaged, where, and which record vouches for the
-// lost bytes. Returns an empty string if a crash explains where all streams end.
+// lost bytes. Returns an empty string if a crash explains the ends of all streams.
 std::string find_damage(const StreamTails& tails);
 
 }  // namespace logjam

@@ -5,8 +5,9 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as its code, and stays a code:
-// no value that decides something has such a character. Any thread may call any function.
+// A control character in a value, such as a line break, is written as a code, and is not restored
+// when the text is read. The program uses no value with such a character, except to show it. Any
+// thread may call any function.
 #pragma once
 
 #include <charconv>
@@ -24,8 +25,8 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
 // Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
-// failure returns the reason, worded to follow "PATH is not a log file: "; `what` names the text in
-// it ("its header"). Ignores text after the `end` line.
+// failure returns the reason, worded to follow "PATH is not a log file: "; `what` is the name of
+// `text` in this reason ("its header"). Ignores text after the `end` line.
 std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines);
 

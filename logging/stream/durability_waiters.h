@@ -1,13 +1,13 @@
 // The workers that sleep until a commit is durable.
 //
-// Protocol. Worker w alone stores the point of waiters_[w] and its `waits`. A worker stores the
-// flag `waits`, fences and loads the watermark; a thread that advances a watermark stores it,
+// Protocol. Only worker w stores the point and the flag `waits` of waiters_[w]. A worker sets its
+// flag, fences and loads the watermark. A thread that advances a watermark stores the watermark,
 // fences and loads the flags (wake_durable()). So one of the two always sees the other's store, and
-// no wake-up is lost. `parked_` counts the workers whose flag is set, also before the fence: most
-// often no worker is parked, and a thread that wakes workers loads this one word. If a worker is
-// changing its point, another thread may read a point that is half old, half new. But then the
-// worker loads the watermark after its fence, when the other thread has stored it: the worker needs
-// no wake-up. This is no platform::EventCount, because the thread that wakes workers chooses which.
+// no wake-up is lost. `parked_` counts the set flags, also before the fence. Most often it is 0,
+// and a thread that wakes workers loads only this word. While a worker changes its point, another
+// thread may read a half-changed point. But then the worker loads the watermark after the other
+// thread has stored it, and needs no wake-up. This is no platform::EventCount, because the waking
+// thread chooses workers.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,16 @@ class DurabilityWaiters {
   bool is_durable(const CommitPoint& point) const { return durability_.is_durable(point); }
 
   // Sleeps until the worker is woken, `point` is durable, or `timeout_ns` has passed; may return
-  // early. With `lead` the worker would lead (FlushLead), and does not sleep if `lead` is kFree
-  // after the fence. The thread of `worker` calls it.
+  // early. With `lead` the worker is ready to lead (FlushLead), and does not sleep if `lead` is
+  // kFree after the fence. The thread of `worker` calls it.
   static constexpr uint32_t kFree = 0;
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
             const platform::atomic<uint32_t>* lead = nullptr);
 
   // Unparks the workers whose points are durable. Call it after advancing a watermark.
   void wake_durable();
-  // Unparks one worker that waits for a point in `stream` that is not durable, and that would lead.
-  // Returns false if there is none. A worker that parks later finds the lead free. Any thread may
+  // Unparks one worker that is ready to lead, and whose point in `stream` is not durable. Returns
+  // false if there is no such worker. A worker that parks later finds the lead free. Any thread may
   // call it, after it freed the lead of `stream`.
   bool wake_one_to_lead(uint32_t stream);
 

@@ -36,7 +36,8 @@ void FlushDaemon::turn(Flush flush) {
        [this] { return stream_.due(stream_.look()) != Due::kNo; });
 }
 
-// Naps if a worker leads, or workers have taken steps since the last call. Returns whether it did.
+// Naps if a worker leads, or workers have taken steps since the last call. Returns whether it
+// napped.
 bool FlushDaemon::nap_if_workers_flush(Flush flush) {
   // Where log threads preempt workers, a worker that led leaves the next flush to the daemon.
   const uint64_t helped = stream_.helped();
@@ -69,9 +70,9 @@ FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
   return advanced ? Turn::kAdvanced : Turn::kStepped;
 }
 
-// Sleeps until something is published. The first kNapsBeforeIdle calls since workers flushed only
-// nap. A daemon without work sleeps even if a publisher waits for space: nothing can be flushed
-// before a hole is filled, and the publisher that fills it wakes the daemon.
+// Sleeps until something is published. After workers have flushed, the first kNapsBeforeIdle calls
+// only nap. A daemon without work sleeps even if a publisher waits for space: nothing can be
+// flushed before a hole is filled, and the publisher that fills the hole wakes the daemon.
 void FlushDaemon::sleep_idle(Flush flush) {
   stream_.forget_wanted();
   if (naps_ && flush == Flush::kByPolicy && nobody_waits() && ++idle_naps_ <= kNapsBeforeIdle) {
@@ -81,15 +82,15 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon would start no other write before the present write is finished, as
-// the last write was before its gap was over. Then the daemon may sleep in the write.
+// Returns whether the daemon may sleep in a write, because it starts no other write meanwhile: the
+// device takes one write at a time, or the last write finished before its gap was over.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;
   return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();
 }
 
-// Returns for how long the daemon sleeps on the device at most before it looks whether it can start
-// another write. A publisher does not wake it during that time.
+// Returns the longest time for which the daemon sleeps on the device before it looks whether
+// another write can start. No publisher wakes the daemon during this time.
 uint64_t FlushDaemon::next_start_ns() const {
   const uint64_t gap_ns = stream_.gap_ns();
   if (!stream_.policy().immediate() || gap_ns == 0) return kMostSleepNs;

@@ -2,10 +2,10 @@
 //
 // With --flush_help the daemon naps as long as workers do the work, and takes a turn when no worker
 // took a step for a whole nap. It does not nap while a worker relies on it: in an open loop, a
-// worker that sleeps until its next arrival does not lead, because it would start that transaction
-// late. With --flush_help=false only the daemon flushes, as Aether's does (section 4.1). If workers
-// may not poll, the daemon leads: it sleeps on the device under the latch. Otherwise it sleeps
-// without the latch, so that workers can take the latch.
+// worker that sleeps until its next arrival does not lead, because a leader would start its next
+// transaction late. With --flush_help=false only the daemon flushes, as Aether's does (section
+// 4.1). If workers may not poll, the daemon leads: the daemon sleeps on the device under the latch.
+// Otherwise it sleeps without the latch, so that workers can take the latch.
 //
 // Protocol.
 //   state_    how the daemon sleeps. The daemon stores a state, fences, looks for work, and parks.
@@ -50,17 +50,18 @@ class FlushDaemon {
   void wake() {
     if (state_.exchange(kAwake) != kAwake) parker_.unpark();
   }
-  // Wakes the daemon if it is idle, or if it sleeps until the flush timeout has passed and
-  // `is_enough()`. Call it after a full fence that follows the publish.
+  // Wakes the daemon if it is idle, or if it sleeps for the flush timeout and `is_enough()` is
+  // true. Call it after a full fence that follows the publish.
   template <class IsEnough>
   void on_publish(const IsEnough& is_enough) {
     const uint32_t state = state_.load(platform::memory_order_relaxed);
     if (state == kIdle || (state == kTimed && is_enough())) wake();
   }
-  // Counts a worker that starts (`begins`) or stops relying on the daemon. If it starts, wakes the
-  // daemon from a nap, and from a sleep until the gap has passed.
+  // Counts a worker that begins to rely on the daemon (`begins`), or that stops. If a worker
+  // begins, wakes the daemon from a nap, and from a sleep until the gap has passed.
   void rely(bool begins);
-  // Gives up the lead. Wakes the daemon if there is work, no waiter to lead, and no poller.
+  // Gives up the lead. Wakes the daemon if there is work, but no waiter to lead and no worker that
+  // polls.
   void give_up_lead() {
     const bool left_alone = !lead_.give_up([this] { return !stream_.idle(); });
     if (left_alone && leads_) wake();
@@ -104,7 +105,7 @@ class FlushDaemon {
   uint32_t idle_naps_ LJ_GUARDED_BY(platform::log_role) = 0;
   uint64_t helped_seen_ LJ_GUARDED_BY(platform::log_role) = 0;
   const uint64_t nap_ns_;
-  const bool naps_;   // workers do its work, and it does not preempt them
+  const bool naps_;   // workers do the daemon's work, and it does not preempt workers
   const bool leads_;  // it sleeps on the device under the latch
   StreamState& stream_;
   FlushLead& lead_;

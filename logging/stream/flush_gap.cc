@@ -8,11 +8,12 @@
 namespace logjam {
 namespace {
 
-// A choice needs as many flushes, and as much time: a reading of the run delays costs microseconds.
+// A choice needs at least this number of flushes and this time: to read run delays takes
+// microseconds.
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// A write can take all the workers' time for a moment, and then the model has no period.
+// If writes took all of the workers' time, the model would have no period.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }
@@ -57,7 +58,7 @@ void FlushGap::begin_window(uint64_t now) {
   waiting_ = 0;
 }
 
-// Chooses the gap by the measurements of the window, half way from the last gap: a window is noisy.
+// Moves the gap half way to the best gap for the window's measurements, which are noisy.
 void FlushGap::choose(uint64_t now) {
   if (window_since_ == 0) return begin_window(now);
   const double bytes = since_window(goal_);
@@ -66,7 +67,7 @@ void FlushGap::choose(uint64_t now) {
   const double period = window / static_cast<double>(flushes_);
   note_durable(now, durable_);
   const double write = std::max(0.0, waiting_ / bytes - period / 2);
-  // Ended threads are missing from the sum, so it may shrink.
+  // Ended threads are missing from the sum, so the sum may shrink.
   const uint64_t delay_ns = std::max(run_delay_ns_(), delay_before_ns_) - delay_before_ns_;
   const double lost = static_cast<double>(ticks_of(static_cast<double>(delay_ns)) + helped_ticks_) /
                       (window * workers_);

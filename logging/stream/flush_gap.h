@@ -4,21 +4,21 @@
 // A short gap costs throughput: each write takes processor time from the workers. A long gap costs
 // latency: a commit waits for half a period on average, and then for its write. --flush_gap_us=auto
 // chooses the period P between two writes at which the ratio of throughput to latency is largest.
-// Kleinrock calls that ratio power (ICC 1979): there, one per cent of throughput costs one per cent
-// of latency. If a write takes the time `a` from each worker and needs `d` itself,
+// Kleinrock calls this ratio power (ICC 1979). At its maximum, one per cent of throughput costs one
+// per cent of latency. If a write takes the time `a` from each worker and itself lasts for `d`,
 //
 //   power(P) = (1 - a / P) / (P / 2 + d), with its maximum at P = a + sqrt(a * a + 2 * a * d).
 //
 // --flush_gap_us=auto:L spends a given latency instead: P = 2 * (L - d), so that a commit is
-// durable after L on average. Its worker may acknowledge it later.
+// durable after L on average. The worker may acknowledge the commit later.
 //
-// `d` is the time that a byte of the log waits until it is durable, less P / 2. The mean wait
-// follows from Little's law: it is the integral of the bytes that wait, divided by the bytes that
-// came. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
-// (platform/cpu_use.h) and the time in which they flush themselves, for each worker and each
-// period. All streams of a scheme are alike: if there are several, the workers lose what all
-// streams write in a period. Not measured: the time that interrupts take, and what a write evicts
-// from the workers' caches. `a` includes other programs on busy cores, so the period has a bound.
+// `d` is the mean time until a byte of the log is durable, minus P / 2. The mean time follows from
+// Little's law: it is the integral of the waiting bytes, divided by the arrived bytes. So a late or
+// slow flush counts once for each of its commits. `a` is the workers' run delay
+// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model takes
+// all streams of a scheme as alike: in one period, workers lose the time for one write of each
+// stream. `a` lacks the time of interrupts, and the cost of cache lines that a write evicts. `a`
+// includes the time of other programs on busy cores, so the period has a bound.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
@@ -36,15 +36,16 @@ namespace logjam {
 
 // The pace of a stream's writes, and the rounds in which several streams write (`tide`).
 //
-// Pace. The time from one write to the next is at least `pace` times as long as the last call of
-// StreamOwner::filled_to_write() took or, if a worker made the write, as the write took the worker.
-// The gap is the part of that time that the device does not take.
+// Pace. The time between the starts of two writes is at least `pace` times the duration of the last
+// call of StreamOwner::filled_to_write(). If a worker made the write, the worker's whole time for
+// the write counts. The gap is this time minus the device's time for the write.
 //
-// Rounds. When a stream begins a write, and no round has begun since its last write, it begins a
-// round. Each other stream then *joins* the round: half of its gap is enough for its next write.
+// Rounds. A stream that begins a write also begins a round, if no round has begun since the
+// stream's last write. Each other stream *joins* the round: its next write waits for only half of
+// its gap.
 //
 // Protocol. All streams with the same pacer store and load round_ (relaxed). A stream that loads an
-// old value writes a moment later. Of two rounds that begin at once, one stays.
+// old value writes a moment later. If two rounds begin at the same time, only one remains.
 class FlushPacer {
  public:
   explicit FlushPacer(uint64_t pace) : pace_(pace) { LJ_ASSERT(pace > 0); }
@@ -55,8 +56,7 @@ class FlushPacer {
   void note_write(uint64_t now, uint64_t started) {
     if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
   }
-  // Returns the least gap, if a write has taken its thread `took`, and the device `write`, in
-  // ticks.
+  // Returns the least gap, if a write took its thread `took` ticks, and the device `write` ticks.
   uint64_t least_gap(uint64_t took, uint64_t write) const {
     const uint64_t least = pace_ * took;
     return least - std::min(least, write);
@@ -68,11 +68,11 @@ class FlushPacer {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
 };
-// Returns the period of the greatest power: a write takes `lost` from each worker, and needs
-// `write`.
+// Returns the period with the greatest power, if a write costs each worker the time `lost`, and
+// lasts for `write`.
 double period_of_most_power(double lost, double write);
 // Returns the period with which a commit waits for `latency` on average, in the unit of the
-// arguments; 0 if a write needs longer than that.
+// arguments; 0 if a write lasts longer than `latency`.
 double period_of_latency(double latency, double write);
 
 class FlushGap {
@@ -84,8 +84,8 @@ class FlushGap {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks`, at most 200 us, until the next call: a longer time is most
-  // often a wait for a processor.
+  // Makes the gap at least `ticks`, but not more than 200 us, until the next call. Longer times
+  // mostly come from waits for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }
@@ -110,19 +110,19 @@ class FlushGap {
     return static_cast<double>(static_cast<int64_t>(position - window_goal_));
   }
 
-  const bool chosen_;  // in the run
+  const bool chosen_;  // the gap is chosen in the run
   const double latency_ticks_;
   const uint64_t window_ticks_, most_ticks_, most_pace_ticks_;
   const std::function<uint64_t()> run_delay_ns_;
   const double workers_;
   platform::atomic<uint64_t> ticks_, least_ticks_{0};
 
-  // Of the window.
+  // Measurements of the window.
   uint64_t window_since_ = 0, window_goal_ = 0;
   uint64_t delay_before_ns_ = 0;
   uint64_t flushes_ = 0, helped_ticks_ = 0;
   double waiting_ = 0;  // bytes x ticks
-  // The last goal and the position that is durable, and since when.
+  // The last goal, the durable position, and the times since which they hold.
   uint64_t goal_ = 0, goal_since_ = 0, durable_ = 0, durable_since_ = 0;
 };
 

@@ -5,19 +5,19 @@
 //   kHeld    a thread leads.
 //   kOnCall  no thread leads, because there was nothing to flush. Waiters sleep, because a hole
 //            before their commits is not filled yet. The thread that makes work pending frees the
-//            lead and wakes one waiter. Without this state the waiters would hand the lead to each
-//            other, a system call each, until the hole is filled.
+//            lead and wakes one waiter. Without this state waiters would pass the lead around,
+//            with one system call each time, until the hole is filled.
 //
 // Protocol. take() changes kFree or kOnCall to kHeld. The leader gives the lead up: it stores
 // kOnCall, fences, and *offers* the lead. A thread that makes work pending (it advances filled(),
 // which starts all other work) also fences and offers the lead. To offer means: if the lead is on
-// call and work is pending, change kOnCall to kFree, fence, and wake one waiter that would lead. A
-// waiter says that it is about to sleep, fences, and sleeps only if its commit is not durable and
-// the lead is not free (DurabilityWaiters::park). A waiter that has slept may be the one that was
-// woken to lead. So when it leaves because its commit is durable, it fences, and if the lead is
-// free, passes the lead on: it wakes another waiter, or puts the lead on call if no work is
-// pending. The lead stays free while the other waiter wakes up. (If the leaving waiter took the
-// lead for a moment, the woken waiter would go to sleep again.)
+// call and work is pending, change kOnCall to kFree, fence, and wake one waiter that is ready to
+// lead. A waiter says that it is about to sleep, fences, and sleeps only if its commit is not
+// durable and the lead is not free (DurabilityWaiters::park). A waiter that has slept may be the
+// one that was woken to lead. So when it leaves because its commit is durable, it fences, and if
+// the lead is free, passes the lead on: it wakes another waiter, or puts the lead on call if no
+// work is pending. The lead stays free while the other waiter wakes up. (If the leaving waiter took
+// the lead for a moment, the woken waiter would go to sleep again.)
 //
 // No wake-up is lost. In each pair that follows, both sides store, fence, and look; so at least one
 // side sees the other's store.
@@ -30,9 +30,9 @@
 //   * Offer and a waiter that leaves. The offer stores kFree and looks for a waiter. The waiter
 //     stores that it waits no more and looks at the lead. Either the offer does not choose this
 //     waiter, or the waiter sees that the lead is free, and passes it on.
-// If an offer fails to change kOnCall to kFree, another thread did that and wakes a waiter, or a
-// thread took the lead. That thread's take() came after the publisher's look at the lead, hence its
-// later fence and look for work come after the publisher's fence: it sees the work. A leader that
+// If an offer fails to change kOnCall to kFree, another thread made this change and wakes a waiter,
+// or a thread took the lead. Then take() came after the publisher's look at the lead. So the new
+// leader fences and looks for work after the publisher's fence, and sees the work. A leader that
 // gives up with work pending wakes the next leader, so the chain ends only when nothing is pending,
 // or when no waiter is left. In that case the lead stays free, and the next waiter takes it instead
 // of sleeping. Until then the daemon or a polling worker does the work (stream.h).
@@ -58,7 +58,7 @@ class FlushLead {
     return seen != kHeld && state_.compare_exchange_strong(seen, kHeld);
   }
 
-  // Gives the lead up and offers it, with the result of offer(). The leader calls it.
+  // Gives the lead up, and returns the result of offer(). The leader calls it.
   template <class WorkPending>
   bool give_up(const WorkPending& work_pending) {
     state_.store(kOnCall, platform::memory_order_release);
@@ -67,8 +67,8 @@ class FlushLead {
   }
 
   // Wakes a waiter to lead if the lead is on call and `work_pending()`. Returns false if there is
-  // work, and no waiter to lead. Call it after a full fence that follows the store that may have
-  // made work pending. Any thread may call it.
+  // work, but no waiter that is ready to lead. Call it after a full fence that follows the store
+  // that may have made work pending. Any thread may call it.
   template <class WorkPending>
   bool offer(const WorkPending& work_pending) {
     uint32_t seen = kOnCall;
@@ -80,7 +80,7 @@ class FlushLead {
   }
 
   // Passes a free lead on: wakes another waiter, or puts the lead on call if no work is pending. A
-  // waiter calls it that has slept, and leaves because its commit is durable.
+  // waiter calls it when it has slept, and leaves because its commit is durable.
   template <class WorkPending>
   void pass_on(const WorkPending& work_pending) {
     platform::full_fence();

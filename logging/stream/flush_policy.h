@@ -31,10 +31,10 @@ struct Progress {
   uint64_t position = 0;
 };
 
-// A value: it reads no clock, and no memory of other threads.
+// A value type: it reads no clock, and no memory that threads share.
 struct FlushPolicy {
-  // As the time of the oldest publish: T is over, however long it is. It is no tick: ticks count
-  // from the start of the machine, so on a young machine no tick is longer ago than T.
+  // A value in place of the oldest publish's time: T is over, however long T is. It is not a time
+  // in ticks: soon after the machine's start, no tick is longer ago than T.
   static constexpr uint64_t kLongAgo = 1;
 
   uint64_t txns = 0, bytes = 0, wait_ticks = 0;  // X, L and T; 0: no criterion
@@ -48,8 +48,8 @@ struct FlushPolicy {
 
   bool immediate() const { return txns == 0 && bytes == 0 && wait_ticks == 0; }
 
-  // Returns whether X transactions or L bytes are filled that no flush covers yet. The flushes
-  // cover `flushed`, which may be past `filled` if `filled` is older.
+  // Returns whether X transactions or L bytes are filled that no flush covers yet. `flushed`, up to
+  // which flushes go, may be after `filled` if `filled` was loaded earlier.
   bool enough(const Progress& filled, const Progress& flushed) const {
     const auto reached = [](uint64_t limit, uint64_t to, uint64_t from) {
       return limit != 0 && to > from && to - from >= limit;
@@ -58,11 +58,11 @@ struct FlushPolicy {
            reached(txns, filled.commits, flushed.commits);
   }
 
-  // Ask the next two functions when something is filled. `since` is the time of the last start of a
-  // write if the policy is immediate, otherwise of the oldest publish that no flush covers yet; 0
-  // if there was none; kLongAgo if T is over.
+  // Call the next two functions if there are filled bytes that no flush covers yet. `since` is the
+  // start of the last write if the policy is immediate, otherwise the time of the oldest publish of
+  // these bytes; 0 if there was none; kLongAgo if T is over.
 
-  // Returns how many ticks after `now` the gap or T is over, 0 if it is over.
+  // Returns how many ticks after `now` the gap or T will be over; 0 if it is over already.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {
     const uint64_t until = since + (immediate() ? gap_ticks : wait_ticks);
     return since > kLongAgo && until > now ? until - now : 0;
@@ -73,7 +73,8 @@ struct FlushPolicy {
   }
 
   // Returns by how many ticks a flush that T asked for is late at `now`. `oldest` is the time of
-  // its oldest publish. The flush was not possible before the device was idle (`idle_since`).
+  // the flush's oldest publish. The flush was not possible before the device was idle
+  // (`idle_since`).
   uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const {
     const uint64_t wanted = std::max(oldest + wait_ticks, idle_since);
     return now > wanted ? now - wanted : 0;

@@ -3,11 +3,12 @@
 // memory wherever they lie, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
-// block that holds the durable watermark is written again with the next flush, so it must stay.
+// block that holds the durable watermark is written again with the next flush, so this block must
+// stay.
 //
 // Protocol. `limit_` is that bound. The thread that advances the watermark stores it (release),
 // under the stream's flush latch; publishers load it (acquire), so the bytes that they overwrite
-// have been written. Publishers that wait for room sleep on `space_` (platform/event_count.h).
+// have been written. Publishers that wait for space sleep on `space_` (platform/event_count.h).
 #pragma once
 
 #include <algorithm>
@@ -44,14 +45,14 @@ class Ring {
   bool fits(uint64_t end) const { return end <= limit_.load(platform::memory_order_acquire); }
 
   // Lets publishers overwrite the blocks before the block of `durable`, and wakes the publishers
-  // that wait for room. Call it under the flush latch.
+  // that wait for space. Call it under the flush latch.
   void release(uint64_t durable) {
     limit_.store(block_down(durable) + capacity(), platform::memory_order_release);
     space_.notify();
   }
 
   platform::EventCount& space() { return space_; }
-  // Returns whether a publisher waits for room. Any thread may call it; the answer may be late.
+  // Returns whether a publisher waits for space. Any thread may call it; the answer may be late.
   bool waited_for() const { return space_.has_waiters(); }
 
  private:

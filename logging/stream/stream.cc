@@ -45,7 +45,7 @@ void Stream::tell(bool now) {
 }
 
 void Stream::wait(uint32_t worker, const CommitPoint& point, Flush flush) {
-  // With a flush policy the daemon decides when enough other commits have come.
+  // With a flush policy no waiter leads: the daemon decides when enough commits have gathered.
   const bool may_lead = help_ && (state_.policy().immediate() || flush == Flush::kNow);
   bool slept = false;
   while (!waiters_.is_durable(point)) {
@@ -55,7 +55,7 @@ void Stream::wait(uint32_t worker, const CommitPoint& point, Flush flush) {
     }
     if (lead_.take()) {
       lead(point);
-      // The device waits for the next leader. So the lead goes first, and then the waiters wake up.
+      // Gives up the lead first: the device is idle until the next leader comes.
       daemon_.give_up_lead();
       waiters_.wake_durable();
       if (waiters_.is_durable(point)) break;
@@ -83,10 +83,10 @@ void Stream::lead(const CommitPoint& point) {
   state_.count_help(flushes);
 }
 
-// Takes the latch before it looks how far the ring is filled, where several workers fill the ring.
-// Otherwise all workers would look at the same time, at lines that others write, and most would
-// then find the latch taken (64 simulated cores made 8 M TPC-C transactions/s on `centr-faa` that
-// way, and 13 M this way).
+// Takes the latch before it looks how far the ring is filled, if several workers fill the ring. If
+// the look came first, all workers would load lines that other workers write, and most would then
+// find the latch taken. (TPC-C with `centr-faa` on 64 simulated cores: 8 M transactions/s if the
+// look comes first, 13 M if the latch comes first.)
 void Stream::poll(Flush flush) {
   if (!polls_) return;
   const bool under_way = state_.under_way() != 0;

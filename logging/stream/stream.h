@@ -12,14 +12,14 @@
 //     when workers keep all cores busy and the daemon would wake up late. Workers do not poll where
 //     log threads preempt workers (LogConfig::preemptible_workers): the daemon is prompt there, and
 //     kernel threads of the worker's class (io_uring's) may finish a write that a worker has
-//     submitted, so they would wait for busy workers.
+//     submitted, so these kernel threads would wait for busy workers.
 //   * The daemon (flush_daemon.h), which takes a turn when no worker takes steps.
 //
 // The timeouts that bound sleeps are a safety net, except for naps and the flush timeout
 // (--flush=us). On a device that discards there is no daemon, and no worker polls: a worker that
-// finds the ring full takes steps until there is room. It naps if a hole is in the way.
+// finds the ring full takes steps until there is space. It naps if a hole is in the way.
 //
-// Protocol. Workers that poll store and load looked_ (relaxed): an old value costs one look more.
+// Protocol. Workers that poll store and load looked_ (relaxed): an old value costs one more look.
 #pragma once
 
 #include <cstddef>
@@ -48,11 +48,11 @@ class Stream {
   uint64_t durable() const { return state_.durable(); }
   bool idle() const { return state_.idle(); }
 
-  // Waits until the ring has room for a hole that ends at `end`. Returns the ticks that it waited.
+  // Waits until the ring has space for a hole that ends at `end`. Returns the ticks that it waited.
   uint64_t wait_for_space(uint64_t end) { return ring().fits(end) ? 0 : sleep_for_space(end); }
-  // Locks `latch`, which guards `offset`, when the ring has room for `bytes` from `offset` on.
-  // Returns the ticks that it waited for room. Does not wait under the latch, because the flush
-  // that makes room may need the latch.
+  // Locks `latch`, which guards `offset`, when the ring has space for `bytes` from `offset` on.
+  // Returns the ticks that it waited for space. Does not wait under the latch, because the flush
+  // that makes space may need the latch.
   template <class Latch>
   uint64_t lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) LJ_ACQUIRE(latch) {
     uint64_t waited = 0;
@@ -65,23 +65,23 @@ class Stream {
     }
     return waited;
   }
-  // Wakes the daemon, or the waiter that shall lead, if they wait for filled() to advance. Call it
-  // after filled() may have advanced. `commits` says whether the publish counts for --flush=txns.
+  // Wakes the daemon, or a waiter that becomes the leader, if they wait for filled() to advance.
+  // Call it after filled() may have advanced. `commits` says whether the publish counts for
+  // --flush=txns.
   void on_publish(bool commits);
-  // Wakes the same threads, because commits in other streams wait for this stream, which may have
-  // nothing to write yet. If it has nothing, its next write does not wait for the flush timeout.
-  // With Flush::kNow the commits have waited for their own timeout, so no write here waits any
-  // more.
+  // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
+  // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
+  // With Flush::kNow no write waits, because the commits have waited for their own timeout.
   void on_wanted(Flush flush);
   // Sets the pace of the writes. `pacer` outlives the stream. Call it before workers start.
   void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }
   // Takes a step if a step is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy) LJ_EXCLUDES(state_.latch());
   // Waits until the scheme says that `point`, a point in this stream, is durable: after a flush, a
-  // hole or another stream may still be in the way. With Flush::kNow the thread leads even if the
-  // policy is not immediate. The thread of `worker` calls it.
+  // hole or another stream may still be in the way. With Flush::kNow the thread may lead even if
+  // the policy is not immediate. The thread of `worker` calls it.
   void wait(uint32_t worker, const CommitPoint& point, Flush flush = Flush::kByPolicy);
-  // Tells the daemon that a worker starts (`begins`) or stops waiting without leading or polling.
+  // Tells the daemon that a worker begins (`begins`) or ends a wait without leading or polling.
   void rely_on_daemon(bool begins) { daemon_.rely(begins); }
   // Takes one step, or sleeps for at most 20 ms. With Flush::kNow, also writes the end of the log
   // when the stream is idle. Only the daemon calls it.
@@ -91,7 +91,7 @@ class Stream {
   Counters counters() const;
 
  private:
-  // Tells the threads that may wait for filled() to advance or, if `now`, for the timeout to pass.
+  // Wakes the threads that wait for filled() to advance or, if `now`, for the timeout to pass.
   void tell(bool now = false);
   uint64_t sleep_for_space(uint64_t end) LJ_EXCLUDES(state_.latch());
   bool help_to_make_space();

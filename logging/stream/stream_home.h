@@ -32,7 +32,7 @@ struct StreamHome {
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`: no socket, where workers are not pinned. The main
-// thread calls it when the threads of the run have their places.
+// thread calls it when the threads of the run have been placed.
 StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers);
 
 }  // namespace logjam

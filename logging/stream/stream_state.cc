@@ -13,10 +13,10 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kLogEndBytes = 64;
-constexpr uint64_t kMostBlockNs = 20'000'000;  // for which a write may block: LogScheme::flush
-// The longest write where several may be under way: SDL advances while a long flush continues.
+constexpr uint64_t kMostBlockNs = 20'000'000;  // of a write that blocks: LogScheme::flush
+// The longest write if several writes may be under way. So SDL advances during a long flush.
 constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
-// There, a write of at least this length ends at the end of a block (goal_of()).
+// If several writes may be under way, a write of at least this length ends at a block's end.
 constexpr uint64_t kLeastToEndAtBlock = uint64_t{16} << 10;
 
 uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
@@ -96,8 +96,8 @@ bool StreamState::finish() {
 }
 
 // Begins to store `sdl`, unless it is stored already, a store is under way, or the device has no
-// free slot. With one slot the next flush waits for the store; commits never do. SDL comes from
-// finished writes alone, so the stored SDL is never ahead of the log.
+// free slot. With one slot the next flush waits for the store, but no commit needs the stored SDL.
+// SDL comes from finished writes alone, so the stored SDL is never ahead of the log.
 void StreamState::store_sdl(uint64_t sdl) {
   StripedDevices::Member& member = devices_.device_of(0);
   if (sdl == sdl_ || member.free_slots == 0 || !devices_.finished(member, sdl_order_)) return;
@@ -108,9 +108,9 @@ void StreamState::store_sdl(uint64_t sdl) {
   member.device->start(0, header_block_, Sync::kData, flight.slot);
 }
 
-// Looks how far the ring is filled, unless the next write will have the greatest length without a
-// look. A look may take long: ELEDA crawls over the bytes that were filled. With a gap it always
-// looks, because bytes that this flush does not see wait for the gap.
+// Looks how far the ring is filled, unless the next write already has the greatest length. A look
+// may take long: ELEDA crawls over the bytes that were filled. With a gap it always looks, because
+// bytes that this flush does not see wait for the gap.
 const Progress& StreamState::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);
   const bool enough_seen = next != nullptr && seen_.position - next->next >= max_write_bytes_;
@@ -162,8 +162,8 @@ void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool m
 }
 
 // Returns the goal of a write that begins on `member`. The next write on a device waits for a write
-// that ends inside a block (StripedDevices). So where several writes may be under way, and this
-// write is long, the last block waits for the next write.
+// that ends inside a block (StripedDevices). So if several writes may be under way, and this write
+// is long, the goal is a block's end, and the next write writes the last block.
 uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
                               Flush flush) {
   const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();
@@ -192,9 +192,9 @@ void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due du
   if (owner_.filled(index_) != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
-// Gives the reader a clean end instead of the bytes of an earlier run or lap. The ring stays as it
-// is: if the log continues, the block is written again. The zeros may reach into the next stripe,
-// of which nothing else has been written yet.
+// Writes zeros over the bytes of an earlier run or lap, so that a reader finds a clean end. The
+// ring does not change: if the log continues, the block is written again. The zeros may reach into
+// the next stripe, which has no bytes of this log yet.
 void StreamState::write_log_end() {
   LJ_ASSERT(devices_.under_way() == 0);
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);

@@ -5,14 +5,14 @@
 // flush_daemon.h decide which thread takes a step, and when.
 //
 // Protocol.
-//   latch_           guards the step. All threads but a leader only try to lock it.
+//   latch_           guards the step. All threads except a leader only try to lock it.
 //   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
 //   that the bytes are durable.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So the flush timeout (--flush=us) runs even if no thread
 //                    publishes any more. note_wanted() sets it to FlushPolicy::kLongAgo; the daemon
-//                    takes that back if there is nothing to write.
+//                    undoes this if there is nothing to write.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,16 @@
 
 namespace logjam {
 
-// The scheme that fills the ring of stream `stream`, as the stream sees the scheme.
+// The scheme that fills the ring of a stream, as the stream sees the scheme.
 class StreamOwner {
  public:
   // Returns the position up to which the ring is filled without a hole, and may advance that
   // position. Loads with acquire: the caller may read the bytes before the position.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Returns the position up to which a write may go, which only grows, when filled() has returned
-  // `filled`. A scheme overrides it that does more before a write than filled() does, such as
-  // closing a segment; filled() may also count a segment that is still open. The stream calls it
-  // under the flush latch when a flush is due.
+  // Returns the position up to which a write may go, which never decreases, after filled() has
+  // returned `filled`. A scheme overrides this function to prepare a write, such as by closing a
+  // segment; then filled() may count a segment that is still open. The stream calls it under the
+  // flush latch when a flush is due.
   virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
 
  protected:
@@ -52,15 +52,15 @@ class StreamOwner {
 enum class Due : uint8_t {
   kNo,
   kGoalOpen,  // an earlier flush was due, and its writes have not finished
-  kByTime,    // the flush timeout or the gap is over, or a thread waits for space or the daemon
+  kByTime,    // the flush timeout or the gap is over, or a thread relies on this write
   kByAmount,  // as many transactions or bytes are filled as --flush says
 };
 
 class StreamState {
  public:
   struct Step {
-    bool advanced = false;  // durable() did: wake the waiters after the latch is released
-    bool started = false;   // a write did
+    bool advanced = false;  // durable() advanced: wake the waiters after the latch is released
+    bool started = false;   // a write started
   };
   StreamState(const LogConfig& config, uint32_t index, StreamOwner& owner, Writers writers);
 
@@ -94,8 +94,7 @@ class StreamState {
   }
   // Returns why a flush of what is `filled` is due.
   Due due(const Progress& filled) const;
-  // Returns whether due() may not be kNo, without a look at filled() and other workers' cache
-  // lines.
+  // Returns whether a flush may be due. Loads neither filled() nor other workers' cache lines.
   bool worth_a_look() const {
     return policy_.txns != 0 || policy_.bytes != 0 || time_asks() ||
            durable_.load(platform::memory_order_relaxed) <
@@ -106,25 +105,25 @@ class StreamState {
   // Returns when the last write started, in ticks; 0 if there was none.
   uint64_t started() const { return started_.load(platform::memory_order_relaxed); }
 
-  // Counts a commit, and fences.
+  // Counts a publish if it `commits`, and fences.
   void count_publish(bool commits) {
     if (policy_.txns != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
-    platform::full_fence();  // of others too: Release::after_publish()
+    platform::full_fence();  // other code needs it, too: Release::after_publish()
   }
-  // Notes the time of a publish, if no older one is unflushed.
+  // Notes the time of a publish, if no older publish is unflushed.
   void note_publish();
-  // Says that the flush timeout is over; if not `now`, only while nothing published is unflushed.
+  // Notes that the flush timeout is over. Without `now`, does so only if all publishes are flushed.
   void note_wanted(bool now) {
     if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
       oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
     }
   }
-  // Takes note_wanted() back: there was nothing to write.
+  // Undoes note_wanted(): there was nothing to write.
   void forget_wanted() {
     uint64_t seen = FlushPolicy::kLongAgo;
     oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
   }
-  // Counts a worker that starts (`begins`) or stops relying on the daemon (flush_daemon.h).
+  // Counts a worker that begins (`begins`) or ceases to rely on the daemon (flush_daemon.h).
   void count_relying(bool begins) {
     const uint32_t before = relying_.fetch_add(begins ? 1U : ~0U, platform::memory_order_relaxed);
     LJ_ASSERT(begins || before > 0);
@@ -134,8 +133,8 @@ class StreamState {
 
   void set_pacer(FlushPacer& pacer) { pacer_ = &pacer; }
 
-  // Finishes the writes that are done, and starts the writes that are due; with Flush::kNow, of all
-  // that is filled. With `may_block` it waits for a write that is under way alone.
+  // Finishes the writes that are done, and starts the writes that are due. With Flush::kNow, writes
+  // all filled bytes. With `may_block`, waits for a write if no other write is under way.
   Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   // Takes the first half of step(). Returns whether durable() advanced.
   bool finish() LJ_REQUIRES(latch_);
@@ -144,14 +143,14 @@ class StreamState {
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
   // Returns whether no device can take a write.
   uint32_t depth() const { return devices_.depth(); }
-  // Returns whether the next write would, like the last one, be done before its gap is over.
+  // Returns whether the last write took less time than a gap, as the next write then probably does.
   bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
   // Notes that a busy worker's step took `ticks`, and whether it started a write.
   void note_poll(uint64_t ticks, bool started) LJ_REQUIRES(latch_) {
     gap_.note_help(ticks);
     if (started) keep_pace(ticks);
   }
-  // Counts a worker's step, and its `flushes`.
+  // Counts a worker's step, and the `flushes` that it started.
   void count_help(uint64_t flushes) LJ_REQUIRES(latch_) {
     helped_.add();
     helped_flushes_.add(flushes);
@@ -189,14 +188,14 @@ class StreamState {
   }
 
   const uint32_t index_;
-  StripedDevices devices_;  // its under_way() and wait(): any thread; the rest: under the latch
+  StripedDevices devices_;  // under_way() and wait(): any thread; all else: under the latch
   StreamOwner& owner_;
   const StreamHome home_;
   Ring ring_;
-  PersistentMemory* const memory_;  // the device's, if records are filled there
+  PersistentMemory* const memory_;  // the device's memory, if workers fill records there
   const FlushPolicy policy_;
-  const bool discards_;  // the device does
-  const bool at_once_;   // its writes are finished when they have started
+  const bool discards_;  // the device discards its bytes
+  const bool at_once_;   // the device's writes finish in start()
   const uint64_t max_write_bytes_;
   FlushPacer* pacer_ = nullptr;
 
@@ -216,8 +215,8 @@ class StreamState {
   const uint64_t run_;
   uint64_t sdl_ LJ_GUARDED_BY(latch_) = 0;        // of the last store
   uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // its number among the stream's writes
-  FlushGap gap_;                         // its ticks(): any thread; the rest: under the latch
-  Progress seen_ LJ_GUARDED_BY(latch_);  // by the last look
+  FlushGap gap_;                                  // ticks(): any thread; all else: under the latch
+  Progress seen_ LJ_GUARDED_BY(latch_);           // by the last look
   uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // of the last write that was under way alone
   // Where the log's end was written; a new log has zeros at its start.
   uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;

@@ -65,8 +65,8 @@ class StripedDevices {
   }
   uint64_t durable() const;
 
-  // Returns the device whose next write begins first among those that can take a write and have
-  // bytes before `goal`, or null if there is no such device.
+  // Returns a device that can take a write and has bytes before `goal`, or null if there is none.
+  // Of several devices, chooses the device whose next write begins first.
   Member* ready(uint64_t goal) {
     Member* found = nullptr;
     for (Member& member : devices_) {
@@ -79,8 +79,8 @@ class StripedDevices {
   uint64_t stripe_end(uint64_t position) const { return stripes_.stripe_end(position); }
   uint64_t file_offset(uint64_t position) const { return stripes_.file_offset(position); }
 
-  // Notes that the caller starts a write on `member`, in the slot that is returned. When the write
-  // and those before it have finished, the device has all its bytes before `end`.
+  // Notes that the caller starts a write on `member`, in the returned slot. When this write and all
+  // earlier writes have finished, the device has all its bytes before `end`.
   uint32_t begin_write(Member& member, uint64_t end) {
     return starts(member, stripes_.next(end)).slot;
   }
@@ -96,7 +96,7 @@ class StripedDevices {
   // Looks which writes under way have finished. Returns whether one has.
   bool finish();
   // Sleeps until the write that was started first may have finished, or `timeout_ns` has passed. As
-  // a rule its device becomes free first. Any thread may call it.
+  // a rule, the device of this write becomes free first. Any thread may call it.
   void wait(uint64_t timeout_ns) {
     devices_[oldest_.load(platform::memory_order_relaxed)].device->wait(timeout_ns);
   }
