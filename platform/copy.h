@@ -11,8 +11,8 @@ namespace logjam::platform {
 // Copies `bytes` bytes into a log buffer.
 inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
-// Copies a row. Most rows are short, so memcpy() is not called: two copies of n bytes, one from
-// each end of the row, copy any row of n to 2 n bytes.
+// Copies a row. Most rows are short, so no library function is called: two copies of n bytes, one
+// from each end, copy a row of n to 2 n bytes.
 inline void copy_row(std::byte* to, const std::byte* from, size_t bytes) {
   const auto both_ends = [&]<size_t kPiece>(std::integral_constant<size_t, kPiece>) {
     std::memcpy(to, from, kPiece);

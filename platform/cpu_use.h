@@ -11,8 +11,7 @@
 
 namespace logjam::platform {
 
-// Returns the seconds that all programs have used on `cores` since boot, according to the text of
-// /proc/stat.
+// Returns the seconds that all programs have used on `cores` since boot, from a text of /proc/stat.
 double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
 // Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether other programs used less

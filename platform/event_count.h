@@ -52,8 +52,7 @@ class EventCount {
   // Returns whether a Waiter exists. The answer may be old: fence first to miss no waiter.
   bool has_waiters() const { return waiters_.load(memory_order_relaxed) != 0; }
 
-  // A wait in steps, for a thread that works between its looks at the condition or limits its
-  // sleep.
+  // A wait in steps, for a thread that works between its looks or limits its sleep.
   class Waiter {
    public:
     explicit Waiter(EventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
@@ -80,8 +79,8 @@ class EventCount {
 
  private:
   // The rounds before a sleep. With fewer rounds, threads sleep and return so late that the next
-  // threads sleep as well. Without sleep, the rate was 20 times as high (simulated, niagara2: 64
-  // threads of Aether's CD on 64 cores, one of which a log thread shared).
+  // threads sleep as well. Without sleep, 64 threads of Aether's CD were 20 times as fast, with a
+  // log thread on one of 64 cores (simulated, niagara2).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
   atomic<uint32_t> waiters_{0};

@@ -28,7 +28,7 @@ struct CrashPoint {
   uint64_t steps = 0;
   bool in_a_file_call = false;
   bool before_step = false;  // the last of the steps has not been made
-  uint32_t number = 0;       // from 0; the judge's seed
+  uint32_t number = 0;       // from 0; seeds the judge
 };
 
 // How a schedule ended.

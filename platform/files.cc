@@ -35,7 +35,7 @@ std::string without_slashes_at_end(std::string_view path) {
   return std::string(path.substr(0, path.find_last_not_of('/') + 1));
 }
 
-// The held directories. Opening a file is rare, and no call waits in it.
+// The held directories. Opening a file is rare, and no call waits while it holds mutex_.
 class HeldDirectories {
  public:
   void add(const std::string& path, int file) {

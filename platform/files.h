@@ -4,8 +4,7 @@
 //
 // A function that returns an int returns 0 or the errno of the failure, unless its comment says
 // otherwise. A call that a signal interrupts is repeated. A file's bytes and length are durable
-// only after a `sync` of the file; a new, changed or removed name only after a `sync` of its
-// directory.
+// after a `sync` of the file; new, changed and removed names after a `sync` of their directory.
 //
 // Others may write into a log's directories. They can destroy the log. But a call on a path in a
 // held directory (`hold`) never reaches a file outside of that directory, and never blocks.
@@ -73,9 +72,9 @@ class Files {
   // EOPNOTSUPP if the file system cannot.
   virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;
 
-  // Takes the lock of an open file or directory, alone or shared. If another process has the lock,
-  // waits, or returns EWOULDBLOCK. The lock is released when the last reference to the open file is
-  // gone: the descriptor, or a write through io_uring that a killed process has left under way.
+  // Takes the lock of an open file or directory, alone or shared. If the lock is taken, waits, or
+  // returns EWOULDBLOCK. The lock is released when the last reference to the open file is gone: the
+  // descriptor, or a write through io_uring that a killed process has left under way.
   virtual int lock(int file, bool alone, bool waits) = 0;
   // Sets `identity` to the device and the inode.
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;

@@ -29,8 +29,7 @@ int open_directory(const std::string& path) {
 }
 
 // Takes the lock of the open directory `lock`. Returns whether `path` still leads to this
-// directory: another process may have removed it, and a third process may have made a new directory
-// of the same name.
+// directory: another process may have removed it, and a third may have made a new one.
 bool take_lock(int lock, const std::string& path) {
   struct stat mine, there;
   return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&

@@ -8,10 +8,9 @@
 // Between processes: the process that makes a group holds the lock (flock) of the group's directory
 // as long as the process lives. A process removes another process's group only while it holds this
 // lock. So the group of a live run stays, even before a worker has joined it. (The PID in the name
-// does not tell whether the run lives: another process may have got the same PID, or the run may be
-// in another PID namespace.) Another process may remove a new directory before its maker has the
-// lock. So when the maker has the lock, it checks that the directory still exists, and otherwise
-// makes it again.
+// does not tell whether the run lives: other processes or PID namespaces may have the same PID.)
+// Another process may remove a new directory before its maker has the lock. So when the maker has
+// the lock, it checks that the directory still exists, and otherwise makes it again.
 #pragma once
 
 #include <cstdint>

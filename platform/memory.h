@@ -26,13 +26,12 @@ inline void place(void* address, size_t bytes, int where) {
   if (where != kFirstTouch) place_on_node(address, bytes, where);
 }
 
-// Returns at least `bytes` bytes of zeroed memory, aligned to 2 MiB, in huge pages if possible,
-// placed by first touch. Ends the process with one sentence if the kernel refuses. The caller owns
-// it.
+// Returns at least `bytes` zeros, aligned to 2 MiB, in huge pages if possible, placed by first
+// touch. The caller owns this memory. Ends the process with one sentence if the kernel refuses.
 void* map_huge(size_t bytes);
 // Maps memory as map_huge(bytes) does, placed as `where` says. Returns when the kernel has
-// allocated the first `prefaulted` bytes, or as many as possible until `until_ns` (now_ns): the
-// caller takes no page faults there. Returns null on the simulated machine.
+// allocated and zeroed the first `prefaulted` bytes, or as many as possible until `until_ns`
+// (now_ns): the caller takes no page faults there. Returns null on the simulated machine.
 void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
 // Unmaps the memory that map_huge(bytes) returned.
 void unmap_huge(void* address, size_t bytes);

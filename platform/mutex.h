@@ -1,5 +1,4 @@
-// The project's mutex: that of the standard library. The simulated machine has its own
-// (sim/include).
+// The project's mutex: the standard library's. The simulated machine has its own (sim/include).
 #pragma once
 
 #include <mutex>

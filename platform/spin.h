@@ -15,8 +15,7 @@ namespace logjam::platform {
 // Spins with restraint. The first rounds only pause, because the awaited thread is probably
 // running. Later rounds yield: with more threads than cores, the awaited thread may need this core.
 // The last rounds sleep: threads that only yield to each other keep the kernel's own workers off a
-// core (Linux 6.18 ran none of them for a minute), and the awaited thread may need these kernel
-// workers.
+// core (Linux 6.18 ran none of them for a minute), and the awaited thread may need these workers.
 class SpinWait {
  public:
   void once() {

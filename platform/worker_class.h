@@ -30,8 +30,7 @@ class WorkerClass {
  public:
   enum class Wanted : uint8_t {
     // The class of the process, if that is not the normal class. Otherwise the idle class, if it
-    // helps, has an effect, and other programs use hardly any processor time; else the normal
-    // class.
+    // helps, has an effect, and other programs use little processor time; else the normal class.
     kAuto,
     kNormal,
     kBatch,

@@ -92,8 +92,8 @@ class Device {
   virtual PersistentMemory* memory() { return nullptr; }
 
   // Tells the device that the log needs no more bytes of its file before `before`, except the
-  // header. All these bytes are durable. A device reuses its segments, or returns the blocks to the
-  // file system.
+  // header. These bytes are durable. A device reuses segments, or returns blocks to the file
+  // system.
   virtual void release(uint64_t /*before*/) {}
 
   // Writes `bytes` at `offset`, and waits until they are durable. For set-up and tests.

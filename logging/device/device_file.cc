@@ -80,8 +80,7 @@ void DeviceFile::preallocate(uint64_t bytes) {
     if (error == 0) error = write_zeros(bytes);
     if (error == 0) error = files().sync_data(file_);
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
-    // Without this, small files (tests, short runs) would grow before the log has used a quarter of
-    // the file.
+    // Otherwise small files (tests, short runs) would grow before the log has used a quarter.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
     burst_ = ahead_;
   }

@@ -70,11 +70,10 @@ class FreeSegments {
 // New files instead of a longer file: while a file gets longer, a direct write to it waits for the
 // write that makes it longer. The next data sync must also make the file's new length and blocks
 // durable: on a file system with a journal, the sync commits the journal. A complete segment has
-// written blocks, and a durable length and name. So zeroing the next segment only costs the log a
-// share of the device's bandwidth. Measured on ext4 without a journal, with 64 KiB writes: zeros in
-// pieces of 256 KiB, one at a time and at the log's speed, raise the p99 of the log's writes from
-// 86 to 155 us. Pieces of 1 MiB, as fast as possible, raise this p99 to 2 ms. One thread at a time
-// may use it.
+// written blocks, and a durable length and name. So zeroing the next segment costs only bandwidth
+// of the device. Measured on ext4 without a journal, with 64 KiB writes: zeros in pieces of 256
+// KiB, one at a time and at the log's speed, raise the p99 of the log's writes from 86 to 155 us.
+// Pieces of 1 MiB at full speed raise this p99 to 2 ms. One thread at a time may use it.
 class SegmentMaker {
  public:
   // `open_flags` are added to the flags of open(). `free` outlives this object.

@@ -4,9 +4,8 @@
 // Unsynced bytes are kept only in memory of this process, and reach the inner device with a
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
-// Several writes under way reach the inner device one at a time, in random order, so after a power
-// cut any of these writes may be on the inner device. Two overlapping writes under way end the
-// process.
+// Writes under way reach the inner device one at a time, in random order, so after a power cut any
+// of these writes may be on the inner device. Two that overlap end the process.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random

@@ -3,10 +3,9 @@
 // also takes the response time; the response times of several writes under way overlap. A directory
 // counts as one medium: writes to its files at the same time share its bandwidth.
 //
-// The bytes go into the page cache of a real file, so that they survive a killed process; only the
-// time is simulated. The kernel wakes sleeping threads late, by tens of microseconds in a virtual
-// machine. wait() estimates this delay, shortens its sleep by the estimate, and spins for the
-// remaining time.
+// The bytes go into the page cache of a real file and survive a killed process; only the time is
+// simulated. The kernel wakes sleeping threads late, by tens of microseconds in a virtual machine.
+// wait() estimates this delay, sleeps less by the estimate, and then spins.
 //
 // Protocol. Any thread may call wait(), so the deadlines, which wait() reads, and its estimate
 // `overshoot_ns_` are atomic. All devices whose files lie in one directory share a SimMedium.

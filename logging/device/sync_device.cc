@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// With the value 1, the device syncs nothing: tests show that they notice a lost write.
+// Makes the device sync nothing, with the value 1: tests show that they notice a lost write.
 const platform::TestValue skips_syncs("device_skips_syncs");
 
 class SyncDevice final : public Device {

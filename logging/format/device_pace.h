@@ -24,8 +24,7 @@ class DevicePace {
     LJ_ASSERT(bytes_per_second != 0);
   }
 
-  // Queues a transfer after all earlier transfers, and sleeps until this transfer would be
-  // complete.
+  // Queues a transfer after all earlier transfers, and sleeps until the transfer would be over.
   void transfer(uint64_t bytes) {
     const uint64_t now = platform::now_ns();
     uint64_t done;
@@ -51,8 +50,7 @@ class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file, which this object owns. If the speed is 0, which means no limit,
-  // returns no paces.
+  // Returns the pace of each file, which this object owns; nothing if the speed is 0 (no limit).
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

@@ -161,8 +161,7 @@ std::string read_log_file_header(const std::string& path, LogFileHeader* header,
   files().close(file);
   *error = static_cast<int>(std::max<int64_t>(0, -n));
   if (n < 0) return "cannot read the log file " + path + ": " + platform::error_text(*error);
-  // The whole block is written before any record, so a file shorter than the block has lost its
-  // end.
+  // The block is written before any record, so a file shorter than the block has lost its end.
   const bool whole = static_cast<size_t>(n) == block.size();
   const std::string why = whole ? header->decode(block) : "it is shorter than its header";
   return why.empty() ? "" : path + " is not a log file: " + why;

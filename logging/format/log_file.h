@@ -19,8 +19,7 @@
 namespace logjam {
 
 inline constexpr uint64_t kLogHeaderBytes = 4096;
-// Larger numbers are refused, so that the numbers of all commands fit in 64 bits, and their data
-// fits in memory.
+// Larger numbers are refused, so that all computed numbers fit in 64 bits, and all data in memory.
 inline constexpr uint32_t kMaxStripes = 1024;
 inline constexpr uint64_t kMostLogFiles = uint64_t{1} << 20;
 inline constexpr uint32_t kMostOrdinal = uint32_t{1} << 30;
@@ -38,7 +37,7 @@ struct LogFileHeader {
   uint64_t stripe_bytes = kStripeBytes;
   uint64_t segment_bytes = 0;  // the length of a segment file; 0: the file has none
   uint32_t workers = 1;
-  uint64_t run = 0;      // random: the run's bytes differ from older bytes in a recycled file
+  uint64_t run = 0;      // random: identifies this run's bytes in a recycled file
   uint64_t log = 0;      // random: the log to which the run belongs (logging/format/manifest.h)
   uint32_t ordinal = 1;  // the number of the run in its log, from 1; numbers may be missing
   std::string revision;
@@ -74,8 +73,7 @@ std::string log_file_of(uint64_t log, const std::string& directory);
 // of stream 1, and so on. File number F lies in directory F modulo the number of directories.
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
                                         uint32_t streams, uint32_t stripes);
-// Returns whether the file can be read and has only zeros: a run has prepared the file, but has not
-// written a header.
+// Returns whether the file can be read and has only zeros: its run has not written a header yet.
 bool log_file_is_blank(const std::string& path);
 
 // A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,

@@ -28,8 +28,7 @@ struct Unused {
   uint64_t first = 0;  // the position of the first of these records
 };
 
-// Returns whether `header` can be a record's header, if the stream has `room` bytes from the header
-// on.
+// Returns whether `header` can be a record's header, if `room` bytes of the stream begin with it.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -70,9 +69,8 @@ struct LogReader::State {
   uint64_t carry_position = 0;
   bool ended = false;
 
-  // Returns the length of the window at position `from`. The length grows with the position,
-  // because most streams of a small log are short. It depends on the position alone, as
-  // read_again() requires.
+  // Returns the length of the window at position `from`, which grows with `from`: most streams of a
+  // small log are short. It depends on `from` alone, as read_again() requires.
   uint64_t window_at(uint64_t from) const {
     return std::clamp(from - start, least_window_bytes, memory.window_bytes);
   }
@@ -80,8 +78,7 @@ struct LogReader::State {
   LogMemory allocate(uint64_t bytes) const { return allocate_log_memory(memory.meter, bytes); }
 
   // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
-  // fewer than `count` only at the end of the file. If a striped file is too short, its missing
-  // bytes are read as zeros.
+  // fewer than `count` only at the end of the file. Missing bytes of a striped file are zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
     if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
     prefetch(from + count);
@@ -130,9 +127,9 @@ struct LogReader::State {
     return all;
   }
 
-  // Reads a batch that begins at position `from`. The choice of records depends on the position
-  // alone, as read_again() requires. Returns whether the stream ends after these records, within
-  // the batch's memory.
+  // Reads a batch that begins at position `from`. Its records depend on `from` alone, as
+  // read_again() requires. Returns whether the stream ends after these records, within the batch's
+  // memory.
   bool read_batch(uint64_t from, RecordBatch* batch) {
     batch->records.clear();
     batch->positions.clear();

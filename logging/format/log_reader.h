@@ -84,10 +84,9 @@ struct RecordBatch {
   std::vector<uint64_t> positions;  // of each record in the stream
 };
 
-// How much memory a LogReader may use. The reader reads one window at a time, or one whole record
-// if that is longer. Windows near the beginning of the stream are shorter. In addition to the batch
-// that it has returned, the reader has at most the next window, a part of the next record, and 64
-// KiB.
+// The memory of a LogReader. It reads one window at a time, or one whole record if that is longer.
+// The first windows of a stream are shorter. In addition to the batch that it has returned, the
+// reader has at most the next window, a part of the next record, and 64 KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // at least 64 KiB, and a watermark's length
   LogMemoryMeter* meter = nullptr;            // counts the memory of the batches, unless null
@@ -109,9 +108,9 @@ class LogReader {
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }
 
-  // Reads the next window of records into `batch`, including void records, watermark records and
-  // padding. Returns false at the end of the usable log; tail() then says why it ended. Fails if a
-  // file cannot be read.
+  // Reads the next window of records, with void records, watermark records and padding, into
+  // `batch`. Returns false at the end of the usable log; tail() then says why. Fails on a read
+  // error.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
   // Reads again the batch that next() returned when tail().bytes was `position`. Does not change

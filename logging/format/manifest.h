@@ -35,8 +35,7 @@ struct ManifestRun {
   uint32_t ordinal() const { return header.ordinal; }
 };
 
-// Whether a run kept a history (proof/history/history_files.h). A life stays here when its run's
-// log is removed.
+// Whether a run kept a history (proof/history/history_files.h). A life outlasts its run's log here.
 struct ManifestLife {
   uint32_t ordinal = 1;
   uint64_t run = 0;

@@ -45,8 +45,7 @@ std::string member_text(uint64_t log, uint32_t place, uint32_t directories) {
                                          {"directories", std::to_string(directories)}});
 }
 
-// Returns the number of `directory` in the log, from 1, or 0 if its member file does not name the
-// log.
+// Returns the number of `directory` in the log, from 1, or 0 if no member file names the log.
 uint32_t place_in(const std::string& directory, const Manifest& manifest) {
   std::string text;
   KeyValues lines;
@@ -166,8 +165,7 @@ uint64_t checkpoint_at(const std::string& path, std::string_view name) {
 }
 
 // Returns the path of a part of a run or checkpoint that is not in `manifest`, or an empty string.
-// If there is such a part, `manifest` was put back from an old copy: the log's manifest had the
-// part.
+// In this case `manifest` was put back from an old copy: a later manifest had the part.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   std::string unknown;
   visit_names(directories, [&](const std::string& path, std::string_view name) {
@@ -212,8 +210,7 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
     found.error.clear();
     found.damage = "the log's manifest is lost (" + why_not + "), and its copy of generation " +
                    std::to_string(copy.generation) + " may be one generation old";
-    // The copy is in the last directory. The log's first directory is the directory without a
-    // member file.
+    // The copy is in the last directory. The first directory is the one without a member file.
     size_t first = 0;
     while (first + 1 < directories.size() && place_in(directories[first], copy) != 0) ++first;
     manifests = {{first, copy}};

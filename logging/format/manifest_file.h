@@ -2,14 +2,12 @@
 //
 // `manifest` lies in the log's first directory, and its copy `manifest.copy` in the last directory.
 // Every directory except the first has a *member file* `member-L`, which names the log L and the
-// directory's number. So a user may name the directories in any order, and a missing directory is
-// noticed.
+// directory's number. So a user may name the directories in any order, but must name all.
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
-// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy is
-// replaced after the manifest, so the copy may be one generation old. The copy is used only if the
-// manifest is lost; the recovery is then a recovery from damage. A manifest that is older than its
-// copy counts as lost.
+// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy
+// follows, so it may be one generation old. The copy is used only if the manifest is lost, which is
+// damage. A manifest that is older than its copy counts as lost.
 //
 // One log may replace another log in the same directories. The new log's manifest names the
 // replaced logs. If a crash leaves the manifest of a replaced log, this manifest is ignored.
@@ -51,8 +49,7 @@ uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
 // The manifest of a log that this process may change. Any thread may call its functions.
 class LogManifest {
  public:
-  // `directories` are the log's directories in the log's order, which have, or will get,
-  // `manifest`.
+  // `directories` are the log's, in the log's order. They have, or will get, `manifest`.
   LogManifest(std::vector<std::string> directories, Manifest manifest);
 
   const std::vector<std::string>& directories() const { return directories_; }

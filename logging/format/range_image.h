@@ -33,8 +33,7 @@ class RangeImage {
  public:
   explicit RangeImage(std::span<const std::byte> image);
   uint64_t version() const { return version_; }
-  // Sets `range` to the next range. Returns false at the end, or if the image contradicts itself
-  // (well_formed()).
+  // Sets `range` to the next range. Returns false at the end, or if the image is not well_formed().
   bool next(Range* range);
   bool well_formed() const { return well_formed_; }
 
@@ -44,8 +43,7 @@ class RangeImage {
   bool well_formed_ = true;
 };
 
-// Applies the ranges to the row. Returns false if the image contradicts itself or does not fit the
-// row.
+// Applies the ranges to the row. Returns false if the image is not well_formed() or does not fit.
 bool apply_ranges(RangeImage image, std::byte* row, uint32_t row_bytes);
 
 }  // namespace logjam

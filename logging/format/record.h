@@ -24,8 +24,7 @@
 // transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
 // `txn` and lie in one stream. Recovery uses the transaction if it uses the kCommit, which has the
 // transaction's sequence number. All records of a transaction that read nothing carry kWriteOnly.
-// Some schemes recover such records even where other records may depend on lost records (Poplar,
-// section 5).
+// Some schemes recover them even where other records may depend on lost records (Poplar, 5).
 //
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
 // writes. Recovery executes all commands again in the log's order, which writes the same values.
@@ -34,15 +33,13 @@
 //
 // kWatermark belongs to no transaction. With a watermark record, a scheme with several streams
 // makes a statement about one stream. Without a body, the statement is that every later record of
-// the stream has a larger sequence number. So every record of the stream with a number up to the
-// watermark's number lies before the watermark. The body, if any, has a word for each stream
+// the stream has a larger sequence number. The body, if any, has a word for each stream
 // (WatermarkWord): a position, whose meaning the scheme defines (dlog's tails). The bytes of
 // kPadding mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
-// position. The check fails for bytes of an earlier run, bytes of an earlier lap of the ring
-// buffer, and bytes that were moved within the file. So the record needs no field for its position
-// (R6).
+// position. The check fails for bytes of an earlier run or lap of the ring buffer, and for bytes
+// that were moved within the file. So a record needs no field for its position (R6).
 //
 // Evidence of durability. Each record says roughly how far its stream was durable when the record's
 // hole was reserved. It carries an upper bound of its *durable lag*: the record's position minus

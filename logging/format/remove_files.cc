@@ -176,8 +176,7 @@ bool remove_abandoned_run(const std::string& path, uint64_t log) {
     // The process was killed right after it had created the directory.
     if (names == std::vector<std::string>{"id.new"}) platform::files().remove(path + "/id.new");
   } else {
-    // A header is written only after the manifest has the run. So a manifest without the run is
-    // old.
+    // Headers are written after the manifest has the run. So a manifest without the run is old.
     if (!log_file_of(log, path).empty()) return false;
     for (const std::string& name : names) {
       if (name.starts_with("stream-")) platform::files().remove(path + "/" + name);

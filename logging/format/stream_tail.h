@@ -48,9 +48,8 @@ struct StreamTail {
   std::string why;       // why the stream ended: "end of log", "torn, ..."; empty until then
   std::string lost;      // names the lost file at which the stream ends; no crash explains the loss
 
-  // If the stream was durable up to this position, it had a valid record at `bytes`. Either the
-  // whole record lay before this position, or only its header did, and the bytes there are no
-  // header now.
+  // If the stream was durable up to this position, it had a valid record at `bytes`. The whole
+  // record lay before this position; or only its header did, and is no header now.
   uint64_t durable_record_end = ~uint64_t{0};
   uint64_t stored_sdl = 0;  // in the header of the stream's first file, 0 if there is none
   // By stream: the voucher with the largest position in this stream's valid records, which may lie

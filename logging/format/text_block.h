@@ -5,9 +5,8 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as a code, and is not restored
-// when the text is read. The program uses no value with such a character, except to show it. Any
-// thread may call any function.
+// A control character in a value, such as a line break, is written as a code, and is read as this
+// code. The program only shows such values. Any thread may call any function.
 #pragma once
 
 #include <charconv>

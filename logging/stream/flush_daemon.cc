@@ -36,8 +36,7 @@ void FlushDaemon::turn(Flush flush) {
        [this] { return stream_.due(stream_.look()) != Due::kNo; });
 }
 
-// Naps if a worker leads, or workers have taken steps since the last call. Returns whether it
-// napped.
+// Naps if a worker leads, or has taken steps since the last call. Returns whether it napped.
 bool FlushDaemon::nap_if_workers_flush(Flush flush) {
   // Where log threads preempt workers, a worker that led leaves the next flush to the daemon.
   const uint64_t helped = stream_.helped();

@@ -60,8 +60,7 @@ class FlushDaemon {
   // Counts a worker that begins to rely on the daemon (`begins`), or that stops. If a worker
   // begins, wakes the daemon from a nap, and from a sleep until the gap has passed.
   void rely(bool begins);
-  // Gives up the lead. Wakes the daemon if there is work, but no waiter to lead and no worker that
-  // polls.
+  // Gives up the lead. Wakes the daemon if there is work, but no worker to lead or to poll.
   void give_up_lead() {
     const bool left_alone = !lead_.give_up([this] { return !stream_.idle(); });
     if (left_alone && leads_) wake();

@@ -8,8 +8,7 @@
 namespace logjam {
 namespace {
 
-// A choice needs at least this number of flushes and this time: to read run delays takes
-// microseconds.
+// A choice needs this number of flushes and this time: to read run delays takes microseconds.
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;

@@ -40,9 +40,8 @@ namespace logjam {
 // call of StreamOwner::filled_to_write(). If a worker made the write, the worker's whole time for
 // the write counts. The gap is this time minus the device's time for the write.
 //
-// Rounds. A stream that begins a write also begins a round, if no round has begun since the
-// stream's last write. Each other stream *joins* the round: its next write waits for only half of
-// its gap.
+// Rounds. A stream begins a round with a write if no round has begun since its last write. Each
+// other stream *joins* the round: its next write waits for half of its gap.
 //
 // Protocol. All streams with the same pacer store and load round_ (relaxed). A stream that loads an
 // old value writes a moment later. If two rounds begin at the same time, only one remains.
@@ -68,8 +67,8 @@ class FlushPacer {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
 };
-// Returns the period with the greatest power, if a write costs each worker the time `lost`, and
-// lasts for `write`.
+// Returns the period of the greatest power, if a write takes `lost` from each worker, and lasts
+// `write`.
 double period_of_most_power(double lost, double write);
 // Returns the period with which a commit waits for `latency` on average, in the unit of the
 // arguments; 0 if a write lasts longer than `latency`.

@@ -4,7 +4,7 @@
 // or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X
 // and L need a T, because the last transactions would wait for ever without it
 // (cli/log_options.cc). If all three are 0, the policy is *immediate*: it asks for a flush of all
-// that is filled.
+// filled bytes.
 //
 // The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
 // least one gap after the write before it, because each write costs the workers processor time.
@@ -72,9 +72,8 @@ struct FlushPolicy {
     return (since != 0 || immediate()) && ticks_until_asked(since, now) == 0;
   }
 
-  // Returns by how many ticks a flush that T asked for is late at `now`. `oldest` is the time of
-  // the flush's oldest publish. The flush was not possible before the device was idle
-  // (`idle_since`).
+  // Returns by how many ticks a flush that T asked for is late at `now`. The flush's oldest publish
+  // was at `oldest`. The flush was not possible before the device was idle (`idle_since`).
   uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const {
     const uint64_t wanted = std::max(oldest + wait_ticks, idle_since);
     return now > wanted ? now - wanted : 0;

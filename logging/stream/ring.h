@@ -3,8 +3,7 @@
 // memory wherever they lie, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
-// block that holds the durable watermark is written again with the next flush, so this block must
-// stay.
+// block that holds the durable watermark is written again with the next flush, so it must stay.
 //
 // Protocol. `limit_` is that bound. The thread that advances the watermark stores it (release),
 // under the stream's flush latch; publishers load it (acquire), so the bytes that they overwrite

@@ -65,9 +65,8 @@ class Stream {
     }
     return waited;
   }
-  // Wakes the daemon, or a waiter that becomes the leader, if they wait for filled() to advance.
-  // Call it after filled() may have advanced. `commits` says whether the publish counts for
-  // --flush=txns.
+  // Wakes the daemon, or a waiter to lead, if they wait for filled() to advance. Call it after
+  // filled() may have advanced. `commits` says whether the publish counts for --flush=txns.
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
