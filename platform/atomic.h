@@ -31,7 +31,7 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 
 // Raises `maximum` to `value` if `maximum` is smaller. Returns whether `maximum` was smaller. A
 // thread that loads the result (acquire) sees what this thread did before the call. If `value` is
-// not larger, the call is only a load, which is seq_cst if `order` is.
+// not larger, the call is only a load, which is seq_cst if `order` is seq_cst.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {

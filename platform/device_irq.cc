@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNearlyAll = 0.9;  // the rest are interrupts about the device's configuration
+constexpr double kNearlyAll = 0.9;  // some interrupts are about the device's configuration
 
 // Returns the sysfs directory of the bus device (PCI or alike) that holds the file system of
 // `path`: the nearest directory above the block device that has an interrupt. Empty if none has.

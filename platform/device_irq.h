@@ -18,8 +18,8 @@ struct InterruptCount {
 // interrupt for each core wakes a thread on the thread's own core.)
 int core_of_most(std::span<const InterruptCount> interrupts);
 
-// Returns the core that is interrupted by the device on which the directory `path` lies, or would
-// lie if it existed; -1 if there is no such core or the kernel does not say. Reads sysfs.
+// Returns the core to which the device of the directory `path` sends interrupts; -1 if there is no
+// such core or the kernel does not say. `path` need not exist. Reads sysfs.
 int interrupt_core(const std::string& path);
 
 }  // namespace logjam::platform

@@ -9,7 +9,7 @@
 // `event_`, and if it is odd, makes it even and wakes all waiters. The fences order each side's
 // store before its look, so at least one side sees the other's store: the waiter finds the
 // condition true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a
-// time-out. Of several notifiers one makes the system call.
+// time-out. If there are several notifiers, only one of them makes the system call.
 #pragma once
 
 #include <cstdint>

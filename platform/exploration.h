@@ -13,7 +13,8 @@
 namespace logjam::platform {
 
 // The end of a thread's turn. A turn names a thread by its number, in the order of their starts,
-// and a moment by the thread's own steps. Both stay the same when other turns change.
+// and a moment by the thread's own steps. Thread numbers and steps stay the same when other turns
+// change.
 struct Turn {
   uint32_t thread = 0;
   uint64_t steps = 0;   // the thread's own steps that have begun

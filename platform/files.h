@@ -1,6 +1,6 @@
 // The seam between the engine and the file system. Every call that names, reads, writes or syncs a
 // file of a log, a checkpoint or a history goes through one object of class Files. So a test can
-// replace the disk by one that fails, fills up, or loses at a crash what was not synced.
+// replace the disk by a disk that fails, fills up, or loses unsynced bytes at a crash.
 //
 // A function that returns an int returns 0 or the errno of the failure, unless its comment says
 // otherwise. A call that a signal interrupts is repeated. A file's bytes and length are durable
@@ -80,7 +80,7 @@ class Files {
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
 
   // Sets `status` to the kind of file at `path`, or at the end of the symbolic links there; a link
-  // in a held directory is kOther. If there is none, sets kNone and returns 0.
+  // in a held directory is kOther. If there is no file, sets kNone and returns 0.
   virtual int status(const std::string& path, FileStatus* status) = 0;
   // Sets `names` to the names in the directory, sorted, without "." and "..". After an error, which
   // may come in the middle, `names` is empty.
@@ -94,7 +94,7 @@ class Files {
   virtual int remove_directory(const std::string& path) = 0;
 };
 
-// Returns the system's file system, or the one that a test has put in its place.
+// Returns the system's file system, or the replacement that a test has set.
 Files& files();
 
 // Replaces files() while it lives; for tests. One thread makes and destroys it while no other

@@ -39,7 +39,7 @@ class IdleGroup {
   // impossible: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
   static std::unique_ptr<IdleGroup> make(const KernelFiles& kernel);
   // Removes the group. The threads that have joined must have ended. May take up to a second,
-  // because the kernel may still be busy with the last of them.
+  // because the kernel may still be busy with the last thread.
   ~IdleGroup();
   IdleGroup(const IdleGroup&) = delete;
   IdleGroup& operator=(const IdleGroup&) = delete;

@@ -36,8 +36,8 @@ class SpinWait {
 };
 
 // Waits with ever longer gaps between two looks. Each look of each waiter takes the cache line away
-// from the awaited thread, which needs the line to end the wait. With many waiters the looks alone
-// keep the line busy (Anderson, TPDS 1990). One thread uses an object for one wait.
+// from the awaited thread, which needs the line to end the wait. With many waiters, their looks
+// alone keep the line busy (Anderson, TPDS 1990). One thread uses an object for one wait.
 class BackOff {
  public:
   void once() {

@@ -17,9 +17,9 @@ namespace {
 // Allows oneTBB `threads` threads, while the result lives. By default oneTBB has a thread for each
 // core. The limit is never set lower, because the lowest limit in force applies to every call of
 // the process. The handle keeps oneTBB's threads, which sleep between calls, until the process
-// ends. Without it oneTBB would end them when its last user returns, and the next call would start
-// them again. It would also free memory that other threads have read, which ThreadSanitizer would
-// report.
+// ends. Without the handle, oneTBB would end these threads when its last user returns, and start
+// them again at the next call. It would also free memory that other threads have read, which
+// ThreadSanitizer would report.
 tbb::global_control allow(uint32_t threads) {
   // In static storage, and never destroyed.
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];

@@ -31,8 +31,8 @@ class Topology {
   // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed` of this machine. If hwloc lacks one, all are cores of one
-  // socket.
+  // Returns the contexts `allowed` of this machine. If hwloc lacks one of them, all are cores of
+  // one socket.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.

@@ -4,9 +4,9 @@
 // up to 4 ms. Threads in the idle class are preempted at once.
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
-// groups of two threads, and kernel workers are in none. So while autogroup is on, the workers need
-// a cgroup with cpu.idle = 1 (idle_group.h). Within a cgroup of a service manager or a container,
-// the class and an own cgroup have no effect: the outer group would have to be idle.
+// groups of two threads, and kernel workers are in no group. So while autogroup is on, the workers
+// need a cgroup with cpu.idle = 1 (idle_group.h). Within a cgroup of a service manager or a
+// container, the class and an own cgroup have no effect: the outer group would have to be idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
 // join() on itself once, which reads members that no thread writes while workers run. The main
@@ -42,7 +42,8 @@ class WorkerClass {
     bool preemption_helps = true;  // the run has busy workers, and commits that wait for writes
   };
 
-  // Chooses the class, and makes a cgroup if one is needed. A refusal (fatal.h) removes it again.
+  // Chooses the class, and makes a cgroup if one is needed. A refusal (fatal.h) removes the cgroup
+  // again.
   explicit WorkerClass(const Request& request, const KernelFiles& kernel = {},
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }

@@ -22,7 +22,7 @@ constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
 // Without segments.
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr size_t kMostOpen = 8;
-// How many released segments are kept in addition to those that the grower makes at once.
+// How many released segments are kept in addition to the segments that the grower makes at once.
 constexpr uint64_t kMoreFree = 2;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 

@@ -45,7 +45,7 @@ class FreeSegments {
   explicit FreeSegments(const std::string& path) : path_(path) {}
 
   // Frees the segments below `end`, except segment 0, which has the log's header. Keeps at most
-  // `most` free files and removes the others. Returns 0 or errno.
+  // `most` free files and removes all further ones. Returns 0 or errno.
   int release(uint64_t end, uint64_t most);
   // Renames the lowest free segment to segment `index`, unless a file of that name exists or no
   // segment is free. Returns 0 or errno.
@@ -169,8 +169,8 @@ class DeviceFile {
   int file_;  // the open file of segment 0
   const bool grows_;
   const Grown grown_;
-  uint64_t ahead_ = 0;  // the grower begins when fewer bytes than this are ready for the log
-  uint64_t burst_ = 0;  // the grower makes this many more, so that not every write wakes it
+  uint64_t ahead_ = 0;  // the grower begins when fewer bytes are ready for the log
+  uint64_t burst_ = 0;  // further bytes that the grower makes, so that few writes wake the grower
   FreeSegments free_;
   SegmentMaker maker_;            // the grower's
   std::map<uint64_t, int> open_;  // segments that the log has reached, by index

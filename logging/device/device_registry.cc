@@ -29,7 +29,7 @@ std::string wrong_part(const DeviceKind& kind, std::string_view given) {
     return kind.accepts(given) ? check_device_spec(inner)
                                : std::string(kind.name) + " cannot wrap \"" + inner + "\"";
   }
-  // The names of the parameters are the words of their form; those in brackets may be left out.
+  // The form has the names of the parameters. Parameters in brackets may be left out.
   std::string last;
   for (size_t at = kind.parameters.find(':'); at != std::string_view::npos;
        at = kind.parameters.find(':', at + 1)) {

@@ -16,7 +16,7 @@ namespace logjam {
 
 struct DeviceKind {
   std::string_view name;        // the spec up to its first colon
-  std::string_view parameters;  // the rest, as `logjam list` shows it: ":LATENCY_US[:MB_S]"
+  std::string_view parameters;  // their form, as `logjam list` shows it: ":LATENCY_US[:MB_S]"
   std::string_view what;        // for `logjam list`
   DeviceTraits traits = {};
   // Its parameter is the spec of another device, whose traits it has.

@@ -35,7 +35,7 @@ struct LogFileHeader {
   uint32_t stripe = 0;  // this file's index among the stream's `stripes` files
   uint32_t stripes = 1;
   uint64_t stripe_bytes = kStripeBytes;
-  uint64_t segment_bytes = 0;  // the length of a segment file; 0: the file has none
+  uint64_t segment_bytes = 0;  // the length of a segment file; 0: there are no segment files
   uint32_t workers = 1;
   uint64_t run = 0;      // random: identifies this run's bytes in a recycled file
   uint64_t log = 0;      // random: the log to which the run belongs (logging/format/manifest.h)
@@ -53,7 +53,7 @@ struct LogFileHeader {
   std::vector<std::byte> encode() const;
   // Returns which run wrote the log, for people: "scheme S, run R".
   std::string origin() const;
-  // Fills `*this` from a header block; otherwise the same as read().
+  // Fills `*this` from a header block, and otherwise does the same as read().
   std::string decode(std::span<const std::byte> block);
 };
 

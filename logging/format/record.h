@@ -37,9 +37,9 @@
 // (WatermarkWord): a position, whose meaning the scheme defines (dlog's tails). The bytes of
 // kPadding mean nothing.
 //
-// The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
-// position. The check fails for bytes of an earlier run or lap of the ring buffer, and for bytes
-// that were moved within the file. So a record needs no field for its position (R6).
+// The checksum is XXH3-64 over the rest of the record, seeded with the run's number and the
+// record's position. The check fails for bytes of an earlier run or lap of the ring buffer, and for
+// bytes that were moved within the file. So a record needs no field for its position (R6).
 //
 // Evidence of durability. Each record says roughly how far its stream was durable when the record's
 // hole was reserved. It carries an upper bound of its *durable lag*: the record's position minus

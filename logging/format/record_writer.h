@@ -24,8 +24,7 @@ inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_b
 
 // Encodes the write, or the command, in encoded_bytes() bytes at `to`.
 inline void encode(std::byte* to, const LoggedWrite& write) {
-  // Copies each field alone: each was just stored alone, and a wider load would wait for the
-  // stores.
+  // Copies each field: the fields were just stored one by one. A wider load would wait.
   auto& header = *reinterpret_cast<WriteHeader*>(to);
   header.table = write.header.table;
   header.op = write.header.op;
@@ -77,8 +76,8 @@ class RecordWriter {
 // A record that is assembled in its worker's own memory, and then copied into its hole as a whole.
 //
 // The memory of a hole was last used one lap of the ring ago, so it is in no cache near the worker.
-// If the worker wrote pieces there, and read them again for the checksum, it would wait for memory.
-// A staged record stays in the worker's cache until it is complete. Its body is encoded before the
+// A worker that wrote a record there in pieces, and read it again for the checksum, would wait for
+// memory. The memory of a staged record stays in the worker's cache. Its body is encoded before the
 // hole is reserved. So the encoder knows how many bytes to reserve, and the hole, which holds up
 // its stream's watermark, is open for a shorter time.
 class StagedRecord {

@@ -5,8 +5,8 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as a code, and is read as this
-// code. The program only shows such values. Any thread may call any function.
+// A control character in a value, such as a line break, is written as a code, and is not decoded:
+// only texts for people have such characters. Any thread may call any function.
 #pragma once
 
 #include <charconv>
@@ -32,7 +32,7 @@ std::string decode_text_block(std::string_view text, std::string_view first_line
 // Returns `value` in hex, without leading zeros.
 std::string hex(uint64_t value);
 
-// Reads all of `text` as a number. Returns false if it is none; `*value` is then undefined.
+// Reads all of `text` as a number. Returns false, with `*value` undefined, if it is no number.
 template <class Number>
 bool parse_number(std::string_view text, int base, Number* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);

@@ -48,7 +48,7 @@ bool FlushDaemon::nap_if_workers_flush(Flush flush) {
   return true;
 }
 
-// Takes a step, unless a worker leads or takes one.
+// Takes a step, unless a worker leads or takes a step.
 FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
   if (leads_) {
     if (!lead_.take()) return Turn::kNotTaken;

@@ -2,9 +2,8 @@
 //
 // The numbers of --flush=txns:X,bytes:L,us:T are Aether's ("every X transactions, L bytes logged,
 // or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X
-// and L need a T, because the last transactions would wait for ever without it
-// (cli/log_options.cc). If all three are 0, the policy is *immediate*: it asks for a flush of all
-// filled bytes.
+// and L need a T, because without T the last transactions would wait for ever (cli/log_options.cc).
+// If all three are 0, the policy is *immediate*: it asks for a flush of all filled bytes.
 //
 // The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
 // least one gap after the write before it, because each write costs the workers processor time.

@@ -93,7 +93,7 @@ class StripedDevices {
     return flight == member.flights.end() || flight->finished;
   }
 
-  // Looks which writes under way have finished. Returns whether one has.
+  // Looks which writes under way have finished. Returns whether any write has.
   bool finish();
   // Sleeps until the write that was started first may have finished, or `timeout_ns` has passed. As
   // a rule, the device of this write becomes free first. Any thread may call it.
