@@ -7,7 +7,7 @@
 // sleep. A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition
 // is false and `event_` is unchanged. A notifier makes the condition true, fences, looks at
 // `event_`, and if it is odd, makes it even and wakes all waiters. The fences order each side's
-// store before its look, so at least one side sees the other's store: the waiter finds the
+// store before its look, so at least one side sees the other's store. The waiter finds the
 // condition true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a
 // time-out. If there are several notifiers, only one of them makes the system call.
 #pragma once

@@ -52,9 +52,9 @@ class HeldDirectories {
     const auto found = std::ranges::find(held_, file, &Held::file);
     return found == held_.end() ? "" : found->path + "/";
   }
-  // Sets `rest` to the part of `path` after the longest name of a held directory, and `copy` to a
-  // descriptor of that directory, or -1 if no held directory has `path`. `itself`: a directory's
-  // own name leads to the directory.
+  // Finds the held directory with the longest name that contains `path`. Sets `rest` to the part of
+  // `path` after this name, and `copy` to a descriptor of the directory, or -1 if there is none.
+  // `itself`: a directory's own name leads to the directory.
   int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
     *copy = -1;
     const lock_guard<mutex> guard(mutex_);

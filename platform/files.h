@@ -41,9 +41,9 @@ class Files {
   // if it is neither a regular file nor a directory.
   virtual int open(const std::string& path, int flags, int mode = 0644) = 0;
   // Opens a directory and holds it until it is closed. While it is held, all functions look up
-  // `directory`, and each path that begins with its name and a slash, from this open directory,
-  // even if it has been moved. There they follow no symbolic link (open: -ELOOP), and open no file
-  // for writing that has another name, too (-EMLINK). Returns as `open` does.
+  // `directory`, and the paths below its name, from this open directory, even if the directory has
+  // been moved. There they follow no symbolic link (open: -ELOOP), and open no file for writing
+  // that has another name, too (-EMLINK). Returns as `open` does.
   virtual int hold(const std::string& directory) = 0;
   // Returns whether the name with which the directory was held still leads to it.
   virtual bool still_there(int held) = 0;

@@ -14,14 +14,14 @@ struct Limit {
   std::string by;  // what sets it, for a sentence; empty: the machine itself
 };
 
-// Returns how many more bytes the process can get, infinity if nothing says so: the least of the
-// memory that the machine can give without swapping (MemAvailable), of what each cgroup around the
-// process allows beyond its use, and of RLIMIT_AS and RLIMIT_DATA. A cgroup's inactive pages of
-// files are not in use: the kernel takes them back.
+// Returns how many more bytes the process can get; infinity if there is no limit. The result is the
+// least of the memory that the machine can give without swapping (MemAvailable), the unused part of
+// each cgroup around the process, RLIMIT_AS and RLIMIT_DATA. A cgroup's inactive pages of files are
+// not in use: the kernel takes them back.
 Limit memory_left(const KernelFiles& kernel = {});
 
-// Returns how many processors the process may use at once on average, by the quotas of the cgroups
-// around it; infinity without a quota. (this_machine() has the set of cores.)
+// Returns the average number of processors that the quotas of its cgroups allow the process;
+// infinity without a quota. (this_machine() has the set of cores.)
 Limit processor_quota(const KernelFiles& kernel = {});
 
 // Returns the limit for memory that the kernel may not swap out (RLIMIT_MEMLOCK), in words.

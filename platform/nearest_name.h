@@ -7,13 +7,13 @@
 
 namespace logjam::platform {
 
-// Returns the name that is most similar to `given`, without regard to capitals: a name that differs
-// in few letters, or the only name that begins with `given`, or with which `given` begins. Returns
-// an empty text if no name is similar.
+// Returns the name that is most similar to `given`, without regard to capitals. A similar name
+// differs in few letters, or is the only name that begins with `given` or with which `given`
+// begins. Returns an empty text if no name is similar.
 std::string_view nearest_name(std::string_view given, const std::vector<std::string_view>& names);
 
-// Returns the end of a sentence that says that `given` is none of `names`: "; did you mean NAME?",
-// or "; allowed are A, B and C" if no name is similar.
+// Returns how a sentence ends that rejects `given`: with "; did you mean NAME?", or with "; allowed
+// are A, B and C" if no name is similar.
 std::string instead_of(std::string_view given, const std::vector<std::string_view>& names);
 
 // Returns `names` as "A, B and C".

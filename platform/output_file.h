@@ -1,8 +1,8 @@
 // A text file that a command writes for its user. It may also be a terminal, a pipe, /dev/null or
 // /dev/stdout. A failed write ends the process with one sentence (R7).
 //
-// A file that is the stdout of the process is written through stdout: a second open file would have
-// an offset of its own, and its text and the printed text would overwrite each other. If the reader
+// If the file is the stdout of the process, it is written through stdout. A second open file would
+// have its own offset, and its text and the printed text would overwrite each other. If the reader
 // of stdout has ended, the text is lost, and nothing else changes.
 #pragma once
 

@@ -26,8 +26,8 @@ void happens_after(char& edge) { __tsan_acquire(&edge); }
 thread_local bool in_libtbb = false;  // called by Call::run, and not in a body
 
 // Says, until the end of the scope, whether the calling thread is in libtbb. If it is, its reads
-// and writes are hidden from ThreadSanitizer: allocate_arena() of libtbb calls memset() on memory
-// that an earlier arena has used, and ThreadSanitizer does not see how libtbb orders the two uses.
+// and writes are hidden from ThreadSanitizer. allocate_arena() of libtbb calls memset() on memory
+// of an earlier arena, and ThreadSanitizer does not see how libtbb orders the two uses.
 class InLibtbb {
  public:
   explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }

@@ -18,16 +18,16 @@
 namespace logjam::platform {
 
 // Calls body(part) once for each part below `parts`, at most `threads` at a time, and waits for
-// all. Parts begin in no particular order. oneTBB may give the call fewer threads, down to the
-// caller alone, so a part must not wait for another part of the same call.
+// all. Parts begin in no particular order. oneTBB may give the call fewer threads, or only the
+// caller. So a part must not wait for another part of the call.
 void parallel_for_parts(uint32_t parts, uint32_t threads,
                         FunctionRef<void(uint32_t)> body) noexcept;
 
 // Calls body(part) for each part, with as many threads as parts. Part `part` runs on a core of NUMA
 // node node_of(part) (as node_of_core() counts): the node where the part writes most, or touches
-// memory first. Parts run on any core if the machine has one NUMA node, or if oneTBB cannot tell
-// nodes apart (without its library libtbbbind, a package of its own in Debian). The caller's thread
-// may be bound to a node during the call.
+// memory first. Parts run on any core if the machine has one NUMA node, or without oneTBB's library
+// libtbbbind (a package of its own in Debian). The caller's thread may be bound to a node during
+// the call.
 void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_of,
                                 FunctionRef<void(uint32_t)> body) noexcept;
 

@@ -1,7 +1,7 @@
 // The part of oneTBB that parallel.cc uses. Only tbb_tasks.cc includes oneTBB's headers. Its object
-// is compiled without ThreadSanitizer's instrumentation, as libtbb is: libtbb orders the writes and
-// reads of a task object by two threads, but the sanitizer does not see that order and would report
-// a race. The functions that tasks call are instrumented.
+// is compiled without ThreadSanitizer's instrumentation, as libtbb is. libtbb orders two threads'
+// accesses to a task object, but the sanitizer does not see this order, and would report a race.
+// The functions that tasks call are instrumented.
 #pragma once
 
 #include <cstdint>

@@ -25,9 +25,9 @@ bool set_scheduling_class(SchedulingClass wanted);
 // Returns the scheduling class of the calling thread.
 SchedulingClass scheduling_class();
 
-// Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all
-// cores busy: requests a short time slice, which is an early deadline under EEVDF, and a lower nice
-// value where that is permitted. Returns what the kernel granted, for the run's summary.
+// Asks the kernel to wake the calling log thread promptly even while workers keep all cores busy.
+// Requests a short time slice (an early deadline under EEVDF) and, where permitted, a lower nice
+// value. Returns what the kernel granted, for the run's summary.
 std::string favour_this_thread();
 
 // Gives the calling thread a name for debuggers and top. The kernel keeps the first 15 bytes.

@@ -1,6 +1,6 @@
 // The log file of a device: created or recycled, made longer ahead of the log, never shortened.
 //
-// A sync after overwriting blocks takes about 60 % of the time of a sync after appending, so the
+// A sync after overwriting blocks takes about 60 % of the time of a sync after appending. So the
 // log must never reach the end of the blocks that were written before. A file with segments is made
 // longer by whole segment files; a file without segments by zeros at its end.
 //
@@ -71,9 +71,9 @@ class FreeSegments {
 // write that makes it longer. The next data sync must also make the file's new length and blocks
 // durable: on a file system with a journal, the sync commits the journal. A complete segment has
 // written blocks, and a durable length and name. So zeroing the next segment costs only bandwidth
-// of the device. Measured on ext4 without a journal, with 64 KiB writes: zeros in pieces of 256
-// KiB, one at a time and at the log's speed, raise the p99 of the log's writes from 86 to 155 us.
-// Pieces of 1 MiB at full speed raise this p99 to 2 ms. One thread at a time may use it.
+// of the device. Measured on ext4 without a journal, with 64 KiB writes of the log: zeros in pieces
+// of 256 KiB, at the log's speed, raise the p99 of these writes from 86 to 155 us. Pieces of 1 MiB
+// at full speed raise the p99 to 2 ms. One thread at a time may use it.
 class SegmentMaker {
  public:
   // `open_flags` are added to the flags of open(). `free` outlives this object.

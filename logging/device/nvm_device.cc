@@ -8,10 +8,10 @@
 // system, the kernel write-protects pages now and then, to write them out.
 //
 // The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
-// writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
-// gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
-// that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files() must
-// return such descriptors. (In the simulated build, a disk in memory can be mapped, too.)
+// writes zeros ahead of the log, so that every page has blocks before the log uses it. So a full
+// disk gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in,
+// so that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files()
+// must return such descriptors. (In the simulated build, a disk in memory can be mapped, too.)
 //
 // Protocol. Memory is handed out after make_room() (acquire). A thread owns the part that it gets.
 #include <sys/mman.h>

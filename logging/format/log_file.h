@@ -77,9 +77,9 @@ std::vector<std::string> log_file_paths(const std::vector<std::string>& director
 bool log_file_is_blank(const std::string& path);
 
 // A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,
-// section 4.3): 8 bytes of SDL, and 8 bytes of their XXH3-64, seeded with the run. These 16 bytes
-// end the header block of the stream's first file. With a stored SDL, a log that has lost its end
-// is reported, and not mistaken for a log that a crash has torn.
+// section 4.3). The store has 8 bytes of SDL, and their XXH3-64, seeded with the run. These 16
+// bytes end the header block of the stream's first file. With a stored SDL, a log that has lost its
+// end is reported, and not mistaken for a log that a crash has torn.
 //
 // To store an SDL, the whole block is written again. If power is lost during this write, each
 // sector has its old or its new bytes. Both have the same header text, so a torn write can lose

@@ -1,11 +1,11 @@
 // How a log file is divided into segment files. Segment 0 is the log file itself, with the header;
-// segment k of `stream-0.log.db` is `stream-0.log.db.k`. The concatenated segments are the log file
-// as it would be if it were one file: the byte at offset `at` lies in segment at / bytes, at offset
-// at % bytes of it. Only the first `bytes` bytes of a segment file count.
+// segment k of `stream-0.log.db` is `stream-0.log.db.k`. A log file is the concatenation of its
+// segments. Its byte at offset `at` lies in segment at / bytes, at offset at % bytes. Only the
+// first `bytes` bytes of a segment file count.
 //
 // A writer makes the segments in order, and begins a segment only when the previous segment is
-// durable: its bytes (zeros, or bytes of a recycled file), its length and its name. So after a
-// crash, no segment file is missing or too short before an existing segment file. The only
+// durable. That includes its bytes (zeros, or bytes of a recycled file), length and name. So after
+// a crash, no segment file is missing or too short before an existing segment file. The only
 // exceptions are segments before the stream's start that the log has released
 // (logging/device/device_file.h).
 #pragma once

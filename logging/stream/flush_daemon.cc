@@ -70,8 +70,8 @@ FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
 }
 
 // Sleeps until something is published. After workers have flushed, the first kNapsBeforeIdle calls
-// only nap. A daemon without work sleeps even if a publisher waits for space: nothing can be
-// flushed before a hole is filled, and the publisher that fills the hole wakes the daemon.
+// only nap. A daemon without work sleeps even if a publisher waits for space. Then a hole must be
+// filled before a flush, and the publisher that fills the hole wakes the daemon.
 void FlushDaemon::sleep_idle(Flush flush) {
   stream_.forget_wanted();
   if (naps_ && flush == Flush::kByPolicy && nobody_waits() && ++idle_naps_ <= kNapsBeforeIdle) {
@@ -81,8 +81,8 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon may sleep in a write, because it starts no other write meanwhile: the
-// device takes one write at a time, or the last write finished before its gap was over.
+// Returns whether the daemon may sleep in a write, because it starts no other write meanwhile. This
+// holds if the device takes one write at a time, or the last write was done within its gap.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;
   return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();

@@ -14,10 +14,10 @@
 // call and work is pending, change kOnCall to kFree, fence, and wake one waiter that is ready to
 // lead. A waiter says that it is about to sleep, fences, and sleeps only if its commit is not
 // durable and the lead is not free (DurabilityWaiters::park). A waiter that has slept may be the
-// one that was woken to lead. So when it leaves because its commit is durable, it fences, and if
-// the lead is free, passes the lead on: it wakes another waiter, or puts the lead on call if no
-// work is pending. The lead stays free while the other waiter wakes up. (If the leaving waiter took
-// the lead for a moment, the woken waiter would go to sleep again.)
+// one that was woken to lead. So when it leaves because its commit is durable, it fences, and
+// passes on a free lead. To pass on means: wake another waiter, or put the lead on call if no work
+// is pending. The lead stays free while the other waiter wakes up. (If the leaving waiter took the
+// lead for a moment, the woken waiter would go to sleep again.)
 //
 // No wake-up is lost. In each pair that follows, both sides store, fence, and look; so at least one
 // side sees the other's store.

@@ -57,9 +57,9 @@ struct FlushPolicy {
            reached(txns, filled.commits, flushed.commits);
   }
 
-  // Call the next two functions if there are filled bytes that no flush covers yet. `since` is the
-  // start of the last write if the policy is immediate, otherwise the time of the oldest publish of
-  // these bytes; 0 if there was none; kLongAgo if T is over.
+  // Call the next two functions if there are filled bytes that no flush covers yet. If the policy
+  // is immediate, `since` is the start of the last write, otherwise the time of these bytes' oldest
+  // publish. It is 0 if there was none, and kLongAgo if T is over.
 
   // Returns how many ticks after `now` the gap or T will be over; 0 if it is over already.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {

@@ -26,8 +26,8 @@ struct StreamHome {
 };
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
-// of their sockets: so workers that share a stream are near each other, and its cache lines seldom
-// pass from one socket to another. Workers that are not pinned are dealt in turn. With at least as
+// of their sockets. So workers that share a stream are near each other, and the stream's cache
+// lines seldom change their socket. Workers that are not pinned are dealt in turn. With at least as
 // many streams as workers, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 

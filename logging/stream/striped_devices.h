@@ -2,14 +2,14 @@
 //
 // With one device a write may have any length. With several devices the stream is striped, and no
 // write crosses the end of its stripe. Each device takes as many writes at a time as it has slots.
-// The writes finish in any order, but the position of a device, the first byte of its stripes that
-// is not durable, passes a write only when all writes before it have finished. The smallest of
+// The writes finish in any order. A device's position is the first byte of its stripes that is not
+// durable. The position passes a write only when all earlier writes have finished. The smallest of
 // these positions is the stream's watermark, SDL. After a crash a later write may be on the device
 // and an earlier write missing: the log ends there.
 //
 // A write begins at the start of the block in which the write before it ended. If that write ended
-// inside the block, the next write waits for it, because two writes of one block at the same time
-// may reach the device in either order.
+// inside the block, the next write waits for it: two simultaneous writes of one block may reach the
+// device in either order.
 //
 // Protocol. Call all functions under the stream's flush latch, except under_way() and wait(), which
 // load atomics that are stored under the latch.
