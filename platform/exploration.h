@@ -21,14 +21,14 @@ struct Turn {
   bool waits = false;   // the thread waits or has ended; else its last step is not made yet
   uint32_t next = 0;    // the thread that continues
   uint32_t late = 0;    // how many of its stores other threads do not see yet
-  uint32_t timers = 0;  // how many waits end early
+  uint32_t timers = 0;  // how many waits end early in the turn
 };
 
 struct CrashPoint {
   uint32_t thread = 0;
   uint64_t steps = 0;
   bool in_a_file_call = false;
-  bool before_step = false;  // the last of the steps has not been made
+  bool before_step = false;  // the last of these steps has not been made
   uint32_t number = 0;       // from 0; seeds the judge
 };
 
@@ -36,14 +36,14 @@ struct CrashPoint {
 struct Explored {
   uint64_t steps = 0, switches = 0;
   uint32_t crashes = 0;
-  uint64_t hash = 0;           // of the steps: their places, addresses and threads
-  uint64_t weakened = 0;       // operations that counted as relaxed: Schedule::weakened
+  uint64_t hash = 0;           // a hash of the steps' places, addresses and threads
+  uint64_t weakened = 0;       // how many operations counted as relaxed: Schedule::weakened
   int judged = 0;              // the first exit status of Schedule::judge that is not 0, or 0
   std::string order;           // the order, for people
   std::string what;            // what the explorer found wrong, in one sentence; or empty
   std::vector<Turn> turns;     // if Schedule::records
   CrashPoint crash;            // the last crash
-  std::string turns_in_words;  // if Schedule::recorded: a line for each of its turns
+  std::string turns_in_words;  // if Schedule::recorded: one line for each turn
 };
 
 struct Schedule {
@@ -60,9 +60,9 @@ struct Schedule {
   // A longer timeout does not end a wait while a thread named "worker..." waits. If this worker
   // then sleeps for ever, its wake-up was lost, and the timeout would have hidden the loss.
   uint64_t longest_timeout_ns = ~uint64_t{0};
-  uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
+  uint64_t mean_crash_steps = 0;  // mean steps between two crashes; 0: there are no crashes
   uint32_t most_crashes = 0;
-  bool from_start = true;           // else steps begin with begin_steps()
+  bool from_start = true;           // otherwise the steps begin with begin_steps()
   uint64_t most_steps = 4'000'000;  // a longer schedule counts as endless
   bool records = false;             // Explored::turns
   // If `recorded`, threads change places as `turns` say, and otherwise only where they wait, and

@@ -66,7 +66,7 @@ class HeldDirectories {
     }
     if (best == nullptr) return 0;
     *rest = std::string_view(path).substr(best->path.size());
-    *copy = fcntl(best->file, F_DUPFD_CLOEXEC, 0);  // another thread may close it
+    *copy = fcntl(best->file, F_DUPFD_CLOEXEC, 0);  // another thread may close the original
     return *copy < 0 ? errno : 0;
   }
 

@@ -27,7 +27,7 @@ namespace logjam::platform {
 // preempts a thread of this process, it compares the kernel thread with the process's outermost
 // group ("sched/fair: Make SCHED_IDLE entity be preempted in strict hierarchy", Linux 6.12).
 enum class GroupPlace : uint8_t {
-  kTop,     // in no cgroup but the root
+  kTop,     // in no cgroup except the root
   kIdle,    // in a cgroup below the root that has cpu.idle = 1, or inside of it
   kNested,  // in any other cgroup, or in a container that does not show the root
 };
@@ -63,7 +63,7 @@ class IdleGroup {
   const KernelFiles kernel_;
   const int version_;
   const std::string directory_;
-  const int lock_;  // the open directory, which holds its lock
+  const int lock_;  // the open directory of the group, locked
 };
 
 }  // namespace logjam::platform

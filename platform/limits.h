@@ -11,7 +11,7 @@ namespace logjam::platform {
 
 struct Limit {
   double amount;
-  std::string by;  // what sets it, for a sentence; empty: the machine itself
+  std::string by;  // the source of the limit, for a sentence; empty: the machine
 };
 
 // Returns how many more bytes the process can get; infinity if there is no limit. The result is the

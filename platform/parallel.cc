@@ -23,7 +23,7 @@ namespace {
 void happens_before(char& edge) { __tsan_release(&edge); }
 void happens_after(char& edge) { __tsan_acquire(&edge); }
 
-thread_local bool in_libtbb = false;  // called by Call::run, and not in a body
+thread_local bool in_libtbb = false;  // true in Call::run, except in a body
 
 // Says, until the end of the scope, whether the calling thread is in libtbb. If it is, its reads
 // and writes are hidden from ThreadSanitizer. allocate_arena() of libtbb calls memset() on memory

@@ -31,7 +31,7 @@ void Parker::park(uint64_t timeout_ns) {
   if (state_.compare_exchange_strong(seen, kParked, memory_order_acq_rel)) {
     wait_on(state_, kParked, timeout_ns);
   } else {
-    LJ_ASSERT(seen == kNotified);  // else two threads park
+    LJ_ASSERT(seen == kNotified);  // otherwise two threads park
   }
   state_.exchange(kEmpty, memory_order_acq_rel);
 }

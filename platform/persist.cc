@@ -35,7 +35,7 @@ struct Choice {
 Choice best_choice() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kFeatures = 7;
-  __get_cpuid_count(kFeatures, 0, &eax, &ebx, &ecx, &edx);  // without that leaf all stay 0
+  __get_cpuid_count(kFeatures, 0, &eax, &ebx, &ecx, &edx);  // without this leaf, all four stay 0
   if ((ebx & bit_CLWB) != 0) return {clwb_lines, "clwb"};
   if ((ebx & bit_CLFLUSHOPT) != 0) return {clflushopt_lines, "clflushopt"};
   return {clflush_lines, "clflush"};

@@ -34,7 +34,7 @@ class WorkerClass {
     kAuto,
     kNormal,
     kBatch,
-    kIdle,  // even if it has no effect, or if other programs leave it little time
+    kIdle,  // even without effect, or if other programs leave workers little time
   };
   struct Request {
     Wanted wanted = Wanted::kAuto;
@@ -71,7 +71,7 @@ class WorkerClass {
   void take(SchedulingClass scheduling, const std::string& why);
   bool enter() const;
 
-  bool set_class_ = true;  // else the workers keep the class of the process
+  bool set_class_ = true;  // if not, the workers keep the class of the process
   SchedulingClass class_ = SchedulingClass::kNormal;
   std::unique_ptr<IdleGroup> group_;
   std::string granted_, reason_, cost_, help_;

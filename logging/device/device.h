@@ -40,7 +40,7 @@ class PersistentMemory {
 
 // The properties of a kind of device that its users must know.
 struct DeviceTraits {
-  bool keeps = true;          // keeps its bytes for a recovery
+  bool keeps = true;          // a recovery can read the bytes
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need
   bool has_segments = false;  // divides a preallocated file into segment files
   // Flushes nothing at all, as in the papers' tests of the log buffer alone: no daemon, no polls,
@@ -118,9 +118,9 @@ class Device {
 
 struct DeviceOptions {
   std::string path;                // the file to create or recycle
-  uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
-  uint64_t seed = 1;               // for `faulty`
-  uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
+  uint64_t preallocate_bytes = 0;  // how many zeros are written ahead of the log
+  uint64_t seed = 1;               // for the random choices of `faulty`
+  uint32_t depth = 1;              // the most writes under way; `sync` and `nvm` allow one
   uint64_t segment_bytes = 0;      // logging/format/segments.h; 0 unless DeviceTraits::has_segments
   // For `sim` under `faulty`: a write's bytes reach the file only when the write has finished.
   bool late = false;

@@ -101,9 +101,9 @@ class SegmentMaker {
   const Segments segments_;
   const int open_flags_;
   FreeSegments& free_;
-  uint64_t index_ = 0;    // of the segment that is being made
-  uint64_t written_ = 0;  // its bytes that have been written, now or by an earlier run
-  int file_ = -1;         // its open file, or -1
+  uint64_t index_ = 0;    // the number of the segment that is being made
+  uint64_t written_ = 0;  // the segment's bytes that were written, now or by an earlier run
+  int file_ = -1;         // the segment's open file, or -1
 };
 
 // Returns 1 MiB of zeros, aligned for direct writes. Any thread may call it and pad_to_page().
@@ -169,14 +169,14 @@ class DeviceFile {
   int file_;  // the open file of segment 0
   const bool grows_;
   const Grown grown_;
-  uint64_t ahead_ = 0;  // the grower begins when fewer bytes are ready for the log
+  uint64_t ahead_ = 0;  // the grower begins when fewer bytes than `ahead_` are ready
   uint64_t burst_ = 0;  // further bytes that the grower makes, so that few writes wake the grower
   FreeSegments free_;
-  SegmentMaker maker_;            // the grower's
+  SegmentMaker maker_;            // only the grower uses it
   std::map<uint64_t, int> open_;  // segments that the log has reached, by index
 
   platform::mutex punching_;
-  uint64_t punched_ LJ_GUARDED_BY(punching_) = kLogHeaderBytes;  // blocks before it were given back
+  uint64_t punched_ LJ_GUARDED_BY(punching_) = kLogHeaderBytes;  // earlier blocks were given back
 
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
   platform::atomic<uint64_t> ready_{0};

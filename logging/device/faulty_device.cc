@@ -49,7 +49,7 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
 }
 
 FaultyDevice::~FaultyDevice() {
-  inner_.reset();  // first, because it may still write from the staging memory
+  inner_.reset();  // first, because the inner device may still write from the staging memory
   if (staging_ != nullptr) munmap(staging_, staging_bytes_);
   if (cache_ != nullptr) munmap(cache_, kCacheBytes);
   close(memory_fd_);

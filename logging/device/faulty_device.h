@@ -79,7 +79,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   const std::string path_;
   const Segments segments_;
   int memory_fd_;  // holds unsynced bytes, at the file's offsets; dies with the process
-  int file_fd_;    // for early write-back of single sectors, below the inner device's block size
+  int file_fd_;    // for early write-back of sectors smaller than the inner device's blocks
   platform::mutex mutex_;
   std::mt19937_64 random_ LJ_GUARDED_BY(mutex_);
   // The writes that the inner device has not got yet, and the write that the inner device syncs.

@@ -76,7 +76,7 @@ class NvmDevice final : public Device, private PersistentMemory {
   int grown(int fd, uint64_t begin, uint64_t end);
 
   const uint64_t latency_ticks_;
-  const uint64_t prefault_bytes_;  // of a recycled file, faulted in at the start
+  const uint64_t prefault_bytes_;  // bytes of a recycled file to fault in at the start
   Mapping mapping_;                // outlives the grower
   DeviceFile file_;                // calls grown()
 };

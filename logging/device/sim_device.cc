@@ -142,7 +142,7 @@ void SimDevice::wait(uint64_t timeout_ns) {
   if (!under_way) return;
   const uint64_t overshoot = overshoot_ns_.load(platform::memory_order_relaxed);
   if (begin + overshoot + kShortestSleepNs < until) {
-    prctl(PR_SET_TIMERSLACK, 1);  // without it the kernel adds up to 50 us
+    prctl(PR_SET_TIMERSLACK, 1);  // otherwise the kernel adds up to 50 us
     const uint64_t wake_at = until - overshoot;
     platform::sleep_ns(wake_at - begin);
     const bool later = platform::now_ns() > until;

@@ -20,7 +20,7 @@ namespace logjam {
 
 struct CheckpointFile {
   std::string name;
-  uint64_t bytes = 0;  // without the padding at the end
+  uint64_t bytes = 0;  // the length without the padding at the end
   uint64_t rows = 0;   // present tuples
   uint64_t tombstones = 0;
 };
@@ -32,10 +32,10 @@ struct Checkpoint {
   uint32_t ordinal = 1;          // the run during which, or at whose end, the checkpoint was taken
   bool at_end = false;           // taken at the end of that run, whose log is not read any more
   std::vector<StreamStart> rsn;  // by stream; empty if `at_end`
-  uint64_t sequence = 0;         // the largest sequence number of its tuples
+  uint64_t sequence = 0;         // the largest sequence number of the checkpoint's tuples
   std::string tables;            // the names and row lengths of the tables
   std::string revision;
-  std::map<std::string, std::string> flags;  // workload and the flags that shape its tables
+  std::map<std::string, std::string> flags;  // the workload, and the flags for its tables
   std::vector<CheckpointFile> files;
 
   KeyValues lines() const;

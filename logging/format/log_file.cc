@@ -34,7 +34,7 @@ struct Field {
   std::string_view key;
   std::variant<std::string LogFileHeader::*, uint32_t LogFileHeader::*, uint64_t LogFileHeader::*>
       member;
-  int base = 10;                                   // of a number: 10 or 16
+  int base = 10;                                   // the base of a number: 10 or 16
   uint64_t least = 0;                              // the smallest number that is accepted
   bool (*present)(const LogFileHeader&) = always;  // whether encode() writes the line
 };

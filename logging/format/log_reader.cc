@@ -57,13 +57,13 @@ struct LogReader::State {
   std::vector<std::unique_ptr<SegmentedFile>> files;
   Stripes stripes;
   uint64_t limit = ~uint64_t{0};  // no record that ends after this position is used
-  uint64_t file_bytes = 0;        // up to the last byte that any of the files has
+  uint64_t file_bytes = 0;        // the end of the last byte that any file has
   uint64_t stream_bytes = 0;      // `file_bytes`, but at most `limit`
   uint64_t run = 0;
   uint64_t start = 0;               // the position of the first record
   uint64_t least_window_bytes = 0;  // enough for a watermark record
   ReadMemory memory;
-  std::string path;  // of the first file
+  std::string path;  // the path of the first file
   // The part of the next record that has been read already, and the position of this part.
   LogMemory carry;
   uint64_t carry_position = 0;
@@ -197,7 +197,7 @@ struct LogReader::State {
     if (end >= stream_bytes) return unused;
     const uint64_t size = std::min(stream_bytes - end, kLookAheadBytes);
     const LogMemory window = allocate(std::min(size, least_window_bytes));
-    uint64_t from = 0, until = 0;  // the window has these bytes after `end`
+    uint64_t from = 0, until = 0;  // the window has bytes [end + from, end + until)
     const auto slide_to = [&](uint64_t at) {
       from = at;
       until = at + read(window->data(), end + at, std::min(size - at, window->size()));
@@ -326,7 +326,7 @@ void LogReader::read_again(uint64_t position, RecordBatch* batch) {
 }
 
 void LogReader::add_to_tail(const RecordBatch& batch) {
-  std::vector<uint64_t> words;  // of watermark records with a body
+  std::vector<uint64_t> words;  // the words of watermark records with a body
   for (size_t i = 0; i < batch.records.size(); ++i) {
     const RecordHeader& header = *batch.records[i];
     ++tail_.records;

@@ -30,7 +30,7 @@ inline constexpr std::string_view kManifestName = "manifest";
 struct FoundManifest {
   std::string error;   // in one sentence why there is no manifest to use, or empty
   bool lost = false;   // `error` reports damage: there was a manifest once
-  std::string damage;  // in one sentence: the manifest is lost, and this one is its copy; or empty
+  std::string damage;  // in one sentence that the manifest is lost and a copy is used; or empty
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
   std::vector<Manifest> all = {};  // all logs in the directories; several only by mistake

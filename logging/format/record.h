@@ -118,7 +118,7 @@ struct RecordHeader {
   uint64_t checksum;
   uint64_t sequence;
   uint64_t txn;    // worker << 48 | the count of the worker's transactions
-  uint32_t bytes;  // of the whole record, a multiple of 8
+  uint32_t bytes;  // the length of the whole record, a multiple of 8
   RecordKind kind;
   uint8_t flags;
   uint16_t writes;  // how many writes are in the body

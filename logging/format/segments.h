@@ -35,7 +35,7 @@ struct Segments {
 std::string segment_path(const std::string& path, uint64_t index);
 
 struct SegmentFile {
-  std::string log_file;  // the path of the log file to which it belongs
+  std::string log_file;  // the path of the log file to which the segment belongs
   uint64_t index = 0;    // at least 1
   uint64_t bytes = 0;
 };

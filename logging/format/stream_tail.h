@@ -45,13 +45,13 @@ struct StreamTail {
   // are copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   bool goes_on = false;  // valid records follow the end that the reader was given (LogFiles::ends)
-  std::string why;       // why the stream ended: "end of log", "torn, ..."; empty until then
+  std::string why;       // why the stream ended: "end of log", "torn, ..."; empty before the end
   std::string lost;      // names the lost file at which the stream ends; no crash explains the loss
 
   // If the stream was durable up to this position, it had a valid record at `bytes`. The whole
   // record lay before this position; or only its header did, and is no header now.
   uint64_t durable_record_end = ~uint64_t{0};
-  uint64_t stored_sdl = 0;  // in the header of the stream's first file, 0 if there is none
+  uint64_t stored_sdl = 0;  // the SDL in the header of the stream's first file, or 0
   // By stream: the voucher with the largest position in this stream's valid records, which may lie
   // before or after the end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;

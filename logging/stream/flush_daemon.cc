@@ -31,7 +31,7 @@ void FlushDaemon::turn(Flush flush) {
   const Progress filled = stream_.look();
   if (stream_.due(filled) != Due::kNo) return;
   if (filled.position == stream_.durable()) return sleep_idle(flush);
-  stream_.note_publish();  // filled() advanced after a step had cleared its publisher's time stamp
+  stream_.note_publish();  // a step may have cleared the time stamp of the latest publish
   park(kTimed, std::min(stream_.ns_until_due(), kMostSleepNs),
        [this] { return stream_.due(stream_.look()) != Due::kNo; });
 }

@@ -105,7 +105,7 @@ class FlushDaemon {
   uint64_t helped_seen_ LJ_GUARDED_BY(platform::log_role) = 0;
   const uint64_t nap_ns_;
   const bool naps_;   // workers do the daemon's work, and it does not preempt workers
-  const bool leads_;  // it sleeps on the device under the latch
+  const bool leads_;  // the daemon sleeps on the device under the latch
   StreamState& stream_;
   FlushLead& lead_;
   DurabilityWaiters& waiters_;

@@ -37,7 +37,7 @@ struct FlushPolicy {
   static constexpr uint64_t kLongAgo = 1;
 
   uint64_t txns = 0, bytes = 0, wait_ticks = 0;  // X, L and T; 0: no criterion
-  uint64_t gap_ticks = 0;  // the stream sets it before it asks: the gap may change in the run
+  uint64_t gap_ticks = 0;  // the stream sets it before each use: the gap may change in the run
 
   static FlushPolicy of(const LogConfig& config) {
     return {.txns = config.flush_txns,

@@ -13,14 +13,14 @@
 namespace logjam {
 
 enum class Writers : uint8_t {
-  kDealt,     // streams_of_workers(); all workers write to a stream that is no worker's (the
+  kDealt,     // streams_of_workers(); all workers write to a stream that belongs to none (the
               // stream of watermarks)
   kOfSocket,  // the workers of socket s write to stream s (LogConfig::socket_of)
   kAll,       // all workers write to each stream
 };
 
 struct StreamHome {
-  uint32_t writers = 0;  // how many workers write to the stream: none, if its socket has no workers
+  uint32_t writers = 0;  // how many workers write to the stream; 0 if its socket has no workers
   int socket = platform::kNoSocket;
   int node = platform::kEveryNode;  // as platform::place() takes it
 };

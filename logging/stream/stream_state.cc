@@ -13,7 +13,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kLogEndBytes = 64;
-constexpr uint64_t kMostBlockNs = 20'000'000;  // of a write that blocks: LogScheme::flush
+constexpr uint64_t kMostBlockNs = 20'000'000;  // for a write that blocks: LogScheme::flush
 // The longest write if several writes may be under way. So SDL advances during a long flush.
 constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
 // If several writes may be under way, a write of at least this length ends at a block's end.

@@ -208,16 +208,16 @@ class StreamState {
   platform::atomic<uint32_t> relying_{0};
 
   alignas(platform::kCacheLine) platform::SpinLock latch_;
-  platform::atomic<uint64_t> started_{0};  // ticks of the last start of a write
+  platform::atomic<uint64_t> started_{0};  // when the last write started, in ticks
 
   const bool stores_sdl_;
-  const std::span<std::byte> header_block_;  // of the log's first file; changed while no store runs
+  const std::span<std::byte> header_block_;  // of the log's first file; unchanged during a store
   const uint64_t run_;
-  uint64_t sdl_ LJ_GUARDED_BY(latch_) = 0;        // of the last store
-  uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // its number among the stream's writes
+  uint64_t sdl_ LJ_GUARDED_BY(latch_) = 0;        // the last stored SDL
+  uint64_t sdl_order_ LJ_GUARDED_BY(latch_) = 0;  // that store's number among the writes
   FlushGap gap_;                                  // ticks(): any thread; all else: under the latch
-  Progress seen_ LJ_GUARDED_BY(latch_);           // by the last look
-  uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // of the last write that was under way alone
+  Progress seen_ LJ_GUARDED_BY(latch_);           // the progress that the last look found
+  uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // how long the last lone write took
   // Where the log's end was written; a new log has zeros at its start.
   uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;
   std::unique_ptr<platform::MirroredMemory> log_end_ LJ_GUARDED_BY(latch_);
