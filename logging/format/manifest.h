@@ -25,9 +25,9 @@ namespace logjam {
 struct ManifestRun {
   LogFileHeader header;  // the header of the run's files; `stream` and `stripe` are 0
   bool begun = false;    // all files of the run have headers; before that, no file is read
-  // By stream: where the recovery ended from which the next run, or a checkpoint at the end of this
-  // run, began. Empty if there is neither. A later recovery uses no record after these positions.
-  // If it finds an earlier end, records are lost.
+  // By stream: where a recovery of this run ended. The next run, or a checkpoint at the end of this
+  // run, has begun from that recovery; empty if there is neither. A later recovery uses no record
+  // after these positions. If it ends earlier, records are lost.
   std::vector<uint64_t> ends;
   std::vector<uint64_t> released;  // by stream: bytes before it may be removed; empty: no bytes
   std::string accepted;  // the damage that --accept_damage accepted; empty: there was none

@@ -1,4 +1,4 @@
-// Finding, reading and replacing a log's manifest.
+// Finds, reads and replaces a log's manifest.
 //
 // `manifest` lies in the log's first directory, and its copy `manifest.copy` in the last directory.
 // Every directory except the first has a *member file* `member-L`, which names the log L and the

@@ -27,12 +27,12 @@ struct StreamHome {
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
 // of their sockets. So workers that share a stream are near each other, and the stream's cache
-// lines seldom change their socket. Workers that are not pinned are dealt in turn. With at least as
-// many streams as workers, worker i has stream i.
+// lines seldom move between sockets. Workers that are not pinned are dealt in turn. With at least
+// as many streams as workers, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`: no socket, where workers are not pinned. The main
-// thread calls it when the threads of the run have been placed.
+// thread calls this function when the threads of the run have been placed.
 StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers);
 
 }  // namespace logjam
