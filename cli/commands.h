@@ -19,7 +19,7 @@ int device_command();
 int trim_command();
 // Explores. `words` are play=FILE (plays the recorded schedule in FILE again), record=FILE (writes
 // the schedule of a round that fails to FILE), blocks=FILE (adds the blocks that the rounds reached
-// to FILE) and weaken=FILE (counts the atomic operations in FILE as relaxed).
+// to FILE) and weaken=FILE (treats the atomic operations in FILE as relaxed).
 int explore_command(const std::vector<std::string>& words);
 // Prints the list that `what` names, or all lists if `what` is empty.
 int list_command(const std::string& what);

@@ -1,6 +1,6 @@
-// `logjam device` measures the durable writes of the device under --wal_dir. A log writes groups of
-// commits, so no scheme has more durable groups a second than the device has durable writes.
-// `logjam machine` measures this machine.
+// `logjam device` measures the durable writes per second of the device under --wal_dir. A log makes
+// each group of commits durable by one write, so the device limits the groups per second of every
+// scheme. `logjam machine` measures this machine.
 #include <gflags/gflags.h>
 
 #include <array>
@@ -31,11 +31,11 @@ using platform::refuse;
 constexpr uint64_t kFileBytes = uint64_t{256} << 20, kLargest = uint64_t{1} << 20;
 constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10, kLargest};
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
-constexpr double kSecondsOfAPoint = 0.3;  // unless --seconds is given
+constexpr double kSecondsOfAPoint = 0.3;  // if --seconds is not given
 
 struct ProbeOptions {
   std::string device, directory;
-  double seconds = 0;  // of a point
+  double seconds = 0;  // of each measured point
   OutputFiles files;
 };
 
@@ -53,9 +53,9 @@ ProbeOptions probe_options() {
 }
 
 struct Point {
-  uint64_t bytes;  // of a write
-  uint32_t depth;  // how many writes are under way
-  bool one_call;   // the thread waits in the call for its only write, as a log's daemon does
+  uint64_t bytes;  // of each write
+  uint32_t depth;  // the number of writes that are under way at once
+  bool one_call;   // the thread has one write at a time, and waits for it in the call
 };
 
 struct Measured {
@@ -85,7 +85,7 @@ class Probe {
     Histogram latency;
     const uint64_t begin = platform::now_ns();
     const uint64_t end = begin + static_cast<uint64_t>(seconds * 1e9);
-    std::array<uint64_t, kDepths.back()> started{};  // ticks; 0: no write is under way
+    std::array<uint64_t, kDepths.back()> started{};  // in ticks; 0: the slot has no write under way
     uint32_t under_way = 0;
     const auto start = [&](uint32_t slot) {
       LJ_ASSERT(started[slot] == 0);
@@ -161,7 +161,7 @@ int device_command() {
       {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
   double alone = 0, groups = 0, mb_s = 0;  // the best of all points
   uint32_t groups_at_once = 1;
-  std::filesystem::remove(path);  // of a command that was killed, or a link to another file
+  std::filesystem::remove(path);  // left by a killed command, or a link to another file
   {
     Probe probe(options.device, path);
     const auto measure = [&](const Point& point) {
@@ -200,7 +200,7 @@ int machine_command() {
     platform::refuse("`logjam machine` measures a real machine: use build/logjam");
   }
   refuse_if(platform::check_test_values());
-  constexpr uint32_t kRepetitions = 9;  // of each measurement; the median counts
+  constexpr uint32_t kRepetitions = 9;  // of each measurement; its median is reported
   const auto fewer = static_cast<uint32_t>(repetitions.get());
   std::fputs(platform::measured_profile(fewer != 0 ? fewer : kRepetitions).c_str(), stdout);
   return 0;

@@ -20,8 +20,8 @@
 namespace logjam {
 namespace {
 
-// Ends the program because of an exception that nothing catches: with a sentence if the machine has
-// failed, and otherwise with abort(). (No caller could catch an exception of a oneTBB thread.)
+// Ends the program after an exception that nothing catches. Prints a sentence if the machine has
+// failed, and otherwise calls abort(). (No caller can catch an exception of a oneTBB thread.)
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +
@@ -47,8 +47,8 @@ void explain_exception() {
   std::abort();
 }
 
-// Opens /dev/null for each standard file that is closed, so that no log gets the number of stdout.
-// The mode allows neither reading from stdin nor printing.
+// Opens /dev/null for each standard file that is closed, so that no log file gets the number of
+// stdout. The open mode makes reads from stdin and writes to stdout fail.
 void hold_standard_files() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) >= 0) continue;
@@ -60,17 +60,17 @@ void hold_standard_files() {
 
 void start_diagnostics(const char* program) {
   hold_standard_files();
-  // A write to a pipe without a reader then returns an error.
+  // With SIGPIPE ignored, a write to a pipe without a reader returns an error.
   std::signal(SIGPIPE, SIG_IGN);
-  // glog converts to local time for each line. Without TZ, glibc reads the time zone's file again
-  // each time, under a lock that ThreadSanitizer cannot see.
+  // glog converts the time of each line to local time. Without TZ, glibc reads the time zone's file
+  // for each line, under a lock that ThreadSanitizer cannot see.
   setenv("TZ", ":/etc/localtime", 0);
-  // Changes the default, because a CSV row would list a flag that was set.
+  // Changes the flag's default and not its value, because a CSV row lists each flag that was set.
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);
   google::InitGoogleLogging(program);
   google::InstallFailureSignalHandler();
   std::set_terminate(explain_exception);
-  std::signal(SIGTERM, SIG_DFL);  // glog traces it too, but a request to end is no failure
+  std::signal(SIGTERM, SIG_DFL);  // no stack trace: a request to end is no failure
 }
 
 }  // namespace logjam

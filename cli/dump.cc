@@ -23,12 +23,12 @@ namespace {
 struct DumpOptions {
   std::vector<std::string> directories;
   uint64_t run = 0;          // 0: the last run
-  uint64_t from = 0;         // records or transactions to leave out first
-  uint64_t count = 0;        // the most records or transactions after these
-  std::string dependencies;  // the file for them; empty: none
+  uint64_t from = 0;         // the number of records or transactions to skip first
+  uint64_t count = 0;        // the most records or transactions to dump
+  std::string dependencies;  // the file for the dependencies; empty: none
   OutputFiles files;
 
-  // Returns whether dependencies, or the row of their counts, are wanted instead of records.
+  // Returns whether the flags ask for dependencies, or for the row of counts, not for records.
   bool of_dependencies() const {
     return !dependencies.empty() || !files.csv.empty() || !files.json.empty();
   }
@@ -165,7 +165,7 @@ LogFiles run_to_dump(const DumpOptions& options) {
   platform::refuse(why);
 }
 
-// Aether, Fig. 15: the older record is one of the five most recent records of its log.
+// Aether, Fig. 15: a dependency is tight if the older record is among the last five of its log.
 constexpr uint64_t kTight = 5;
 
 constexpr char kEdgesHeader[] =
@@ -278,7 +278,7 @@ int dump_command() {
     RecordBatch batch;
     uint64_t seen = 0;
     const uint64_t end = options.from + options.count;
-    // Printing ends with its reader, such as head.
+    // The loop also ends if the reader of stdout, such as `head`, has ended.
     while (seen < end && std::ferror(stdout) == 0 && reader.next(&batch)) {
       for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
         if (seen >= options.from) print_record(*batch.records[i], batch.positions[i]);

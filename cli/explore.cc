@@ -1,6 +1,6 @@
-// `logjam explore`: rounds in which a seed draws the order of all steps, and where the process
-// crashes. A round is a run on a disk in memory. Each crash is recovered and judged: the ledger by
-// its checker, another workload by its own checks and by the history of its writes.
+// `logjam explore` plays rounds. A round is a run on a disk in memory; a seed draws the order of
+// all steps and the points of the crashes. After each crash a recovery is judged: the ledger by its
+// checker, every other workload by its own checks and by the history of its writes.
 #include <fcntl.h>
 #include <gflags/gflags.h>
 #include <sys/mman.h>
@@ -41,22 +41,22 @@
 namespace logjam {
 namespace {
 
-constexpr unsigned kMostSeconds = 300;  // of a round
+constexpr unsigned kMostSeconds = 300;  // of each round
 
 struct ExploreOptions {
   uint64_t seed = 0, rounds = 0;             // the first seed, and the most rounds
-  WantedRound round;                         // of each seed
-  std::map<std::string, std::string> files;  // by the words after the command; empty: not given
-  std::string given;  // the flags that play a round again, each with a space after it
+  WantedRound round;                         // the same for each seed
+  std::map<std::string, std::string> files;  // paths by key, such as `play`; empty: not given
+  std::string given;  // the flags that play a round again; a space follows each flag
 };
 
-// Returns the flag's value; "every" if it was not given.
+// Returns the flag's value, or "every" if the flag was not given.
 std::string given_or_every(const char* flag) {
   const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
   return info.is_default ? "every" : info.current_value;
 }
 
-// Returns the files that the words after the command name.
+// Returns the files from the words after the command, such as play=FILE.
 std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
   std::map<std::string, std::string> files = {
       {"play", ""}, {"record", ""}, {"blocks", ""}, {"weaken", ""}};
@@ -82,7 +82,7 @@ ExploreOptions explore_options(const std::vector<std::string>& words) {
                             .files = files_of(words),
                             .given = ""};
   options.round = {given_or_every("log"), given_or_every("cc"), FLAGS_workload};
-  flags_of_round(options.seed, options.round);  // refuses schemes and protocols
+  flags_of_round(options.seed, options.round);  // called only to refuse bad schemes and protocols
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
     if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
     options.given += "--" + flag.name + "=" + value_of(flag) + " ";
@@ -90,18 +90,18 @@ ExploreOptions explore_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// The report of a round to the process that started it, through shared memory.
+// A round's report, in memory that the round shares with the process that started the round.
 struct RoundReport {
   uint64_t steps, switches, crashes, hash, weakened;
   bool ended;        // the round has filled the report in
-  bool disk_fails;   // then the run may end with a sentence
-  int judged;        // exit status of the first recovery that failed; 0: none
-  char order[64];    // in words
-  char what[16384];  // why the run fails without a recovery; empty: it does not
+  bool disk_fails;   // the disk fails, so the run may end with a sentence
+  int judged;        // the exit status of the first recovery that failed; 0: none
+  char order[64];    // the description of the order
+  char what[16384];  // the error of the run itself, not of a recovery; empty: none
 };
 
-// The rounds of this process. Between two rounds a Campaign takes and frees no memory of the
-// simulated machine, so each round finds the same addresses, whatever rounds came before.
+// Plays the rounds of this process. Between two rounds a Campaign takes and frees no memory of the
+// simulated machine, so the addresses of a round do not depend on earlier rounds.
 class Campaign {
  public:
   explicit Campaign(ExploreOptions given);
@@ -109,17 +109,17 @@ class Campaign {
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
 
-  // Plays the round of a seed. Returns whether nothing was found.
+  // Plays the round of a seed. Returns whether the round found no error.
   bool play(uint64_t seed);
   void print_sum() const;
 
   RoundFlags flags_of(uint64_t seed) const { return flags_of_round(seed, options.round); }
 
   const ExploreOptions options;
-  platform::Schedule recorded;     // of the file that is played
-  std::vector<uint64_t> weakened;  // Schedule::weakened; then nothing crashes
-  std::string directory;           // of a real file system, for the history
-  int output;                      // an open file for what the run prints; a recovery empties it
+  platform::Schedule recorded;     // from play=FILE
+  std::vector<uint64_t> weakened;  // see Schedule::weakened; if not empty, nothing crashes
+  std::string directory;           // on a real file system, for the histories
+  int output;                      // an open file for the run's output; a recovery empties the file
   RoundReport* report;             // shared with the rounds
 
  private:
@@ -131,7 +131,7 @@ class Campaign {
   timespec began_{};
 };
 
-// The run of a log from its begin, or from a crash, to the next crash.
+// A run that begins with a new log, or after a crash, and ends at the next crash.
 struct Life {
   const Campaign& of;
   uint64_t seed;
@@ -139,7 +139,7 @@ struct Life {
   bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
-  // Returns the name of the life's histories. Recovery may rename them while an earlier life runs.
+  // Returns the path of the life's history. An earlier life still runs, so the paths must differ.
   std::string history() const { return of.directory + "/history-" + std::to_string(number); }
 };
 
@@ -163,7 +163,7 @@ void copy_data(const std::string& from, const std::string& to) {
   close(target);
 }
 
-// Copies the history of a life, with those of the lives before it, for the next life.
+// Copies the histories of a life and of the lives before it, for the next life.
 void copy_history(const Life& from, const Life& to) {
   const auto histories = [&](const Life& life) {
     std::vector<std::string> paths;
@@ -193,8 +193,8 @@ void empty_output(const Campaign& of) {
   if (ftruncate(of.output, 0) != 0) platform::fatal("the output of a round cannot be kept");
 }
 
-// Lets some lines of non-volatile memory reach the disk that a crash has left, although the program
-// had not written these lines back: caches evict lines at any time.
+// Writes some lines of non-volatile memory to the disk that a crash has left. The program had not
+// written these lines back, but caches evict lines at any time.
 void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
   constexpr uint64_t kLineBytes = 64;
   platform::for_each_mapping([&](int file, const std::byte* memory) {
@@ -212,8 +212,8 @@ void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
   });
 }
 
-// Runs a part of a forked process. An error ends the process here, because the stack of its parent
-// must not be unwound in it.
+// Runs `body` in a forked process. An error ends the process here, because the child must not
+// unwind the stack that it has copied from its parent.
 template <class Body>
 auto in_child(const Body& body) {
   try {
@@ -223,13 +223,13 @@ auto in_child(const Body& body) {
   }
 }
 
-// Recovers one of the states in which a crash now may leave the disk, and judges it. After some
-// crashes, lets the log have another life. Returns the exit status.
+// Recovers one of the disk's possible states after a crash at this moment, and judges the recovery.
+// After some crashes, plays another life of the log. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   constexpr size_t kMostStates = 4;
   constexpr uint32_t kMostLives = 3;
   Draws draws(life.seed * platform::kGoldenRatio + crash);
-  // A call that has not returned may have done a part of its work.
+  // If the crash is in a file call, any number of the call's steps may have happened.
   const size_t steps = life.disk.steps();
   const size_t begun = in_a_file_call ? life.disk.steps_before_call() : steps;
   size_t step = begun + draws.below(steps - begun + 1);
@@ -277,7 +277,7 @@ void set_flags(const Life& life) {
   set_flag("continue", later ? "true" : "false");
 }
 
-// Lets the disk fail or be full, in some rounds. Returns whether it may.
+// Makes the disk fail or run full in some rounds. Returns whether the disk may fail.
 bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
   constexpr uint64_t kMostCalls = 80, kLeastBytes = 30'000, kMostBytes = 300'000;
   const uint64_t after = draws.below(kMostCalls);
@@ -302,7 +302,7 @@ bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
   }
 }
 
-// Writes the file of a schedule. Ends the process with one sentence if it cannot.
+// Writes the file of a schedule. Ends the process with one sentence if the write fails.
 void write_schedule(const std::string& path, const platform::Explored& explored) {
   std::ostringstream text;
   for (const platform::Turn& turn : explored.turns) {
@@ -343,7 +343,7 @@ void write_schedule(const std::string& path, const platform::Explored& explored)
   _exit(found ? platform::kExitViolation : 0);
 }
 
-// Lives a life, in this process, which ends with it.
+// Plays a life in this process, and ends the process.
 void live(const Life& life) {
   LJ_ASSERT(life.number >= 1);
   set_flags(life);
@@ -353,13 +353,13 @@ void live(const Life& life) {
   schedule.seed = life.seed;
   schedule.most_crashes = first ? draws.one_of({1, 2, 8}) : 1;
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000, 30'000});
-  // A recovery reads all of its files: that takes many steps, and few of them matter.
+  // A recovery takes many steps to read files, and few of them matter. So few rounds explore it.
   schedule.from_start = first || draws.below(16) == 0;
   schedule.late_stores = draws.below(4) != 0;
-  // With late stores an atomic variable has several values at once, and data races are not watched.
+  // The watch for data races needs one value of each atomic variable; late stores give several.
   schedule.watches_races = !schedule.late_stores;
   schedule.late_disk = draws.below(4) == 0;
-  // Of all timeouts only the safety timeout (LogConfig::safety_timeout_ns) is longer.
+  // Only the safety timeout (LogConfig::safety_timeout_ns) is longer.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
@@ -384,7 +384,7 @@ void live(const Life& life) {
   platform::fatal("the schedule has no end");
 }
 
-// Reads a whole file, of at most the bytes that a command writes. Refuses if that fails.
+// Returns a file's content. Refuses a file that cannot be read, or is larger than any output.
 std::istringstream read_or_refuse(const std::string& what, const std::string& path) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 30;
   std::string text;
@@ -394,7 +394,7 @@ std::istringstream read_or_refuse(const std::string& what, const std::string& pa
   return std::istringstream(std::move(text));
 }
 
-// Returns the turns and the crash of the file. Refuses a file that is no schedule.
+// Returns the schedule's turns and crash from the file. Refuses a file that is no schedule.
 platform::Schedule read_schedule(const std::string& path) {
   platform::Schedule schedule;
   schedule.recorded = true;
@@ -418,7 +418,7 @@ platform::Schedule read_schedule(const std::string& path) {
   return schedule;
 }
 
-// Returns the addresses of a file that names atomic operations, one a line, in hexadecimal digits.
+// Returns the addresses of atomic operations from a file with one hexadecimal number in each line.
 // Refuses a file with anything else.
 std::vector<uint64_t> read_addresses(const std::string& path) {
   std::istringstream file = read_or_refuse("the file", path);
@@ -450,7 +450,7 @@ Campaign::Campaign(ExploreOptions given) : options(std::move(given)), again_(opt
   output = memfd_create("logjam-explore", MFD_CLOEXEC);
   void* shared =
       mmap(nullptr, sizeof(RoundReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  // Several processes write to the end of the file, and each round empties it.
+  // Several processes append to the file, and each round empties it.
   if (output >= 0) fcntl(output, F_SETFL, O_APPEND);
   if (output < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report = static_cast<RoundReport*>(shared);
@@ -463,7 +463,7 @@ Campaign::~Campaign() {
   std::filesystem::remove_all(directory, none);
 }
 
-// Plays a round in this process, which ends with it.
+// Plays a round in this process, and ends the process.
 [[noreturn]] void play_round(const Campaign& of, uint64_t seed) {
   dup2(of.output, STDOUT_FILENO);
   dup2(of.output, STDERR_FILENO);

@@ -18,7 +18,7 @@
 namespace logjam {
 namespace {
 
-constexpr int kMostFlagFiles = 16;  // inside each other; a file may name itself
+constexpr int kMostFlagFiles = 16;  // the deepest nesting; a file may include itself
 
 // The check of one command line and its flag files.
 class FlagCheck {
@@ -32,7 +32,7 @@ class FlagCheck {
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
   // Checks `text`, "name=value" or "name" without the leading hyphens. Returns the flag if the next
-  // argument is its value.
+  // argument is the flag's value.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);
@@ -61,7 +61,7 @@ bool FlagCheck::has(std::string_view name) const {
   return std::ranges::find(all, name) != all.end();
 }
 
-// Returns a flag of meant_by() with its value, which takes the place of N in a list.
+// Returns a flag from meant_by() with `value`, which replaces N in a text like "range=count:N".
 std::string with_value(std::string_view meant, const std::string& value) {
   std::string text = "--" + std::string(meant);
   if (value.empty()) return text;
@@ -87,7 +87,7 @@ void FlagCheck::refuse_name(const std::string& name, const std::string& value) c
          help);
 }
 
-// Describes the values of a gflags type.
+// Describes the values that a gflags type allows.
 std::string words_for(const std::string& type) {
   if (type == "bool") return "true or false";
   if (type == "double") return "a number";
@@ -97,7 +97,7 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-// Returns the end of a sentence about what the flag counts, if `value` is a number with a unit.
+// If `value` has a unit, returns the end of a sentence that asks for a number without a unit.
 std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   const size_t end = value.find_first_not_of("0123456789.");
   if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {
@@ -108,12 +108,12 @@ std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::strin
 
 void FlagCheck::value(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   if (flag.name == "flagfile") {
-    std::istringstream paths(value);  // gflags takes a list
+    std::istringstream paths(value);  // gflags accepts a list of paths
     for (std::string path; std::getline(paths, path, ',');) file(path);
     return;
   }
   if (flag.type == "string") return;
-  // gflags itself decides which values it takes: this sets the flag, and FlagSaver restores it.
+  // gflags decides whether it accepts the value: set the flag, and let FlagSaver restore it.
   const gflags::FlagSaver saver;
   if (gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty()) {
     refuse("--" + flag.name + "=" + value + " is not " + words_for(flag.type) +
@@ -147,8 +147,8 @@ std::string without_hyphens(const std::string& text) {
   return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
 }
 
-// Checks a line of a flag file. gflags takes a line that is not a flag for a list of programs, and
-// ignores all further lines unless this program is in the list. For gflags a file ends at a byte 0.
+// Checks a line of a flag file. gflags reads a line that is not a flag as a list of programs, and
+// ignores all further lines unless this program is in the list. A zero byte ends a file.
 void FlagCheck::line(const std::string& text) {
   if (text.ends_with('\r')) {
     refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");
@@ -212,8 +212,8 @@ void FlagCheck::arguments(const std::vector<std::string>& given) {
   }
 }
 
-// The words of DBx1000, CCBench, BenchBase, YCSB, sysbench, HammerDB, pgbench and fio. A word may
-// stand for several flags, of which those of other commands do not count.
+// The flag names of DBx1000, CCBench, BenchBase, YCSB, sysbench, HammerDB, pgbench and fio. A name
+// may stand for several flags; only flags of the present command are proposed.
 constexpr FieldWords kWords[] = {
     {"log",
      " scheme log_scheme logging logger log_type log_algorithm log_alg wal wal_scheme algorithm "
@@ -308,7 +308,7 @@ std::vector<std::string_view> meant_by(std::string_view name) {
   for (const char letter : name) word += static_cast<char>(std::tolower(letter));
   word += ' ';
   std::vector<std::string_view> meant;
-  if (name == "T") meant.push_back("seconds");  // pgbench, whose -t counts transactions
+  if (name == "T") meant.push_back("seconds");  // from pgbench, whose -t counts transactions
   for (const FieldWords& each : kWords) {
     if (each.words.find(word) != std::string_view::npos) meant.push_back(each.flag);
   }

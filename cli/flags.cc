@@ -35,9 +35,9 @@ struct Flag {
   }
 };
 
-constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
+constexpr uint32_t kMaxWorkers = 1024;  // a transaction's id has 16 bits for the worker
 constexpr uint32_t kMaxSockets = 64, kMostDepth = 64;
-constexpr double kMostSeconds = 1e9;  // as nanoseconds the number still fits into 64 bits
+constexpr double kMostSeconds = 1e9;  // the same time in nanoseconds fits into 64 bits
 // At the least rate, the time to a worker's next transaction still fits in 64 bits.
 constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
 
@@ -50,8 +50,8 @@ std::string check_not_0(const std::string& flag, uint64_t value) {
 }  // namespace logjam
 
 // The table of the flags of cli/: name, type, default value, commands, help, and perhaps a
-// FlagGroup::Check. The static objects of one source are made in their order, which is also the
-// order of the help.
+// FlagGroup::Check. The objects are constructed in the order of this file, which is also the order
+// of the help.
 #define GROUP(name, heading) const logjam::Group group_##name(heading)
 #define FLAG_OF_OTHERS(name, commands)     \
   namespace logjam {                       \
@@ -293,7 +293,7 @@ constexpr CommandInfo kCommands[] = {
     {kHelp, "help", "[COMMAND] this text, or the flags of a command", nullptr},
 };
 
-// Returns whether logs store the flag in their headers, because a recovery needs it.
+// Returns whether logs store the flag in their headers, because a recovery needs its value.
 bool in_headers(std::string_view name) {
   const auto has = [name](const auto& names) {
     return std::ranges::find(names, name) != names.end();
@@ -346,7 +346,7 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
   const std::string& file = flag.filename;
   if (!is_own(file) || file.starts_with("sim/")) return kAllCommands;
   const Commands recover = in_headers(flag.name) ? kRecover : 0;
-  // `list` takes the flags of schemes, because it says whether a scheme is safe with them.
+  // `list` accepts the flags of schemes, because it says whether a scheme is safe with these flags.
   if (file.starts_with("logging/")) return kLogging | kList | kExplore | recover;
   if (file.starts_with("proof/")) return kRun | kExplore | recover;
   if (file.starts_with("workloads/")) return kRun | kExplore | recover;

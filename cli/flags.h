@@ -1,8 +1,8 @@
 // The flags of each command, and its help. The main thread calls these functions.
 //
 // flags.cc has a table of the commands' flags. The table lacks the flags of log schemes and
-// workloads: their owner follows from the directory of the file that defines the flag. They are
-// flags of the commands that make a log, and of `recover` if a log's header stores the flag.
+// workloads, which are known by the directory of their source file. These flags belong to the
+// commands that make a log, and to `recover` if a log's header stores the flag.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -86,12 +86,12 @@ std::string names_of(Commands commands);
 
 // Flags that one heading of the help shows together.
 struct FlagGroup {
-  // Returns an empty text, or why it refuses the flag's value.
+  // Returns why the flag's value is refused, or an empty text.
   using Check = std::string (*)();
   struct Entry {
     std::string_view name;
     Commands commands;
-    Check check;  // nullptr: each value of the type can be used
+    Check check;  // nullptr: every value of the type is accepted
   };
   std::string_view heading;
   std::vector<Entry> flags;
@@ -100,31 +100,31 @@ std::span<const FlagGroup> flag_groups();
 
 // Returns all flags of the program, without those of its libraries.
 std::vector<gflags::CommandLineFlagInfo> own_flags();
-// Returns the commands of a flag; 0 if neither the table nor the flag's directory says them.
+// Returns the commands of a flag; 0 if neither the table nor the flag's directory names one.
 Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
 // Refuses a flag that was given, also in a flag file, and does not belong to the command.
 void refuse_misplaced_flags(Commands command);
-// Refuses a value of the command's flags that cannot be used whatever the other flags say.
+// Refuses flag values that cannot be used with any values of the other flags.
 void refuse_bad_values(Commands command);
 
-// Returns the value of the flag; of a number, its shortest text.
+// Returns the flag's value as text. A number has its shortest form.
 std::string value_of(const gflags::CommandLineFlagInfo& flag);
 // Returns the flags that were given, as "--a=b --c=d", for an output row.
 std::string changed_flags();
 
-// Refuses unknown flags, with the flag of the most similar name, and values that are missing or not
-// of the flag's type, on the command line and in its flag files. Changes no flag. `arguments` are
-// those after the program's name. Call it before gflags reads them, because gflags says the same in
-// another form and exits with another status.
+// Refuses unknown flags, missing values, and values that are not of the flag's type, on the command
+// line and in flag files. For an unknown flag, names the most similar flag. Changes no flag.
+// `arguments` begin after the program's name. Call it before gflags reads the arguments, because
+// gflags prints another message and exits with another status.
 void refuse_bad_flags(const std::vector<std::string>& arguments);
 
 // Returns a line about each command.
 std::string overview();
-// Returns a line about each of the command's flags that are used most. They fit on one screen.
+// Returns a line about each of the command's most used flags. The lines fit on one screen.
 std::string help_of(Commands command);
-// Returns the whole texts of a command's flags under headings: those of flag_groups(), of each log
-// scheme and workload by the file that defines the flag, and of flags_of_libraries().
+// Returns the whole texts of a command's flags under headings: flag_groups(), each log scheme, each
+// workload, flags_of_libraries(). A flag belongs to the scheme or workload whose file defines it.
 std::string full_help_of(Commands command);
 
 // Returns the flags of the libraries gflags and glog that are useful here.

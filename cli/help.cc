@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// The flags that help_of() shows, most used first. It also shows the flags that only its command
-// has, except for `run`.
+// The flags that help_of() shows, the most used first. For each command except `run`, help_of()
+// also shows the flags that no other command has.
 constexpr std::string_view kMostUsed[] = {
     "workload", "log",      "cc",           "commit",    "threads",  "seconds",
     "warmup",   "wal_dir",  "device",       "overwrite", "continue", "checkpoint",

@@ -18,11 +18,11 @@
 namespace logjam {
 namespace {
 
-// A list: its rows, which are its JSON, and the columns that its table shows.
+// One list: the rows, which --json prints whole, and the columns that the table shows.
 struct List {
   std::string_view name;
   std::vector<Row> rows;
-  std::vector<std::pair<std::string, std::string_view>> shown;  // by their headings
+  std::vector<std::pair<std::string, std::string_view>> shown;  // heading and column
 };
 
 template <class Texts>
@@ -87,7 +87,7 @@ Row workload_row(const WorkloadInfo& workload) {
 }
 
 Row device_row(const DeviceKind& device) {
-  // A device that wraps another one has that device's traits, and none of its own.
+  // A device that wraps another device has the traits of the wrapped device, and none of its own.
   const auto trait = [&](bool has) { return device.wraps ? Value() : Value(has); };
   return {{"name", device.name},
           {"spec", device.form()},

@@ -33,7 +33,7 @@ using platform::refuse;
 const platform::TestValue small_buffer_kb("log_buffer_kb");
 const platform::TestValue small_segment_kb("log_segment_kb");
 
-// Sets the reasons to flush from --flush.
+// Sets the flush policy from --flush.
 void set_flush(LogConfig* config) {
   constexpr double kMost = 1e12;
   constexpr platform::ListKey kReasons[] = {
@@ -52,7 +52,7 @@ void set_flush(LogConfig* config) {
   }
 }
 
-// Returns the number, or nothing if the whole text is no number of 32 bits.
+// Returns the text as a number, or nothing if the text is not a number of 32 bits.
 std::optional<uint32_t> number_in(std::string_view text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -60,7 +60,7 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return value;
 }
 
-// Sets the gap from --flush_gap_us.
+// Sets the flush gap from --flush_gap_us.
 void set_gap(LogConfig* config) {
   constexpr uint64_t kFirstUs = 200;
   constexpr uint32_t kMostUs = 1'000'000;
@@ -98,7 +98,7 @@ LogConfig log_config() {
   return config;
 }
 
-// Sets the lengths of --log_prealloc_mb.
+// Sets the preallocated bytes and the length of segments from --log_prealloc_mb.
 void set_preallocation(LogOptions* log) {
   const std::string_view given = FLAGS_log_prealloc_mb;
   const size_t colon = given.find(':');
@@ -157,9 +157,9 @@ Wanted wanted_placement() {
 
 }  // namespace
 
-// Says that preemption helps if busy workers can delay a write for which commits wait. Under
-// --commit=sync workers sleep until the log is durable, under --commit=async no commit waits, and a
-// device that is memory or keeps nothing has no writes to delay.
+// Says that preemption helps if busy workers can delay a write for which commits wait. This cannot
+// happen under --commit=sync, where workers sleep until the log is durable, under --commit=async,
+// where no commit waits, and on a device that is memory or keeps nothing.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
   LJ_ASSERT(log.scheme != nullptr);
   using Wanted = platform::WorkerClass::Wanted;
@@ -212,7 +212,7 @@ LogBuffers log_buffers(const LogOptions& log) {
 
 void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
   const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  // The texts that memory_left() reads would move a simulated program's heap.
+  // A simulated program avoids memory_left(), whose texts would move the program's heap.
   const platform::Limit left =
       platform::is_simulated()
           ? platform::Limit{static_cast<double>(platform::available_bytes()), ""}
@@ -231,9 +231,9 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// Keeps busy workers off the core that the device interrupts, because the kernel finishes writes
-// there. Puts workers that wait for each write on that core, because the end of a write then wakes
-// its worker without an interrupt to another core.
+// If workers are busy, keeps them off the core that the device interrupts, because the kernel
+// finishes writes there. If workers wait for each write, puts them on that core, because the end of
+// a write then wakes its worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

@@ -24,8 +24,8 @@ namespace {
 using namespace logjam;
 using platform::refuse;
 
-// Gives a value to flags that may stand without one, as in `logjam list --json schemes`, because
-// gflags would take the next argument for the value. Returns whether --help=all is an argument.
+// Adds a value to flags that may stand without a value, as in `logjam list --json schemes`.
+// Otherwise gflags would use the next argument as the value. Returns whether --help=all is given.
 bool complete_flags(int argc, char** argv) {
   static char to_stdout[] = "--json=-", at_end[] = "--checkpoint=end", help[] = "--help";
   bool all = false;
@@ -54,8 +54,8 @@ Commands command_or_refuse(const std::string& name) {
   refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
-// Ends the process with a sentence if stdout is lost. exit() calls it with the exit status, because
-// gflags may end the process too.
+// Ends the process with a sentence if stdout is lost. exit() calls this function with the exit
+// status, because gflags may end the process too.
 void end_of_stdout(int status, void*) {
   const std::string why = platform::lost_stdout();
   if (why.empty()) return;
@@ -68,7 +68,7 @@ int execute(int argc, char** argv) {
   refuse_bad_flags(std::vector<std::string>(argv + 1, argv + argc));
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   if (FLAGS_help) return print_help(argc < 2 ? 0 : command_or_refuse(argv[1]), all);
-  gflags::HandleCommandLineHelpFlags();  // --version, --helpmatch and the others of gflags
+  gflags::HandleCommandLineHelpFlags();  // handles gflags' own flags, such as --version
 
   if (argc < 2) {
     std::fputs(overview().c_str(), stderr);

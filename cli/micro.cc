@@ -29,7 +29,7 @@ namespace {
 using platform::refuse;
 
 using log_insert::Floor;
-constexpr uint64_t kStarved = 10;  // the least ratio between two threads' inserts that is noted
+constexpr uint64_t kStarved = 10;  // a note is printed from this ratio of two threads' inserts on
 
 struct MicroOptions {
   Floor floor = Floor::kNone;
@@ -49,7 +49,7 @@ Floor floor_named(const std::string& name) {
   refuse("--floor=" + name + " is not a floor" + platform::instead_of(name, {"copy", "fetch-add"}));
 }
 
-// Sets what an insert does, as --fill names it. Refuses unknown names.
+// Sets the work of an insert from --fill. Refuses unknown names.
 void set_fill(const std::string& name, log_insert::Options* insert) {
   insert->local = name == "local";
   insert->seal = name == "records";
@@ -120,8 +120,8 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
-// Returns the attempts of a consolidating scheme's threads to take the log's lock, for each insert:
-// one for each group, and one for each insert that found the lock free. Empty for other schemes.
+// Returns how often threads try to take the log's lock, per insert: once for each group, and once
+// for each insert that finds the lock free. Empty for schemes that do not consolidate.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");
@@ -178,11 +178,11 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
 }
 
 constexpr uint32_t kMostLines = 1 << 20;
-// About 100 cycles of the multi-sockets of David et al. (2.1 GHz), the default of their libslock
+// About 100 cycles at 2.1 GHz on the multi-sockets of David et al.: the default of their libslock
 // (bmarks/atomic_bench.c).
 constexpr double kPauseNs = 50;
 
-// All other flags of micro are about its log.
+// The flags that --sync accepts. All other flags of `micro` concern the log.
 constexpr std::array<std::string_view, 11> kTaken = {
     "sync",      "threads", "seconds", "warmup",   "transactions", "seed",
     "placement", "csv",     "json",    "flagfile", "test"};
@@ -254,7 +254,7 @@ int micro_sync() {
   return 0;
 }
 
-// Prints what a reader of the row should know.
+// Prints notes for readers of the row.
 void print_notes(const log_insert::Result& result, const std::vector<std::string>& cautions,
                  const platform::WorkerClass& workers) {
   if (result.most_inserts > kStarved * result.least_inserts) {

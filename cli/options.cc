@@ -104,14 +104,14 @@ CheckpointOptions options_for(const std::string& given, const std::vector<std::s
   CheckpointOptions options;
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
-  // A slower checkpoint would not end.
+  // A checkpoint at a lower rate would practically never end.
   constexpr double kLeastMbPerSecond = 0.01;
   const double mb_s = number("mb_s");
   if (mb_s > 0 && mb_s < kLeastMbPerSecond) {
     platform::refuse("--checkpoint=" + given + ": mb_s needs 0, or 0.01 or more");
   }
   options.bytes_per_second = mb_s * 1e6;
-  // Recovery loads each file on one thread.
+  // Makes at least one file for each core, because recovery loads each file on one thread.
   const auto cores = static_cast<uint32_t>(platform::core_count());
   const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));
   options.files = std::max(1u, (cores + writers - 1) / writers);
@@ -128,11 +128,11 @@ bool is_of_a_scheme(const gflags::CommandLineFlagInfo& flag) {
 }
 
 bool in_place_of_a_log(const Settings& settings) {
-  return log_buffers(settings.log).count == 0;  // `none`, or a device that is memory
+  return log_buffers(settings.log).count == 0;  // scheme `none`, or a device that is memory
 }
 DeviceTraits traits_of(const Settings& settings) { return device_traits(settings.log.device); }
 
-// Flags that count only together with another choice.
+// Flags that have an effect only if another flag has a certain value.
 struct Condition {
   std::string_view flags;
   bool (*holds)(const Settings& settings);
@@ -166,7 +166,7 @@ static_assert(std::ranges::all_of(kConditions, [](const Condition& each) {
   return each.flags.starts_with(' ') && each.flags.ends_with(' ');
 }));
 
-// Returns what a flag belongs to that has no effect with these settings, or an empty text.
+// If a flag has no effect with these settings, returns its owner. Otherwise returns "".
 std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
   const auto owners = owners_of(flag);
   const bool scheme = is_of_a_scheme(flag);

@@ -72,7 +72,7 @@ struct Settings {
   OutputFiles files;
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
   std::string without_effect;         // given flags that change nothing
-  std::vector<std::string> cautions;  // known when the run has ended
+  std::vector<std::string> cautions;  // known only when the run has ended
 };
 
 // Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
@@ -81,15 +81,15 @@ Settings run_settings();
 // Returns whether workers are pinned: false for --placement=none.
 bool workers_are_pinned();
 // Chooses the placement of --threads workers, for a log in `directories`. `workers_wait`: each
-// commit waits for its write. Refuses unknown policies, and a first core that this process may not
-// use.
+// commit waits for the write of its record. Refuses unknown policies, and a first core that this
+// process may not use.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait);
 
 // Returns the text about the placement for the row.
 std::string placement_text(bool pinned);
 
 // Returns the options of the checkpoints of a run whose log is in `directories`. `given` is the
-// value of --checkpoint. Refuses values that cannot be used. Set `about`, `sockets` and
+// value of --checkpoint. Refuses values that cannot be used. The caller sets `about`, `sockets` and
 // `release_log` of the result.
 CheckpointOptions checkpoint_options(const std::string& given,
                                      const std::vector<std::string>& directories);

@@ -43,8 +43,8 @@ std::vector<Claim>& claims() {
   return made;
 }
 
-// Returns the files that claims have created. The list is never destroyed: at the end of a
-// simulation its heap is gone.
+// Returns the files that claims have created. The list is never destroyed, because a simulation's
+// heap is gone at the end of the process.
 std::vector<std::string>& created() {
   static auto& files = *new std::vector<std::string>;
   return files;
@@ -56,7 +56,7 @@ std::filesystem::path path_of(int file) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
 }
 
-// Refuses a name that logs give to their files.
+// Refuses a path with a name that logs give to files.
 void refuse_log_file(const std::string& output, const std::filesystem::path& path) {
   static const std::regex names(
       "manifest(\\.copy)?(\\.new)?|member-[0-9a-f]+(\\.new)?|stream-[0-9]+\\.log\\.db(\\.[0-9]+)?|"
@@ -65,7 +65,7 @@ void refuse_log_file(const std::string& output, const std::filesystem::path& pat
   refuse(output + " has the name of a log's file; name another file");
 }
 
-// Refuses a disk, and a file that another output has.
+// Refuses a disk, and a file that another output has claimed.
 void refuse_file(const std::string& output, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) refuse(output + " is a disk; name a file");
   if (S_ISCHR(status.st_mode)) return;  // several outputs may share a terminal or /dev/null
@@ -89,7 +89,7 @@ void refuse_other_kind(const std::string& output, const ClaimedFile& file, std::
 void claim_life(const std::string& path, const std::vector<std::string_view>& beginnings) {
   const std::string output = "--history=" + path;
   refuse_log_file(output, path);
-  // Without O_NONBLOCK a FIFO would wait for its writer.
+  // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return;
   struct stat status {};
@@ -159,10 +159,10 @@ void refuse_rows(const std::string& flag, const std::string& path, const std::st
   if (!why.empty()) platform::refuse(flag + "=" + path + " " + why);
 }
 
-// Appends the text to a regular file: after `header` if the file is empty, and after a newline if
-// the file lacks one at its end. Returns 0, or errno and leaves the file as it was.
+// Appends the text to a regular file. First writes `header` if the file is empty, or a newline if
+// the file does not end with one. Returns 0, or returns errno and leaves the file unchanged.
 int append_to_regular(int file, const std::string& header, const std::string& text) {
-  flock(file, LOCK_EX);  // on a file system without locks, two commands must not end at once
+  flock(file, LOCK_EX);  // it may fail: then two commands must not end at the same time
   struct stat status {};
   if (fstat(file, &status) != 0) return errno;
   const off_t bytes = status.st_size;
@@ -234,7 +234,7 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
   refuse_other_kind(flag + "=" + path, claim_file(flag, path), kind, beginnings);
 }
 
-// Accepts zeros, too, because a process that is killed while it makes the file leaves zeros in it.
+// Accepts a file of zeros: a process that is killed while it creates the file leaves zeros.
 void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {
@@ -331,7 +331,7 @@ void OutputFiles::write_cdf(const HistogramSum& ticks) const {
   for (const double tail : {0.95, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0}) fractions.push_back(tail);
   platform::OutputFile file(cdf);
   file.write(kCdfHeader);
-  if (ticks.count() == 0) fractions.clear();  // of nothing there is no distribution
+  if (ticks.count() == 0) fractions.clear();  // without commits there is no distribution
   for (const double fraction : fractions) {
     const uint64_t at = fraction == 1 ? ticks.max() : ticks.percentile(fraction);
     file.write(platform::with_decimals(fraction, 3) + "," +

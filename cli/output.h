@@ -2,9 +2,9 @@
 // begins, so that a mistyped name costs neither a run nor the file of another program. Only the
 // main thread may call these functions.
 //
-// A file may keep no text: a terminal, a pipe, /dev/null. No command reads such a file. The file
-// stays open after its claim, because otherwise the reader of a FIFO would see an end before the
-// text.
+// Some files keep no text: terminals, pipes, /dev/null. A command does not read such a file, and
+// leaves it open after the claim. Otherwise the reader of a FIFO would see the end of the file
+// before the text.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace logjam {
 // A claimed file. A file that keeps no text counts as empty.
 class ClaimedFile {
  public:
-  // Takes over the descriptor.
+  // Takes ownership of the descriptor.
   ClaimedFile(int file, uint64_t bytes) : file_(file), bytes_(bytes) {
     LJ_ASSERT(file >= 0 || bytes == 0);
   }
@@ -50,19 +50,19 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
 // Removes the files that claims have created, if they are empty. main() calls it after a refusal.
 void remove_claims();
 
-// Claims the files of --history, without creating them: for each life its file, and the file that
-// has another name until the life's run has begun.
+// Claims the files of --history without creating any: the file of each life, and the file that has
+// another name until the life's run has begun.
 void claim_history(const std::string& path);
 
 // The files of --csv, --json and --cdf. An empty name: the file is not wanted.
 //
-// One write, under a lock on the file (flock), appends a row. So two commands that end at the same
-// time leave two whole rows and one header. A row that does not fit is taken back.
+// Appends a row by one write, under a lock on the file (flock). So two commands that end at the
+// same time leave two whole rows and one header. A row that is not written whole is removed.
 struct OutputFiles {
   std::string csv, json, cdf;
 
-  // Keeps stdout for rows alone if --csv or --json is "-": everything else that the command prints
-  // from now on goes to stderr. Call it before anything is printed.
+  // If --csv or --json is "-", reserves stdout for rows: all other output goes to stderr from now
+  // on. Call it before anything is printed.
   void reserve_stdout() const;
 
   // Refuses unless the files of --csv and --json can take a row with the columns of `row`.

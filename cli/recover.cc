@@ -31,7 +31,7 @@ struct RecoverOptions {
   bool verify = true;
   std::string history;                        // the file of --history; empty: none
   std::string checkpoint;                     // --checkpoint; empty: none
-  std::string export_tables, export_history;  // where to write them; empty: nowhere
+  std::string export_tables, export_history;  // --export, --export_history; empty: none
   OutputFiles files;
 
   bool takes_checkpoint() const { return !checkpoint.empty(); }
@@ -115,7 +115,7 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
 bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // A single stream has each worker's transactions in their order, and is cut at one position.
+  // One stream keeps each worker's transactions in order up to one cut; several streams do not.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (given.verify) good = print_checks(workload.verify(database));
@@ -156,8 +156,8 @@ void take_checkpoint(const RecoverOptions& given, const LogChain& chain,
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// Returns the files of the newest run that the recovery reads. If it reads no run, because the
-// checkpoint holds everything, returns a header with the checkpoint's run.
+// Returns the files of the newest run that the recovery reads. If the recovery reads no run,
+// because the checkpoint holds everything, returns a header with the checkpoint's run.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();

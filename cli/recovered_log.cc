@@ -42,15 +42,15 @@ bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
   return name == "workload" || has(workload.load_flags, name);
 }
 
-// Sets a flag as the log says. Refuses a value that the command line would not take.
+// Sets a flag to the log's value. Refuses a value that the command line would not accept.
 void take_flag(const std::string& name, const std::string& value) {
   if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return;
   platform::refuse("the log was written with --" + name + "=" + value +
                    ", which is no value of it");
 }
 
-// Refuses a log that sets flags that no run stores: a log from elsewhere must not decide which
-// files the command writes, or what it checks.
+// Refuses a log with flags that no run stores. Otherwise a foreign log could decide which files the
+// command writes, or what the command checks.
 void refuse_other_flags(const LogFileHeader& header) {
   const auto workload = header.flags.find("workload");
   for (const auto& [name, value] : header.flags) {
@@ -137,7 +137,7 @@ ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chai
   const ProtocolInfo* protocol = nullptr;
   for (const RecoveryStart& start : chain.starts) {
     for (const LogFiles& run : start.runs) {
-      // Values are applied without a protocol, commands are executed under one.
+      // Only the replay of commands executes transactions, and so needs a protocol.
       if (!scheme_named(run.header.scheme).traits.commands) continue;
       protocol = &protocol_named(recovery.protocol);
       if (recovery.order != ReplayOrder::kMerged) continue;
@@ -206,7 +206,7 @@ bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
   std::printf("replay                 %s\n", replay.c_str());
   std::printf("replay_seconds         %.3f\n", sums.seconds);
   if (sums.seconds > 0) std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
-  if (sums.most_memory != 0) {  // a replay of commands does not count it
+  if (sums.most_memory != 0) {  // a replay of commands does not count its memory
     std::printf("replay_memory_mb       %.2f\n",
                 static_cast<double>(sums.most_memory) / (uint64_t{1} << 20));
   }

@@ -1,4 +1,4 @@
-// The recovery of a log, as `recover` and `run --continue` both do it.
+// The recovery of a log by `recover` and `run --continue`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace logjam {
 
 struct RecoveryOptions {
   std::vector<std::string> directories;
-  std::string protocol;  // a log of commands is executed under it
+  std::string protocol;  // the protocol that executes a log of commands
   uint32_t threads = 0;
   ReplayOrder order = ReplayOrder::kParallel;
   uint64_t memory_bytes = 0;
@@ -27,8 +27,8 @@ struct RecoveryOptions {
 RecoveryOptions recovery_options();
 
 // Finds the log in the directories, and waits until no write of a killed process can reach the log.
-// Sets the flags that shape the workload's tables as the log says. Refuses if there is no log, or
-// if the command line contradicts the log. Lock the directories before.
+// Sets the flags that shape the workload's tables to the log's values. Refuses if there is no log,
+// or if the command line contradicts the log. Lock the directories first.
 LogChain open_log(const RecoveryOptions& recovery);
 
 // Returns the options of a recovery of that log. Refuses options that do not fit the log.
@@ -37,7 +37,7 @@ ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chai
 // Refuses a command line that contradicts the flags in the run's header. The run's recovery depends
 // on these flags.
 void refuse_contradictions(const LogFileHeader& header);
-// Sets the flags in the run's header as the header says.
+// Sets the flags in the run's header to the values in the header.
 void take_recovery_flags(const LogFileHeader& header);
 
 // Prints a report of the recovery. Returns whether the database may be used.
@@ -48,7 +48,7 @@ bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
 struct RecoveredSums {
   uint64_t transactions = 0, records = 0, bytes = 0, beyond_cut = 0, incomplete = 0;
   double seconds = 0;
-  uint64_t most_memory = 0;  // of any run
+  uint64_t most_memory = 0;  // of a single run
   double gb_per_second() const { return per(1e-9 * static_cast<double>(bytes), seconds); }
 };
 RecoveredSums sums_of(const RecoveredChain& recovered);
@@ -62,7 +62,7 @@ struct Continued {
         chain(open_log(options)),
         manifest(chain.directories, chain.manifest) {}
 
-  // Returns the ordinal of the last run that left something. Returns 0 if there is none, because a
+  // Returns the ordinal of the last run with any content. Returns 0 if there is none, because a
   // process was killed while it began a new log.
   uint32_t after() const {
     const ManifestRun* last = chain.manifest.run(chain.ordinal);

@@ -101,8 +101,8 @@ double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
 }
 
 // Warns if --pipeline_depth sets the commit latency. Under pipelined commit a worker waits for the
-// log only when its pipeline is full. Commit latency is then the time in which the log makes one
-// pipeline of transactions durable.
+// log only when its pipeline is full. If pipelines are always full, the commit latency is the time
+// in which the log makes one pipeline of transactions durable.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = pipeline_full_pct(options, result);
@@ -135,15 +135,15 @@ const char* name_of(Phase phase) {
   }
 }
 
-// Appends the columns about a run's checkpoints. The columns are empty unless the run was asked for
-// checkpoints (`any`).
+// Appends the columns about a run's checkpoints. The columns are empty if the user asked for no
+// checkpoints (`any` is false).
 void add_checkpoints(bool any, const RunResult& result, Row* row) {
   const CheckpointStats& stats = result.checkpoints;
   const auto value = [&](double number_, int decimals) {
     return any ? number(number_, decimals) : Value();
   };
   const auto completed = static_cast<double>(stats.completed);
-  // The difference between these two rates is what a checkpoint costs the transactions.
+  // The two rates show by how much a checkpoint slows transactions down.
   const double inside_tps = per(static_cast<double>(stats.transactions), stats.seconds);
   const double between_tps = per(static_cast<double>(result.transactions - stats.transactions),
                                  result.seconds - stats.seconds);
@@ -165,7 +165,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const Specification spec = workload.spec();
   const std::optional<Headline>& headline = spec.headline;
   const auto transactions = static_cast<double>(result.transactions);
-  // An aborted attempt is followed by another one, but a rolled back transaction has ended.
+  // Each aborted attempt is repeated, but a rolled back transaction has ended.
   const auto ended = static_cast<double>(result.transactions + result.rollbacks);
   const auto per_second = [&](auto count) {
     return number(per(static_cast<double>(count), result.seconds));

@@ -22,7 +22,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
 // Prints a line for each check. Returns whether all have passed.
 bool print_checks(const std::vector<Check>& checks);
 // Prints the count, share and success rate of each transaction type, and the shares that
-// Workload::shares() returns. Prints the specification's number after each.
+// Workload::shares() returns. Prints the specification's number after each of these numbers.
 void print_types(const Workload& workload, const RunResult& result);
 // Prints the rows of each table, and about how much memory they take.
 void print_row_counts(Database& database);
@@ -40,7 +40,7 @@ std::string caution_about_clock(const platform::KernelFiles& kernel = {});
 std::vector<std::string> cautions_about_indexes(Database& database);
 
 // The file of `run --timeline`: a CSV row for each sample. Each row is written at once, so that a
-// killed run leaves its time line. One thread at a time calls a TimelineFile.
+// killed run leaves the rows so far. One thread at a time calls a TimelineFile.
 class TimelineFile {
  public:
   // Refuses unless the file can be replaced.

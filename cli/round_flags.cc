@@ -20,7 +20,7 @@ bool can_be_explored(const SchemeInfo& scheme) { return scheme.stream_count(1, L
 std::string draw_scheme(Draws& draws, const std::string& wanted) {
   std::vector<std::string> names;
   for (const SchemeInfo& scheme : all_schemes()) {
-    // A log in non-volatile memory needs one directory, and the first life may have two.
+    // Leaves out logs in non-volatile memory: they need one directory, and a round may have two.
     if (can_be_explored(scheme) && !scheme.traits.in_place) names.emplace_back(scheme.name);
   }
   std::string drawn = names[draws.below(names.size())];
@@ -57,7 +57,7 @@ std::string draw_flush(Draws& draws) {
     case 2:
       return "us:" + draws.number_of({1, 20, 300});
     default:
-      return "";  // whenever the device is idle
+      return "";  // the default: flush whenever the device is idle
   }
 }
 
@@ -81,7 +81,7 @@ const std::set<std::string>& given_flags() {
   return given;
 }
 
-// A small scale of a workload: the load takes no time, and transactions often conflict.
+// A small scale of a workload. Its load is short, and its transactions often conflict.
 struct Scale {
   std::string_view workload;
   RoundFlags flags;
@@ -112,8 +112,8 @@ const std::vector<Scale>& scales() {
   return all;
 }
 
-// Draws the workload of a round: `given` if the flag was given. Otherwise draws the ledger in five
-// rounds of six, and one of scales() in the sixth.
+// Draws the workload of a round. Returns `given` if the flag was given. Otherwise returns the
+// ledger with a probability of 5/6, and else one of scales().
 Scale draw_workload(Draws& draws, const std::string& given) {
   const bool other = draws.below(6) == 0;
   const uint64_t drawn = draws.below(scales().size());
@@ -144,7 +144,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
   const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
   if (commands) {
-    flags.emplace_back("log_records", "txn");  // a command has no parts, also if they are given
+    flags.emplace_back("log_records", "txn");  // always: a command is one record
   } else {
     give("log_records", records);
   }
@@ -168,33 +168,33 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   give("log_buffer_mb", "1");
   give("log_prealloc_mb", draws.number_of({0, 1}));
   give("history_mb", "1");
-  // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
+  // Draws small rings and segments, which a few transactions fill and a recovery reads fast.
   std::string test = "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"}));
   give("verify", "false");
   const Scale workload = draw_workload(draws, wanted.workload);
   give("workload", std::string(workload.workload));
   if (workload.workload == "ledger") give("ledger", ledger);
   for (const auto& [name, value] : workload.flags) give(name, value);
-  // A transaction of another workload takes more steps.
+  // A transaction of another workload takes more steps than a transaction of the ledger.
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
-  // P-WAL flushes a full group before the release of the locks, or after it. The few transactions
-  // of a round fill only a small window, its few workers contend only for few locks, and they steal
-  // only if few bytes are enough.
+  // Draws small values, because a round has few transactions, which fill only a small window. Its
+  // few workers contend only for few locks, and steal only if few bytes are enough. P-WAL flushes a
+  // full group before or after it releases the locks.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";
     if (log == "innodb") test += ",innodb_window:128";
     if (log == "postgres") test += ",postgres_insert_locks:2";
     if (log == "autonomous") test += ",autonomous_steal_bytes:256";
   }
-  // A worker that only reads scans ranges while others insert and erase.
+  // A read-only worker scans ranges while other workers insert and erase.
   if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";
   give("test", test);
   // One round in four with checkpoints takes checkpoints without a break. In the other rounds the
   // daemon sleeps for most of the time.
   const bool busy = draws.below(4) == 0 && *checkpoint != 0;
   if (commands) {
-    flags.emplace_back("checkpoint", "");  // a running log of commands takes none, also if given
+    flags.emplace_back("checkpoint", "");  // always: a log of commands takes none while it runs
   } else {
     give("checkpoint", busy ? "s:0.00000001" : checkpoint);
   }

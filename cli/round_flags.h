@@ -34,19 +34,19 @@ class Draws {
 
 using RoundFlags = std::vector<std::pair<std::string, std::string>>;
 
-// The part of each round that the command line decides.
+// The flags of a round for which the command line may give a value.
 struct WantedRound {
   std::string scheme, protocol;  // "every" if the flag was not given
-  std::string workload;          // counts if the flag was given
+  std::string workload;          // used only if the flag was given
 };
 
-// Returns the names and values of a round's flags, without the flags of the command line, of which
-// `wanted` has three. The seed draws them. Refuses a scheme that cannot be explored. Make the first
-// call on the main thread, before any round.
+// Draws the flags of a round from its seed. Returns names and values, without the flags of the
+// command line. Refuses a scheme that cannot be explored. Make the first call on the main thread,
+// before any round.
 RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted);
 
-// Returns whether a later life of a round keeps the flag's value of the first life, because the
-// flag names the directories, or shapes the tables or the clients' work.
+// Returns whether all lives of a round have the same value of the flag, because the flag names the
+// directories, or shapes the tables or the clients' work.
 bool stays_in_later_lives(const std::string& flag);
 
 }  // namespace logjam

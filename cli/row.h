@@ -61,11 +61,11 @@ const std::string& text_of(const Row& row, std::string_view column);
 // Appends percentiles and the maximum, in columns that begin with `prefix`. The columns are empty
 // if nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
-// Returns the counter `name`. The value is empty if the scheme has no such counter, and for a mean
-// of nothing.
+// Returns the counter `name`. The value is empty if the scheme has no such counter, or if the
+// counter is a mean of no values.
 Value counter(const Counters& counters, std::string_view name, int decimals);
-// Appends a scheme's counters. All schemes' rows have the same columns, so one column, an object in
-// JSON, has the counters that only some schemes have.
+// Appends a scheme's counters. Rows of all schemes have the same columns. So counters that only
+// some schemes have are in one column, an object in JSON.
 void add_counters(const Counters& counters, Row* row);
 // Appends columns about a log that was read. `directories`: how many directories --wal_dir names.
 void add_log(const LogFiles& files, size_t directories, Row* row);
@@ -78,9 +78,9 @@ void print_summary(const Row& row);
 // Returns `text` as a JSON string, with quotes. A byte that is not UTF-8, which JSON forbids,
 // becomes a question mark.
 std::string json_text(std::string_view text);
-// Returns a JSON object of names and of values that are JSON already.
+// Returns a JSON object with these names, and with values that are already JSON.
 std::string json_object(const std::vector<std::pair<std::string, std::string>>& members);
-// Returns a JSON array. Its items are JSON already.
+// Returns a JSON array of items that are already JSON.
 std::string json_array(const std::vector<std::string>& items);
 
 // The cells of a line of a table.
@@ -89,8 +89,8 @@ using Line = std::vector<std::string>;
 // Prints a table whose first line is the heading, and an empty line.
 void print_table(const std::vector<Line>& lines);
 
-// Returns the table of all columns of rows as Markdown: the name, in which `*` stands for any text;
-// the commands whose rows have the column; its meaning. docs/OUTPUT.md is made from it.
+// Returns a Markdown table of all columns, for docs/OUTPUT.md. A line has the column's name (`*`
+// stands for any text), the commands whose rows have the column, and the meaning.
 std::string column_table();
 
 }  // namespace logjam

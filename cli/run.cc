@@ -26,16 +26,16 @@
 namespace logjam {
 namespace {
 
-// Judges an unsafe scheme as if it were safe: a check then shows what its published rule loses.
+// Judges an unsafe scheme as if it were safe, so that checks show which transactions it loses.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
-// The log's header has one block for the given flags and all that a recovery needs.
+// The log's header has one block for the given flags and for the values that a recovery needs.
 constexpr size_t kMostGivenBytes = 1500;
 
 void stop_on_signals() {
   struct sigaction action = {};
   action.sa_handler = [](int) { request_stop(); };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends a run that does not
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C kills the process
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hang_up = {};  // under nohup SIGHUP stays ignored
@@ -43,8 +43,8 @@ void stop_on_signals() {
   if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
-// Returns the options of --continue, or none without it. Refuses --overwrite with it. The other
-// flags are read later, because the continued log sets some of them.
+// Returns the options of --continue, or nothing if the flag is not given. Refuses --continue with
+// --overwrite. The other flags are read later, because the continued log sets some of them.
 std::optional<RecoveryOptions> continue_options() {
   if (!FLAGS_continue) return std::nullopt;
   if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
@@ -67,8 +67,8 @@ class Steps {
   void settle();
   // Chooses the scheduling class of the workers.
   void choose_worker_class();
-  // Makes the log and the database. Recovers the database if the run continues a log, and loads it
-  // otherwise. Refuses a log that cannot be used before it loads tables.
+  // Opens the log, and refuses a log that cannot be used. Then makes the database: recovers the
+  // tables if the run continues a log, and loads them otherwise.
   void open();
   // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
@@ -87,8 +87,8 @@ class Steps {
   int steps_ = 0;  // the number of steps that have begun
   std::optional<Continued> continued_;
   Settings settings_;
-  std::string excused_;                   // why a check excuses lost acknowledgements, or empty
-  std::vector<std::string> directories_;  // --wal_dir: those of the log, not of the run
+  std::string excused_;                   // why lost acknowledged transactions are allowed
+  std::vector<std::string> directories_;  // --wal_dir: the directories of the log
   CheckpointOptions checkpoints_;
   std::unique_ptr<Workload> workload_;
   std::optional<platform::WorkerClass> workers_;
@@ -139,7 +139,7 @@ void Steps::recover() {
   database_ = std::move(continued_->recovered.database);
   workload_->resume(*database_);
   settings_.log.continued = &continued_->log;
-  // With the same random draws a run would write the same values as the run before it.
+  // With an unchanged seed, the run would write the same values as the earlier run.
   settings_.run.seed ^= uint64_t{continued_->chain.manifest.last_ordinal + 1} << 32;
 }
 

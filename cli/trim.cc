@@ -1,4 +1,4 @@
-// `logjam trim`: removes the files of a log that no recovery needs. It works on a full disk.
+// `logjam trim`: removes the files of a log that no recovery needs. Works on a full disk, too.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ int trim_command() {
   const FoundManifest found = find_manifest(directories);
   refuse_if(found.error);
   LogManifest log(found.directories, found.manifest);
-  // Incomplete checkpoints and runs that have not begun do not count. So their files may be removed
-  // before the manifest is changed, and on a full disk they must be.
+  // No recovery uses incomplete checkpoints, or runs that have not begun. So their files are
+  // removed before the manifest changes. On a full disk only this order works.
   Manifest trimmed = found.manifest;
   trimmed.remove_unfinished();
   const RemovedFiles removed = remove_files(found.directories, trimmed.removable);

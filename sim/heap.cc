@@ -1,11 +1,11 @@
 // The C++ heap of the simulated program: operator new and delete on memory of the region, so that
 // the engine's allocations have the same addresses in every run.
 //
-// Each place of the program that allocates (a context and return addresses) has slabs of its own.
-// Their addresses follow from the place alone, so no other allocation of the run moves them. They
-// do not follow from a size, because the length of a path would then move slabs. The next call from
-// the same place for the same size gets a freed piece. A piece larger than a slab is a mapping,
-// whose address depends on the earlier mappings. A piece costs the profile's allocation_ns and no
+// Each place of allocation (a context and return addresses) has slabs of its own. The addresses of
+// the slabs follow from the place alone, so that no other allocation of the run moves a slab. If
+// they followed from sizes, the length of a path would move slabs. A freed piece serves the next
+// call from the same place for the same size. A piece larger than a slab is a mapping, whose
+// address depends on the earlier mappings. An allocation costs the profile's allocation_ns and no
 // access, because a real heap has its lists in the core's cache. The host's heap serves calls
 // before start_heap() and after stop_heap(), calls of libraries, and std::string.
 #include "sim/heap.h"
@@ -34,15 +34,15 @@ namespace {
 
 constexpr size_t kSlabBytes = size_t{64} << 10;
 constexpr size_t kHeapSlabs = kHeapBytes / kSlabBytes;
-constexpr size_t kFine = 16, kMostFine = 1024;  // sizes: multiples of 16, above 1024 powers of two
-constexpr size_t kColours = 64;                 // different positions of a slab's first piece
+constexpr size_t kFine = 16, kMostFine = 1024;  // multiples of 16, and powers of two above 1024
+constexpr size_t kColours = 64;                 // the number of positions of a slab's first piece
 constexpr size_t kFrames = 3;
 
 struct Free {
   Free* next;
 };
 
-// A place of the program that allocates, and what is left of its last slab.
+// A place of allocation, and the free part of its last slab.
 struct Place {
   uint64_t hash = 0;  // 0: no place
   char *next = nullptr, *end = nullptr;
@@ -51,7 +51,7 @@ struct Place {
 // A place's pieces of one size.
 struct Pieces {
   uint64_t hash = 0;  // 0: no pieces
-  size_t bytes = 0;   // of each
+  size_t bytes = 0;   // of each piece
   Free* free = nullptr;
 };
 
@@ -74,7 +74,7 @@ bool started = false;
 Table<Place> places;
 Table<Pieces> pieces;
 bool* slab_taken = nullptr;
-uint32_t* pieces_at = nullptr;  // for each kFine bytes: the index in `pieces` of what begins there
+uint32_t* pieces_at = nullptr;  // for each kFine bytes: the index in `pieces` for the piece there
 
 // Returns the pieces that are larger than a slab.
 auto& large_pieces() {
@@ -93,8 +93,8 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// Returns a hash of the context and the callers. The pieces of two workers never share a cache
-// line, because a context has pieces of its own, as a thread has in jemalloc.
+// Returns a hash of the context and the callers. The hash includes the context, so that pieces of
+// two workers never share a cache line, as in jemalloc.
 uint64_t hash_of_callers() {
   uint64_t hash = mixed(running == nullptr ? 1 : running->number + 2, heap_seed);
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
@@ -125,8 +125,8 @@ char* take_slab(const Place& place) {
   return begin;
 }
 
-// Returns the first address at or after `at` for a piece of `bytes`. The caller may want the
-// alignment of a power of two.
+// Returns the first address at or after `at` for a piece of `bytes`. Aligns a piece whose size is a
+// power of two to its size, because the caller may want this alignment.
 char* aligned(char* at, size_t bytes) {
   const size_t alignment = std::has_single_bit(bytes) ? std::min(bytes, kPageBytes) : kFine;
   return at + -reinterpret_cast<uintptr_t>(at) % alignment;
@@ -149,7 +149,7 @@ void* fresh_piece(uint64_t callers, Pieces& kind) {
     const bool first = place.end == nullptr;
     piece = take_slab(place);
     place.end = piece + kSlabBytes;
-    // The first pieces of places are spread over the sets of a cache.
+    // Spreads the first pieces of places over the sets of a cache.
     if (first && kind.bytes <= kMostFine) {
       piece += std::max(kLineBytes, std::bit_ceil(kind.bytes)) * (place.hash >> 32) %
                (kColours * kLineBytes);
@@ -255,7 +255,7 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
   return logjam::sim::allocate(bytes, 1, LOGJAM_SITE);
 }
-// The library's other forms call one of these four.
+// The library's other forms of `new` and `delete` call one of these four.
 void operator delete(void* piece) noexcept { logjam::sim::release(piece); }
 void operator delete(void* piece, size_t) noexcept { logjam::sim::release(piece); }
 void operator delete(void* piece, std::align_val_t) noexcept { logjam::sim::release(piece); }

@@ -5,14 +5,14 @@
 
 namespace logjam::sim {
 
-// Makes operator new take memory of the region from now on. `seed` moves the slabs, as another link
-// of the program would. Call it after reserve_region() and before the program's own main().
+// Makes operator new take memory of the region from now on. `seed` moves the slabs, as a change of
+// the link order would. Call it after reserve_region() and before the program's own main().
 void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();
 
-// How many slabs of the heap are taken, and the sum of their numbers. Two runs that allocate alike
-// agree in both.
+// The number of slabs in use, and the sum of their numbers. Two runs with the same allocations have
+// the same values.
 struct Slabs {
   uint64_t count = 0, sum = 0;
 };

@@ -16,22 +16,22 @@ using logjam::sim::Explorer;
 
 namespace {
 
-// Tells the watch for data races, if there is one, of an atomic operation that is being done.
+// Reports an atomic operation to the watch for data races, if the schedule has one.
 template <class Type>
 void done(const void* site, const volatile Type* at, Explorer::Operation operation, int order) {
   if (logjam::sim::data_races == nullptr) return;
   Explorer::now_exploring()->done(site, const_cast<const Type*>(at), sizeof *at, operation, order);
 }
 
-// Tells it of a compare-and-exchange, which is a load if it fails.
+// Reports a compare-and-exchange to the watch. One that fails counts as a load.
 template <class Type>
 void done_compare(const void* site, const volatile Type* at, bool equal, int order, int failed) {
   equal ? done(site, at, Explorer::Operation::kModify, order)
         : done(site, at, Explorer::Operation::kLoad, failed);
 }
 
-// Makes an atomic load that waits for its turn or has a price. It is not inlined, so that a free
-// load saves no registers.
+// Makes an atomic load that waits for its turn or has a price. This function is not inlined, so
+// that a free load saves no registers.
 template <class Type>
 [[gnu::noinline]] Type load(const void* site, const volatile Type* at, int order) {
   logjam::sim::before_atomic_load(site, const_cast<const Type*>(at));
@@ -46,8 +46,8 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-// Serves platform/racy_copy.h, as the next two functions do. Lets accesses of the running thread
-// race until __tsan_ignore_thread_end().
+// Ignores data races of the running thread until __tsan_ignore_thread_end(). This function and the
+// next two functions serve platform/racy_copy.h.
 void __tsan_ignore_thread_begin() {
   if (auto* races = logjam::sim::data_races)
     races->ignore(logjam::sim::kernel().current().id, true);
@@ -154,7 +154,7 @@ LOGJAM_ATOMICS(64, uint64_t)
 LOGJAM_ATOMICS(128, Uint128)
 
 void __tsan_atomic_thread_fence(int order) {
-  // On x86 fences of every other order are free.
+  // On x86 all fences except the sequentially consistent fence are free.
   if (order == __ATOMIC_SEQ_CST) logjam::sim::before_fence();
   if (logjam::sim::data_races != nullptr) Explorer::now_exploring()->fence_done(order);
 }

@@ -15,7 +15,7 @@ constexpr size_t kStackBytes = size_t{1} << 20;
 // Stacks begin at different sets of a cache.
 constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
 
-// An allocator of stacks for boost::context: memory of the region, which the next fiber reuses.
+// An allocator of boost::context's stacks in the region. A new fiber reuses an ended fiber's stack.
 struct Stack {
   Fiber* fiber;
 
@@ -75,7 +75,7 @@ Fiber* Kernel::make_fiber(std::function<void()> body) {
 }
 
 std::vector<uint32_t> Kernel::stack_of(const Fiber& fiber, size_t most) const {
-  constexpr size_t kSavedFramePointer = 6;  // of make_x86_64_sysv_elf_gas.S's words
+  constexpr size_t kSavedFramePointer = 6;  // the word's index in make_x86_64_sysv_elf_gas.S
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
   if (&fiber != current_) {
     const auto* saved = static_cast<void* const*>(std::bit_cast<void* const*>(&fiber.context_)[0]);

@@ -1,4 +1,4 @@
-// Virtual threads (fibers) on one host thread, and what platform/ asks of the kernel under them.
+// Virtual threads (fibers) on one host thread, and the kernel that platform/ calls.
 //
 // A subclass decides which fiber runs next. The Scheduler orders fibers by the clocks of a
 // simulated machine. The Explorer orders their steps by a seed, and charges nothing.
@@ -36,7 +36,7 @@ class Fiber {
   int pinned_socket = -1;
   bool pinned = false;
   bool favoured = false;
-  uint64_t waits = 0;  // the number of waits that have ended: a timer is of one wait only
+  uint64_t waits = 0;  // the number of ended waits; a timer belongs to one wait only
   bool waiting = false;
 
   // Prefetches the fiber's saved registers on the host: `context_` is a pointer to them.
@@ -67,7 +67,7 @@ class Kernel {
   virtual Picoseconds now() const = 0;
   // Returns whether the current fiber is the program's main thread.
   virtual bool observing() const = 0;
-  // Returns whether there is a disk, as the explorer's disk in memory is.
+  // Returns whether the kernel has a disk. The explorer has a disk in memory.
   virtual bool has_disk() const { return false; }
 
   // The functions from here to pin_to_socket() may switch fibers.
@@ -78,9 +78,9 @@ class Kernel {
   virtual void pause() = 0;
   virtual void sleep(Picoseconds time) = 0;
   virtual void join(Fiber* fiber) = 0;
-  // Begins a system call that may wait. No other fiber runs between its return and wait().
+  // Begins a system call that may wait. No other fiber runs before the following call of wait().
   virtual void before_wait() = 0;
-  // Waits until a wake() of the address, or for `timeout` unless the timeout is 0.
+  // Waits until a wake() of the address, or until `timeout` has passed; 0: no timeout.
   virtual void wait(const void* address, Picoseconds timeout) = 0;
   // Wakes at most `most` of the fibers that wait on the address.
   virtual void wake(const void* address, uint32_t most) = 0;
@@ -97,8 +97,8 @@ class Kernel {
   virtual Usage usage() const { return {}; }
 
  protected:
-  // Makes a fiber, which executes enter() at its first switch_to(). after_end() then names the
-  // fiber that runs next.
+  // Makes a fiber, which executes enter() at its first switch_to(). At the fiber's end, after_end()
+  // returns the fiber that runs next.
   Fiber* make_fiber(std::function<void()> body);
   virtual void enter(Fiber* fiber) = 0;
   virtual Fiber* after_end() = 0;
@@ -126,8 +126,8 @@ class Kernel {
 
 // Returns the kernel of the program's threads: the scheduler, unless put_kernel() has replaced it.
 Kernel& kernel();
-// Replaces the kernel by `kernel`, or by the scheduler if that is null. The caller keeps the kernel
-// alive until the next call.
+// Replaces the kernel by `kernel`, or by the scheduler if `kernel` is null. The caller keeps
+// `kernel` alive until the next call.
 void put_kernel(Kernel* kernel);
 
 }  // namespace logjam::sim

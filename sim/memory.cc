@@ -43,7 +43,7 @@ void unmap_huge(void* address, size_t bytes) {
 }
 void* map_pages(size_t bytes) { return sim::take(bytes, sim::kPageBytes, sim::socket_here()); }
 
-// Returns the host's number, because the host kills a simulation that takes more.
+// Returns the host's free memory, because the host kills a simulation that takes more memory.
 uint64_t available_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string name, unit;
@@ -79,8 +79,8 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
   place(data_, size_, where);
 }
 
-// Returns less than the native function: a simulated run is short, and the region has room for the
-// files of many workers.
+// Returns a smaller number than the native function: a simulated run is short, and the region must
+// hold the files of many workers.
 uint64_t most_mapped_bytes() { return uint64_t{288} << 20; }
 std::byte* map_file(int fd) {
   void* whole = sim::take(most_mapped_bytes(), kHugePage, sim::socket_here());

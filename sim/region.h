@@ -19,10 +19,10 @@ inline constexpr uint64_t kRegionBytes = uint64_t{120} << 30;
 inline constexpr uint64_t kHeapBytes = uint64_t{16} << 30;  // the region's end, for heap.cc
 inline constexpr uint64_t kLineBytes = 64;
 inline constexpr uint64_t kPageBytes = 4096;
-// The program's own variables are below this address, at which the program is linked.
+// The program is linked so that its own variables are below this address.
 inline constexpr uint64_t kStaticEnd = uint64_t{1} << 28;
 inline constexpr uint32_t kRegionLines = kRegionBytes / kLineBytes;
-// From this cache line on (the heap, the program's variables), a cache line has one number only.
+// Cache lines from this number on (the heap, the program's variables) have no alias.
 inline constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 inline constexpr uint32_t kLines = kRegionLines + kStaticEnd / kLineBytes;
 inline constexpr uint32_t kNoLine = ~uint32_t{0};
@@ -59,12 +59,12 @@ void give_back(void* address, size_t bytes);
 // Returns the number of bytes that are taken and not given back.
 uint64_t taken_bytes();
 
-// Declares that two ranges have the same pages, as in a mirrored ring. The lines of the second
-// range are then other numbers of the lines of the first range.
+// Declares that two ranges have the same pages, as in a mirrored ring. Each line of the second
+// range is then an alias of a line of the first range.
 void alias(const void* first, const void* second, size_t bytes);
-// For each page: the distance in lines from the page's first range; null before reserve_region().
+// For each page: its distance in lines from the first range; null before reserve_region().
 extern int32_t* alias_of_page;
-// Returns the line of the first range for which `line` is another number, or `line` itself.
+// Returns the line of the first range of which `line` is an alias, or `line` itself.
 inline uint32_t resolve_alias(uint32_t line) {
   if (line >= kFirstHeapLine) return line;
   return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
@@ -73,7 +73,7 @@ inline uint32_t resolve_alias(uint32_t line) {
 // Returns the socket in whose memory a line is.
 uint32_t home_of(uint32_t line);
 void set_home(const void* address, size_t bytes, uint32_t socket);
-// Makes the sockets in turn the homes of the pages.
+// Spreads the homes of the pages over the sockets, one page after the other.
 void interleave_homes(const void* address, size_t bytes, std::span<const int> sockets);
 
 }  // namespace logjam::sim

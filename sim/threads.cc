@@ -43,8 +43,8 @@ void name_this_thread(const std::string& name) { sim::kernel().current().name = 
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// Runs the parts one after the other for the observer, because loading takes no virtual time. Runs
-// the parts of a fiber in parallel.
+// Runs the observer's parts one after the other, because loading takes no virtual time. Runs a
+// fiber's parts in parallel.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::kernel().observing()) {
     for (const NodeParts& group : groups) {
@@ -97,13 +97,13 @@ std::string why_no_disk() {
 
 namespace {
 
-// Returns the contexts that take part, with one memory node for each socket.
+// Returns the topology of the contexts that take part, with one memory node for each socket.
 Topology topology_of(const sim::Machine& machine) {
   const auto sockets = static_cast<int>(machine.profile.sockets),
              cores = static_cast<int>(machine.profile.cores),
              contexts = static_cast<int>(machine.profile.contexts);
-  // Machine counts all cores before the first sibling; hwloc counts core by core, with its
-  // siblings.
+  // sim::Machine numbers the first contexts of all cores, and then the second contexts. hwloc
+  // numbers all contexts of a core together.
   std::string numbers;
   for (int core = 0; core < sockets * cores; ++core) {
     for (int sibling = 0; sibling < contexts; ++sibling) {

@@ -1,8 +1,8 @@
-// Which basic blocks of the program the explorer and the processes that it forks have executed
+// The basic blocks of the program that the explorer and its forked processes have executed
 // (begin_coverage() of platform/exploration.h).
 //
-// One bit of shared memory stands for 4 addresses of the program's code, because each block begins
-// with a call, which takes 5. The file of a campaign has these bits (proof/explore.py).
+// One bit of shared memory stands for 4 addresses of code. Two blocks never share a bit, because
+// each block begins with a call of 5 bytes. A campaign's file has these bits (proof/explore.py).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace logjam::sim {
 
-extern uint8_t* covered_blocks;  // null: nobody counts
+extern uint8_t* covered_blocks;  // null: blocks are not counted
 inline constexpr uint64_t kAddressesABit = 4, kBitsAByte = 8;
 
 // Counts the block that begins with the call before the address `site`.

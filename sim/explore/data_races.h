@@ -1,7 +1,7 @@
 // Data races of an explored schedule: two unordered accesses of two threads to the same bytes, at
 // least one of them a store, and at least one no atomic operation. The orders are those that the
-// program asks for (acquire, release, fences), not those that x86 gives for free. So a relaxed
-// store in place of a release store is found in any schedule that uses the data.
+// Only orders for which the program asks (acquire, release, fences) count, not the orders that x86
+// gives for free. So any schedule that uses the data shows a relaxed store in place of a release.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and
@@ -35,7 +35,7 @@ class DataRaces {
     kStore,
     kAtomicLoad,
     kAtomicStore,
-    kChecked  // a load whose reader notices a later store: the later store does not race with it
+    kChecked  // a load that is checked afterwards: a later store does not race with it
   };
   // One side of a race.
   struct Access {
@@ -71,7 +71,7 @@ class DataRaces {
   void modified(uint32_t thread, Site site, const void* at, int order);
   void fenced(uint32_t thread, int order);
 
-  // Ignores the thread's accesses from now on, which race on purpose, or ends that.
+  // Sets whether the thread's accesses are ignored, because they race on purpose.
   void ignore(uint32_t thread, bool ignored) { state(thread).ignored = ignored; }
 
  private:
@@ -87,8 +87,8 @@ class DataRaces {
   };
   struct Thread {
     Clock clock;
-    Clock acquired;  // by relaxed loads; a fence adds it to `clock`
-    Clock released;  // `clock` at the last fence; relaxed stores release it
+    Clock acquired;  // from relaxed loads; a fence adds this clock to `clock`
+    Clock released;  // `clock` at the last fence; relaxed stores release this clock
     bool ignored = false;
   };
   // An access to some bytes of a word.

@@ -2,8 +2,8 @@
 // other, in few pages, because a forked process pays for each page that it writes. The order of the
 // calls decides the addresses, and a schedule repeats this order.
 //
-// Neither this heap nor a FreeList uses freed memory again, so that an access to freed memory is an
-// error, however late it comes. One bit for each 8 bytes of the region says whether they are freed.
+// Neither this heap nor a FreeList uses freed memory again, so that even a late access to freed
+// memory is an error. One bit for each 8 bytes of the region says whether the bytes are freed.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -29,7 +29,7 @@ void begin_schedule_in_heap();
 // Notes that a piece of explored_piece() is freed.
 void free_explored_piece(void* piece);
 
-extern uint8_t* freed_bits;  // null: nobody watches
+extern uint8_t* freed_bits;  // null: accesses to freed memory are not watched
 
 // Watches accesses to freed memory from now on.
 void watch_freed_memory();

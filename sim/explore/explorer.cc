@@ -58,7 +58,7 @@ bool Explorer::is_on_stack(const void* at) const {
 void Explorer::step(const void* site, const void* at) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   ++result_.steps;
-  // The host's addresses do not repeat.
+  // Addresses of the host differ between runs, so they count as 0.
   const uintptr_t address = line_of(at) == kNoLine ? 0 : reinterpret_cast<uintptr_t>(at);
   result_.hash ^= reinterpret_cast<uintptr_t>(site) + (address << 24);
   result_.hash = (result_.hash ^ result_.hash >> 29) * kOdd + current_->id + 1;
@@ -110,8 +110,8 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
-  // A store to the own stack, whose bytes get new owners, lands at once. So all stores before it
-  // must land, too.
+  // A store to the fiber's own stack lands at once, because the stack's bytes get new owners. So
+  // all earlier stores must land first.
   sequentially_consistent || is_on_stack(at) ? read_modify_write(site, at) : store(site, at, bytes);
 }
 
@@ -164,8 +164,8 @@ void Explorer::file_call(bool returned) {
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
   // If another thread's call returned while this call was late, that thread relies on its own
-  // steps, and therefore on all earlier steps.
-  constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number is the last one
+  // steps. Then the disk after a crash must have these steps, and so all earlier steps.
+  constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number crashes
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);
 }

@@ -22,8 +22,8 @@
 // Crashes. At steps that the seed draws the process forks, and the child judges the files that a
 // crash there would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
 //
-// If the disk is late, some calls of the file system take time before or after their work, in which
-// other fibers go on.
+// If the disk is late, some calls of the file system take time before or after their work. Other
+// fibers go on meanwhile.
 //
 // These errors end the schedule with a sentence: all fibers wait, and at most the main thread has a
 // timer; the schedule does not end; a fiber touches freed memory; two accesses race (data_races.h),
@@ -58,19 +58,19 @@ class Explorer final : public Kernel {
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Begins or ends the steps. Outside them fibers change places only where they wait.
+  // Begins or ends the exploration. Outside of it, fibers change places only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
   static Explorer* now_exploring() { return begun_; }
 
-  // Steps of the program. They may switch.
+  // Steps of the program, which may switch fibers.
   void access(const void* site, void* at, size_t bytes, Access kind);
   void atomic_load(const void* site, const void* at) { touch(site, at); }
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
-  // Notes the order (__ATOMIC_*) of an atomic operation that is done, also of the main thread.
+  // Notes the order (__ATOMIC_*) of a finished atomic operation, also of the main thread.
   enum class Operation : uint8_t { kLoad, kStore, kModify };
   void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
   // Ends the schedule if the access races with an earlier one.
@@ -78,8 +78,8 @@ class Explorer final : public Kernel {
   void fence_done(int order) { data_races->fenced(current_->id, order); }
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash here, unless the schedule has had Schedule::most_crashes crashes. maybe_crash()
-  // judges one in one of `times` calls.
+  // Judges a crash in one of `times` calls, unless the schedule has had Schedule::most_crashes
+  // crashes. crash() judges a crash at each call.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
   // Judges a crash at the end of the program, even after Schedule::most_crashes.
@@ -109,15 +109,15 @@ class Explorer final : public Kernel {
   struct Thread {
     Fiber* fiber = nullptr;
     State state = State::kReady;
-    Picoseconds timer = 0;  // when its wait ends; 0: never
+    Picoseconds timer = 0;  // when the thread's wait ends; 0: never
     bool patient = false;   // the timer is longer than Schedule::longest_timeout_ns
-    uint64_t asked = 0;     // its place among the waits of all threads
-    uint64_t landed = 0;    // its own stores that others see
-    uint64_t round = 0;     // others' stores that had landed when its round of a spin began
+    uint64_t asked = 0;     // the number of this wait, counted over all threads
+    uint64_t landed = 0;    // stores of this thread that other threads see
+    uint64_t round = 0;     // other threads' landed stores when this round of a spin began
     uint64_t seen = 0;      // kSpinning: `round` of its last round
-    uint64_t steps = 0;     // its steps in the turns that are over
-    uint64_t calls = 0;     // begins and ends of its calls of the file system
-    uint64_t stopped = 0;   // the schedule's step at which it waited, or lost its turn
+    uint64_t steps = 0;     // this thread's steps in its ended turns
+    uint64_t calls = 0;     // begins and ends of this thread's calls of the file system
+    uint64_t stopped = 0;   // the schedule's step at which the thread waited, or lost its turn
     // A ring of the code's addresses at its last steps, and the number of all steps.
     std::array<const void*, 4> sites{};
     size_t sites_noted = 0;
@@ -140,7 +140,7 @@ class Explorer final : public Kernel {
   // Counts a store that others see from now on.
   void landed(Thread& thread) { ++stores_, ++thread.landed; }
   void block(State state, Picoseconds timeout, bool patient = false);
-  // Lets another fiber go on, or the same one.
+  // Lets another fiber, or the same fiber, go on.
   void give_turn(bool waits);
   void begin_turn(Thread& thread);
   void end_turn(Thread& thread, bool waits);
@@ -150,7 +150,7 @@ class Explorer final : public Kernel {
   bool collect_enabled();
   bool fire_timer(bool patient = false);
   bool worker_waits() const;
-  // Returns whether another fiber than the running one is ready or spins.
+  // Returns whether a fiber other than the running fiber is ready or spins.
   bool others_go_on() const {
     return std::ranges::any_of(threads_, [this](const auto& thread) {
       return thread->fiber != current_ &&
@@ -173,7 +173,7 @@ class Explorer final : public Kernel {
   const platform::Schedule schedule_;
   platform::SplitMix64 random_, crash_random_;
   std::unique_ptr<Order> order_;
-  std::unique_ptr<DataRaces> races_;              // null: nobody watches
+  std::unique_ptr<DataRaces> races_;              // null: data races are not watched
   std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
   std::vector<uint32_t> enabled_;
   Picoseconds jumped_ = 0;
@@ -181,8 +181,8 @@ class Explorer final : public Kernel {
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
   // Calls of the file system that have returned, also if their caller waits for a late disk.
   uint64_t returned_calls_ = 0;
-  uint64_t timers_ = 0, timer_steps_ = 0;         // timers that ended in a row, after that step
-  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins in a row, after that store
+  uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since step `timer_steps_`
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // spin rounds since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
   // The turns that followed the record and ended with a switch, and the stacks at their ends.

@@ -1,4 +1,4 @@
-// The explorer's findings: errors in words, and crashes, which forked processes judge.
+// The explorer's findings: the texts of errors, and crashes, which forked processes judge.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ std::vector<uint32_t> Explorer::last_sites(const Thread& thread) {
   return sites;
 }
 
-// Returns a line for each thread: what it does, and where it is.
+// Returns a line for each thread: its state, and its place in the code.
 std::string Explorer::threads_in_words() const {
   Symbols symbols;
   for (const auto& thread : threads_) {
@@ -68,20 +68,20 @@ std::string Explorer::threads_in_words() const {
   return words;
 }
 
-// Returns, in words, the thread that has waited longest without a timer. If the other threads go on
-// for ever, its wake-up may be lost.
+// Returns a text about the thread that has waited longest without a timer. If the other threads go
+// on for ever, this thread's wake-up may be lost.
 std::string Explorer::longest_wait_in_words() const {
   const Thread* longest = nullptr;
   for (const auto& thread : threads_) {
     if (thread->state != State::kWaiting || (thread->timer != 0 && !thread->patient)) continue;
-    if (thread->fiber->id == 0) continue;  // the main thread waits for the others to end
+    if (thread->fiber->id == 0) continue;  // the main thread waits for the end of the other threads
     if (longest == nullptr || thread->stopped < longest->stopped) longest = thread.get();
   }
   if (longest == nullptr) return "";
   return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
 }
 
-// Returns a line for each turn that went as in the recorded schedule and ended with a switch to
+// Returns a line for each turn that followed the recorded schedule and ended with a switch to
 // another thread.
 std::string Explorer::turns_in_words() const {
   if (turn_stacks_.empty()) return "";
@@ -155,7 +155,7 @@ void Explorer::crash_at_end() {
 
 void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
   result_.crash = {current_->id, own_steps(), in_a_file_call, before_step, result_.crashes};
-  // A recorded crash counts on from the number that it had in the schedule that found it.
+  // The numbers of the crashes continue from the number of the recorded crash.
   if (schedule_.crash) result_.crash.number += schedule_.crash->number;
   LJ_ASSERT(schedule_.judge != nullptr);
   const uint32_t number = result_.crash.number;
@@ -163,7 +163,7 @@ void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
   const pid_t child = fork();
   if (child < 0) platform::fatal("the explorer cannot fork a process that crashes");
   if (child == 0) {
-    // No other fiber goes on here. The judge has a kernel of its own.
+    // In this process no other fiber goes on. The judge has a kernel of its own.
     platform::Schedule plain;
     plain.order = "turns";
     begun_ = nullptr;

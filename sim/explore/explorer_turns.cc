@@ -10,11 +10,11 @@ namespace {
 
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
-constexpr Picoseconds kSpinTime = 1'000'000;  // of a round in which all ready threads only spin
+constexpr Picoseconds kSpinTime = 1'000'000;  // of each round in which all ready threads only spin
 // The rounds that spinning threads get before the next timer ends, and the number of such series
 // without a timer that counts as a hang.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
-// The number of timers that count as a hang if they end without a step between them.
+// The explorer reports a hang after this number of timers without a step between them.
 constexpr uint64_t kMostTimers = 1'000;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Explorer::give_turn(bool waits) {
   now.round = stores_ - now.landed;
 }
 
-// Keeps the turn that is over, after which `next` goes on.
+// Records the turn that is over. `next` is the thread that continues.
 void Explorer::note_turn(const Thread& next) {
   turn_.next = next.fiber->id;
   if (schedule_.records) result_.turns.push_back(turn_);
@@ -83,7 +83,7 @@ Fiber* Explorer::next() {
       return thread.fiber;
     }
     if (drain_stores()) continue;
-    // A spin may end after some rounds, or after a time that is shorter than a sleep.
+    // Lets spins go on first: a spin may end after some rounds, or earlier than a sleep.
     if (spin_on()) continue;
     if (fire_timer()) {
       quiet_rounds_ = 0;
@@ -92,7 +92,7 @@ Fiber* Explorer::next() {
       if (timers_ < kMostTimers) continue;
     }
     // A thread of the log may sleep until its timeout before it notices that it must stop, or that
-    // the main thread has left it work.
+    // the main thread has given it work.
     if (!worker_waits() && fire_timer(true)) continue;
     if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");
@@ -107,7 +107,7 @@ bool Explorer::spins() const {
 }
 
 // Lets the spinning fibers go on although no store has landed, unless the last kMostQuietRounds
-// rounds had no effect. Returns whether it did.
+// rounds had no effect. Returns whether they go on.
 bool Explorer::spin_on() {
   if (stores_ != quiet_stores_) quiet_rounds_ = idle_rounds_ = 0;
   quiet_stores_ = stores_;
@@ -130,8 +130,8 @@ bool Explorer::collect_enabled() {
   return !enabled_.empty();
 }
 
-// Ends the wait with the earliest timer, among the patient timers or among the others. Returns
-// whether there was a timer.
+// Finds the earliest of the patient timers or, if not `patient`, of the other timers, and ends its
+// wait. Returns whether there was a timer.
 bool Explorer::fire_timer(bool patient) {
   Thread* first = nullptr;
   for (const auto& thread : threads_) {
@@ -192,7 +192,7 @@ void Explorer::enter(Fiber* fiber) {
   explorer_runs = false;
   execute_body(fiber);
   exploring = nullptr;
-  // Its last stores may still be late.
+  // Takes a step, because the last stores of the fiber may still be late.
   if (begun_ == this) step(nullptr, nullptr);
   commit_all();
   self().state = State::kEnded;

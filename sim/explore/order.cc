@@ -57,7 +57,7 @@ class PctOrder final : public DrawnOrder {
   explicit PctOrder(SplitMix64& random) : DrawnOrder(random) {
     constexpr uint64_t kMostChanges = 6, kShortestLog2 = 9, kLengths = 9;
     const uint64_t changes = random_.next() % (kMostChanges + 1);
-    // No order knows how long its schedule will be.
+    // Draws the length, because no order knows the length of its schedule.
     length_ = uint64_t{1} << (kShortestLog2 + random_.next() % kLengths);
     for (uint64_t i = 0; i < changes; ++i) changes_.push_back(1 + random_.next() % length_);
     std::ranges::sort(changes_);
@@ -92,13 +92,13 @@ class PctOrder final : public DrawnOrder {
   }
 
   uint64_t length_ = 0, turn_began_ = 0;
-  std::vector<uint64_t> changes_;  // steps at which the running fiber falls, ascending
+  std::vector<uint64_t> changes_;  // steps at which the running fiber's priority falls, ascending
   size_t next_ = 0;
   std::vector<int64_t> priorities_;  // by fiber
   int64_t lowest_ = 0;
 };
 
-// Returns the place in `enabled` of the fiber that follows `current` in the circle of all fibers.
+// Returns the index in `enabled` of the fiber that follows `current` in the circle of all fibers.
 size_t next_in_turn(std::span<const uint32_t> enabled, uint32_t current) {
   const auto next = std::ranges::upper_bound(enabled, current);
   return next == enabled.end() ? 0 : static_cast<size_t>(next - enabled.begin());
@@ -167,8 +167,8 @@ class RecordedOrder final : public Order {
 
  private:
   struct Fiber {
-    uint64_t steps = 0;                // its steps in the turns that are over
-    std::deque<platform::Turn> turns;  // the next turns that end as recorded
+    uint64_t steps = 0;                // the fiber's steps in its ended turns
+    std::deque<platform::Turn> turns;  // the fiber's next turns that end as recorded
   };
   Fiber& fiber(uint32_t id) {
     if (fibers_.size() <= id) fibers_.resize(id + 1);

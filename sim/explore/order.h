@@ -31,22 +31,22 @@ class Order {
  public:
   virtual ~Order() = default;
 
-  // Returns the order in words: "pct, 3 changes".
+  // Returns a description of the order, such as "pct, 3 changes".
   virtual std::string name() const = 0;
 
-  // Returns the step at which the turn ends that the fiber begins at `step`. There, or earlier if
-  // the fiber waits, the explorer calls choose() again.
+  // Returns the step at which the fiber's turn ends, which begins at `step`. At this end, or
+  // earlier if the fiber waits, the explorer calls choose() again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
   // Notes that the fiber's turn is over at `step`, because the fiber `waits` or its turn_end() has
   // come. `others`: another fiber is ready or spins. The explorer then calls the next three
   // functions.
   virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
-  // Returns how many of the oldest of the fiber's `stores` other fibers see from now on.
+  // Returns how many of the fiber's `stores` become visible to other fibers, the oldest first.
   virtual uint64_t visible(uint64_t stores) = 0;
   // Returns whether the next timer ends now, although other fibers can go on. The explorer calls
   // it until it returns false.
   virtual bool ends_a_timer() = 0;
-  // Returns whether the turn that is over ended as an earlier schedule's did.
+  // Returns whether the turn that is over ended as in the recorded schedule.
   virtual bool follows_record() const { return false; }
   // Returns the index in `enabled` of the fiber that goes on at `step`, after the fiber `current`.
   // All fibers of `enabled` can go on.
@@ -55,8 +55,8 @@ class Order {
   virtual void gives_way(uint32_t) {}
 };
 
-// Returns the order of the name `kind`, or one that `random` draws if the name is empty; null if no
-// order has that name. `random` must outlive the order.
+// Returns the order with the name `kind`; null if there is none. If the name is empty, returns an
+// order that `random` draws. `random` must outlive the order.
 std::unique_ptr<Order> make_order(const std::string& kind, platform::SplitMix64& random);
 std::unique_ptr<Order> make_recorded_order(const std::vector<platform::Turn>& turns);
 

@@ -20,8 +20,8 @@ class Search::SearchedOrder final : public Order {
     waits_ = waits;
     stays_ = !waits && (left_ == 0 || !others);
   }
-  // Decides whether the fiber stays, and if not, how many of its stores are late. While the fiber
-  // stays, all its stores may still become late.
+  // Decides whether the fiber's turn continues, and otherwise how many of its stores are late. If
+  // the turn continues, all the fiber's stores may still become late.
   uint64_t visible(uint64_t stores) override {
     if (stays_) return 0;
     uint64_t chosen = search_.decide(stores + (waits_ ? 1 : 2));
@@ -47,7 +47,7 @@ class Search::SearchedOrder final : public Order {
 
  private:
   Search& search_;
-  uint32_t left_;  // preemptions
+  uint32_t left_;  // the preemptions that are left
   bool waits_ = false, stays_ = false;
 };
 
@@ -71,7 +71,7 @@ bool Search::next() {
 uint64_t Search::decide(uint64_t options) {
   LJ_ASSERT(options >= 1);
   if (made_ == decisions_.size()) decisions_.push_back({0, options});
-  // The program has made the same steps as before up to here.
+  // Up to here the program has made the same steps as in the earlier schedule.
   LJ_ASSERT(decisions_[made_].options == options);
   return decisions_[made_++].chosen;
 }

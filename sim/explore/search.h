@@ -20,7 +20,7 @@ class Search {
 
   // Returns the order of the next schedule. The search must outlive the order.
   std::unique_ptr<Order> order();
-  // Plans the next schedule. Call it when a schedule has ended. Returns false if there is none.
+  // Plans the next schedule. Call it when a schedule has ended. Returns false if none is left.
   bool next();
   // Returns how many schedules have ended.
   uint64_t schedules() const { return schedules_; }
@@ -35,7 +35,7 @@ class Search {
 
   const uint32_t preemptions_;
   std::vector<Decision> decisions_;  // of the present schedule, made or planned
-  size_t made_ = 0;                  // the number of decisions that it has made
+  size_t made_ = 0;                  // the number of decisions that the schedule has made
   uint64_t schedules_ = 0;
 };
 

@@ -28,8 +28,8 @@ class StoreBuffer {
 
   StoreBuffer() { stores_.reserve(2 * kKept); }
 
-  // Records that the fiber is about to store `bytes` bytes at `at`. If there are more than kMost
-  // late stores, makes the oldest visible. Returns whether it did.
+  // Records that the fiber is about to store `bytes` bytes at `at`. If there are then more than
+  // kMost late stores, makes the oldest one visible and returns true.
   bool note(void* at, size_t bytes) {
     LJ_ASSERT(bytes <= kLargest);
     for (size_t done = 0; done < bytes;) {
@@ -81,7 +81,7 @@ class StoreBuffer {
     uint32_t bytes;
   };
 
-  // Room for stores that are visible already: note() drops them from time to time.
+  // The most stores in the buffer, with visible stores, which note() drops from time to time.
   static constexpr size_t kKept = kMost * 8;
 
   static void swap(Store& store) {

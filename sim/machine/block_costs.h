@@ -15,8 +15,8 @@ extern uint64_t blocks_begin, blocks_bytes;
 inline constexpr uint64_t kBlockCosts = uint64_t{1} << 46;
 
 // Returns the cost of the block that made the call. A block that ends its function jumps to the
-// hook, so the return address belongs to the caller of the function. If that is in a library, the
-// cost is 0.
+// hook, so the return address belongs to the caller of the function. If this caller is in a
+// library, the cost is 0.
 inline uint64_t block_cost(const void* site) {
   const auto at = reinterpret_cast<uintptr_t>(site);
   return at < kStaticEnd ? *reinterpret_cast<const uint8_t*>(kBlockCosts + at) : 0;
@@ -27,8 +27,7 @@ inline bool in_program(const void* site) {
   return reinterpret_cast<uintptr_t>(site) - blocks_begin < blocks_bytes;
 }
 
-// Reads the file. Refuses if the file is missing or is of another
-// program.
+// Reads the file. Refuses if the file is missing or is of another program.
 void read_block_costs();
 
 }  // namespace logjam::sim

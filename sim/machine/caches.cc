@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
 
-constexpr uint8_t kMostWaiting = 127;  // later requests are served as if they had asked at once
+constexpr uint8_t kMostWaiting = 127;  // further requests are not counted
 
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
 
@@ -85,9 +85,9 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// Counts from the line's arrival if the owner still waits for the line, and the requests are served
-// in the order of asking. The owner first uses the line for as long as a request from its own
-// complex takes. It then serves one request after the other.
+// If the owner still waits for the line, and requests are served in order, counts from the line's
+// arrival. The owner first uses the line for as long as a request from its own complex takes. The
+// owner then serves one request after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -136,9 +136,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
         std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
   }
   const Picoseconds latency = fetched.latency + queued;
-  // A line serves no other core during a part of its transfer from core to core. It reaches the
-  // cores in the order of asking, even if an earlier core is further away. Many cores read a clean
-  // line at once.
+  // During a part of its transfer between cores, a line serves no other core. The line reaches
+  // cores in the order of their requests, even if an earlier core is further away. A clean line
+  // serves many cores at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -151,7 +151,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // No request precedes a store to an exclusive line, so no other cache may have a copy.
+  // A store to an exclusive line sends no request, so another copy makes the line shared.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
@@ -260,7 +260,7 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   const uint32_t far = distance_of_home(core, number);
   ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
-  // A context that looks ahead may have queued its line too early. That is no wait for this core.
+  // A context that looks ahead may queue its line too early. Subtracts this time from the wait.
   const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
   free_at = std::max(now, free_at) + machine_.line_transfer;
   line.written = 0;
@@ -280,7 +280,7 @@ void Caches::take_from_owner(uint32_t number, Line& line) {
   put_in_shared_cache(owner.complex, number, line);
 }
 
-// Removes the line from all other caches. Returns the time that this takes; 0 if no cache has it.
+// Removes the line from all other caches. Returns the time of this; 0 if no other cache has it.
 Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   uint32_t farthest = 0, sharers = 0;
   bool any = false;

@@ -42,7 +42,7 @@ enum class Source : uint8_t {
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
-  Picoseconds arrives;     // at the core that last asked for the owner's copy or the only copy
+  Picoseconds arrives;     // at the core that last asked for the owner's copy, or for the only copy
   uint32_t shared_caches;  // a bit for each complex whose shared cache has the line
   uint16_t owner_plus_1;   // the core that may write the line; 0: no core may
   uint16_t waiting : 15;   // requests that wait for the line's arrival at its owner
@@ -66,7 +66,7 @@ struct Core {
   uint32_t next_stream = 0;
 };
 
-// The number of accesses that left their core, by the place that answered them.
+// The numbers of accesses that left their core, by the cache or memory that answered.
 struct AccessCounts {
   uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_complex = 0;
   uint64_t other_socket = 0;
@@ -96,11 +96,11 @@ class Caches {
   // core owns the line. Requests that wait for the line's arrival are served in the order of
   // asking, or the nearest core's first if the profile says so.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now);
-  // Prefetches on the host what fetch() will touch. Call it when the core begins to wait.
+  // Prefetches on the host most data of fetch(). Call it when the core begins to wait.
   void expect(const Core& core, uint32_t line) const;
-  // Prefetches the rest. Call it when the other cores have had their turn.
+  // Prefetches the other data of fetch(). Call it when the other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
-  // How a line comes to a core.
+  // The source and the price of a fetched line.
   struct Fetched {
     Source source = Source::kOwnCopy;
     uint32_t far = 0;         // the distance of the source
@@ -119,10 +119,10 @@ class Caches {
   // Returns the stream that the core's miss of this line continues or begins.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 
-  // Puts a line into a shared cache of its home's socket, as the most recent line and in no time.
-  // The complexes of the socket take the lines in turn. A filter passes over a line that is the
-  // most recent one already, because the tags are rarely in the host's caches. All lines of a set
-  // have the same place in the filter.
+  // Puts a line into a shared cache of the line's home, in no time and as the most recent line. The
+  // complexes of the socket take lines in turn. A filter skips a line that is already the most
+  // recent line, because the host rarely has the tags in its caches. All lines of a set share an
+  // element of the filter.
   void warm(uint32_t line) {
     uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
     if (latest == line) return;

@@ -17,9 +17,9 @@ struct Request {
 };
 
 // Waits until the line's owner has received the request, because the owner uses the line until
-// then. Does not wait for the request of a store or a prefetch, as the core does not: the core's
-// clock would have to go back. If another fiber of the context runs meanwhile, the request is later
-// by the time of that fiber, for the same reason.
+// then. Does not wait for a store or a prefetch, because the core continues, and its clock cannot
+// go back. For the same reason, another fiber of the context that runs meanwhile delays the
+// request.
 Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   const Picoseconds asked = cpu.now;
   if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
@@ -37,13 +37,13 @@ void retire_store(Cpu& cpu, Picoseconds done) {
   cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
 }
 
-// The price of a miss (docs/SIMULATION.md). The next steps mostly depend on a load that follows no
-// other miss, so such a load takes its whole latency. Misses of lines in a row overlap. So do all
-// stores, because a core asks for the line of a store before the turn of the store comes
+// The price of a miss (docs/SIMULATION.md). A load that follows no other miss takes its whole
+// latency, because the next steps mostly depend on this load. Misses of consecutive lines overlap.
+// Stores overlap, too, because a core asks for a store's line before the store's turn
 // (docs/VALIDATION.md).
 //
-// A core never has a line before the line arrives. So waits for a line under way and for busy
-// memory count in full, or move the prefetcher back.
+// A core never has a line before the line arrives. Therefore the waits for a line under way and for
+// busy memory count in full, or move the prefetcher back.
 
 bool is_prefetched(const Machine& machine, const Core::Stream& stream,
                    const Caches::Fetched& fetched) {
@@ -59,15 +59,15 @@ Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetc
   return std::min(streams[fetched.far], overlapped);
 }
 
-// Returns by how much the miss delays the core, or a store the store buffer. `asked` is the time of
-// the request; a store asks when the stores before it are done. Moves on `stream`, to which the
+// Returns how long the miss delays the core or, for a store, the store buffer. `asked` is the time
+// of the request; a store asks when the earlier stores are done. Advances `stream`, to which the
 // miss belongs.
 Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
                           Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
   if (is_prefetched(machine, stream, fetched)) {
     // The hardware fetches one line after the other, up to `lines_ahead` before the core asks. So a
-    // core that asks rarely finds its lines fetched, and a core that copies much waits for each.
+    // core with few requests finds its lines fetched. A core that copies much waits for each line.
     const Picoseconds price = stream_price(machine, kind, fetched);
     const auto lead =
         static_cast<Picoseconds>(machine.profile.lines_ahead * static_cast<double>(price));
@@ -167,7 +167,7 @@ void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
   wait_for(site, cpu, line, kind);
 }
 
-// This function and access_line() are not inlined, so that the usual way saves no registers.
+// This function and access_line() are not inlined, so that the fast path saves no registers.
 [[gnu::noinline]] void await_prefetch(uint32_t line) { running->await_prefetch(line); }
 
 void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind) {
@@ -253,7 +253,7 @@ void before_read_modify_write(const void* site, const void* address) {
   cpu.now += machine().rmw;
 }
 
-// Charges time only, because execution is sequentially consistent without fences.
+// Only charges time, because execution is sequentially consistent without fences.
 void before_fence() {
   if (running == nullptr) {
     if (exploring != nullptr) exploring->fence();

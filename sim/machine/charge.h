@@ -19,7 +19,7 @@ extern uint64_t accesses;
 // Charges the running fiber for an access that takes time.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
-// Puts the lines of an access of the observer into shared caches.
+// Puts the lines that the observer accesses into shared caches.
 void warm(const void* address, size_t bytes);
 
 // Returns whether the first and the last byte are in the same line.
@@ -27,8 +27,8 @@ inline bool is_in_one_line(const void* address, size_t bytes) {
   return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
 }
 
-// Returns whether the access changes nothing and costs nothing: it is to one line, the last line of
-// its set that the core has touched.
+// Returns whether the access changes nothing and costs nothing, because it touches one line only,
+// which is the most recent line of its set in the L1.
 inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
   const uint32_t line = line_of(address);
   return is_in_one_line(address, bytes) && line != kNoLine &&
@@ -60,8 +60,8 @@ inline void instructions(uint64_t count) {
 
 // Waits for the turn of an atomic load in the order of the clocks, and charges the load.
 void charge_atomic_load(const void* site, const void* address);
-// Charges an atomic load and returns true if its turn has come and it takes no time. Otherwise
-// returns false: call before_atomic_load().
+// Charges an atomic load and returns true if the load's turn has come and the load takes no time.
+// Otherwise returns false: then call before_atomic_load().
 inline bool is_free_atomic_load(const void* address) {
   const Cpu* cpu = running;
   if (cpu == nullptr || cpu->now > horizon) return false;

@@ -1,7 +1,7 @@
-// The contexts whose fibers are ready but do not run now, in the order of their clocks and, if
-// clocks are equal, of their numbers. The scheduler uses the heap at every switch. So an entry has
-// a copy of the clock, which does not move meanwhile, and one walk replaces the first context by
-// the running context (std::priority_queue needs two). Only the one host thread uses these objects.
+// The contexts whose fibers are ready but do not run now, ordered by clock and, for equal clocks,
+// by number. The heap is fast, because the scheduler uses it at every switch: an entry has a copy
+// of its context's clock, and one walk replaces the first context by the running context
+// (std::priority_queue needs two walks). Only the one host thread uses these objects.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class ClockHeap {
     }
   };
 
-  // Makes room for `contexts` entries, so that the heap takes no memory during a run.
+  // Reserves memory for `contexts` entries, so that the heap takes no memory during a run.
   explicit ClockHeap(size_t contexts) { keys_.reserve(contexts); }
 
   bool empty() const { return keys_.empty(); }
@@ -43,7 +43,7 @@ class ClockHeap {
     keys_[at] = key;
   }
 
-  // Returns whether `check` is true of each entry, and none goes before its parent.
+  // Returns whether `check` returns true for each entry, and no entry goes before its parent.
   template <class Check>
   bool is_ordered(const Check& check) const {
     for (size_t at = 0; at < keys_.size(); ++at) {
@@ -88,7 +88,7 @@ class ClockHeap {
             reinterpret_cast<Cpu*>(low & ((uint64_t{1} << kAddressBits) - 1))};
   }
 
-  // Moves `key` from the free top down to its place.
+  // Moves `key` from the free top down to its position.
   void put_from_top(Key key) {
     const size_t size = keys_.size();
     size_t at = 0;

@@ -36,7 +36,7 @@ bool reporting_lines = false, reporting_memory = false;
 
 namespace {
 
-// The counts of who answered accesses, at the begin and at the end of the reported time.
+// The accesses by the cache or memory that answered, at the begin and the end of the report.
 struct Answered {
   uint64_t accesses = 0;
   AccessCounts counts;
@@ -64,7 +64,7 @@ struct Sum {
   }
 };
 
-// Sorts what cost most waiting first.
+// Returns whether `one` has cost more waiting than `other`.
 bool costs_more(const Sum& one, const Sum& other) {
   return one.waited != other.waited ? one.waited > other.waited : one.latency > other.latency;
 }
@@ -178,7 +178,7 @@ void record_allocation(const void* piece, size_t bytes) {
 
 namespace {
 
-// Prints how many accesses left their cores, by who answered.
+// Prints how many accesses left their cores, by the cache or memory that answered.
 void print_accesses() {
   if (!has_ended) ended = answered_until_now();
   const std::pair<const char*, uint64_t AccessCounts::*> rows[] = {

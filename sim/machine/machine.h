@@ -29,7 +29,7 @@ struct Machine {
   // Whether the simulation checks the clocks, the order of the contexts, and that the states of the
   // cache lines agree with the caches' tags (--test=sim_check:1).
   bool checks_itself = false;
-  bool fully_connected;  // every socket is one hop from every other
+  bool fully_connected;  // every socket is one hop from every other socket
   uint32_t contexts;     // the number of contexts that take part
   uint32_t sockets;      // the number of sockets of these contexts
   uint32_t complexes_of_socket, cores_of_complex;

@@ -37,7 +37,7 @@ struct Key {
   double Profile::*number;
   double least, most;
   bool whole = kReal;
-  // If `may_be_left_out` is true of the machine, the key's default is `otherwise`.
+  // If this function returns true, the profile may lack the key, whose default is `otherwise`.
   bool (*may_be_left_out)(const Profile&) = [](const Profile&) { return false; };
   double (*otherwise)(const Profile&) = nullptr;
 };

@@ -50,7 +50,7 @@ Scheduler::Scheduler(const Machine& machine)
     cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
   }
   cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
-  // Two seeds differ in when the contexts begin, and so in where a program's threads meet.
+  // Another seed starts the contexts at other times, so the program's threads meet elsewhere.
   for (auto& cpu : cpus_) cpu->now = kBegin + (machine.seed == 1 ? 0 : jitter_.next() % kSkew);
   current_->name = "observer";
   current_->cpu = cpus_.back().get();
@@ -78,8 +78,8 @@ void Scheduler::enter(Fiber* fiber) {
 
 void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
 
-// Takes the context with the earliest clock from the heap. Returns its fiber, and sets how far the
-// fiber may go.
+// Takes the context with the earliest clock from the heap. Returns the context's fiber, and sets
+// the fiber's horizon.
 Fiber* Scheduler::next() {
   for (;;) {
     fire_timers();
@@ -101,8 +101,8 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
   return fiber != nullptr ? fiber : next();
 }
 
-// Returns the fiber of a context that has left the heap, and sets how far the fiber may go. If
-// another fiber of that context is due, puts the context into the heap again and returns null.
+// Returns the fiber of a context that has left the heap, and sets the fiber's horizon. If another
+// fiber of this context is due, puts the context into the heap again and returns null.
 Fiber* Scheduler::let_run(Cpu& cpu) {
   if (machine_.checks_itself) check(cpu);
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
@@ -118,7 +118,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     warmed = &caches_;
   }
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
-  // The host then has the next fiber's registers in a cache when the turn of that fiber comes.
+  // Prefetches the next fiber's registers into the host's caches.
   if (!heap_.empty() && heap_.first().cpu->fiber != nullptr) {
     heap_.first().cpu->fiber->prefetch_registers();
   }
@@ -177,7 +177,7 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
   preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
 }
 
-// Switches the context to the first fiber of its queue, which takes a context switch and `more`.
+// Switches the context to the first fiber of its queue, at the price of a switch plus `more`.
 void Scheduler::start_next(Cpu& cpu, Picoseconds more) {
   cpu.fiber = cpu.ready.front();
   cpu.ready.pop_front();
@@ -213,7 +213,7 @@ Cpu* Scheduler::place(const Fiber& fiber) {
   const uint32_t socket = fiber.cpu == nullptr ? 0 : machine_.socket_of(fiber.cpu->number);
   Cpu* idle = nullptr;
   Cpu* shortest = nullptr;
-  // From the last context down: workers are pinned from the first one up.
+  // Begins with the last context, because workers are pinned from the first context up.
   for (uint32_t context = machine_.contexts; context-- > 0;) {
     Cpu& cpu = *cpus_[context];
     if (!allowed(cpu)) continue;
@@ -254,8 +254,8 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
   if (&cpu == current_->cpu) horizon = std::min(horizon, cpu.preempt ? 0 : cpu.slice_end);
 }
 
-// Returns the latency, 10 % more or less: a kernel never takes the same time twice, and two seeds
-// are two runs.
+// Returns the latency, changed by up to 10 % as the seed draws. A kernel never takes the same time
+// twice, and two seeds are two runs.
 Picoseconds Scheduler::jittered(Picoseconds latency) {
   constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
   return latency * (kLeastPercent + jitter_.next() % kSpread) / kPercent;
@@ -420,7 +420,7 @@ void Scheduler::pin_to_socket(uint32_t socket) {
 }
 
 // Makes the socket the home of the current fiber's stack, and moves the fiber to the context `to`.
-// If that is null, place() chooses the context. May switch fibers.
+// If `to` is null, place() chooses the context. May switch fibers.
 void Scheduler::move_to(uint32_t socket, Cpu* to) {
   Fiber* fiber = current_;
   set_home(fiber->stack_begin, static_cast<size_t>(fiber->stack_end - fiber->stack_begin), socket);

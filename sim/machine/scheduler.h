@@ -38,13 +38,13 @@ class Cpu {
   Picoseconds now = 0;
   Picoseconds per_instruction = 0;
   Picoseconds stores_done_at = 0;  // when the store buffer is empty
-  Fiber* fiber = nullptr;          // the one that runs here; null: idle
+  Fiber* fiber = nullptr;          // the fiber that runs here; null: idle
   std::deque<Fiber*> ready;
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
-  // The share of the last window in which the context took issue slots, as it does unless it waits
-  // for a cache line or pauses.
+  // The share of the last window in which the context took issue slots. A context takes slots
+  // unless it waits for a cache line or pauses.
   double issues = 0;
   Picoseconds window_begin = 0, stalled = 0;
   Picoseconds checked = 0;  // the clock at the last check()
@@ -142,7 +142,7 @@ class Scheduler final : public Kernel {
   void block();
   // Moves the clock of the context by the time that the kernel takes there.
   void take_for_kernel(Cpu& cpu, Picoseconds time);
-  // Moves the clock of the current fiber by that time. May switch fibers.
+  // Moves the clock of the current fiber by `time`. May switch fibers.
   void spend_in_kernel(Picoseconds time);
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
@@ -184,7 +184,7 @@ class Uncharged {
   Uncharged(const Uncharged&) = delete;
   Uncharged& operator=(const Uncharged&) = delete;
 
-  // Returns the context of a charged fiber at the object's beginning.
+  // Returns the context that was charged when the object was made.
   Cpu& cpu() const { return *cpu_; }
 
  private:

@@ -69,8 +69,8 @@ class TagStore {
 
   // Returns the first tag of the line's set.
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
-  // Returns the least recent line of that set. If the last way is empty, returns a number that no
-  // line has.
+  // Returns the least recent line of the line's set. If the last way is empty, returns a number
+  // that no line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
   // Returns whether the line is there, and changes nothing.
@@ -133,7 +133,7 @@ class TagStore {
     if (ways_ >= kVector) {
       for (; way >= kVector; --way) {
         set[way] = set[way - 1];
-        asm("" : "+r"(way));  // an unrolled loop would save registers at every touch
+        asm("" : "+r"(way));  // prevents unrolling, which would save registers at every touch
       }
       auto* first = reinterpret_cast<__m256i*>(set);
       const auto* order = reinterpret_cast<const __m256i*>(kMoved[way].data());
@@ -146,7 +146,7 @@ class TagStore {
   }
 
   static constexpr uint32_t kVector = 8;  // tags that the host moves at once
-  // The place from which each of the first tags comes, by `way`.
+  // For each `way`: the old position of each of the first kVector tags.
   static constexpr auto kMoved = [] {
     std::array<std::array<uint32_t, kVector>, kVector> moved{};
     for (uint32_t way = 0; way < kVector; ++way) {

@@ -48,7 +48,7 @@ class Ring {
     return *reinterpret_cast<RingLine*>(memory_ + place * stride_);
   }
 
-  // Drives all lines out of all caches.
+  // Evicts all lines from all caches.
   void evict() const {
     for (size_t i = 0; i < lines_; ++i) __builtin_ia32_clflush(&line(i));
     full_fence();

@@ -11,7 +11,7 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the time of an addition in a chain, which is a cycle. Both operands are registers,
+// Returns the time of one addition in a chain, which is a cycle. Both operands are registers,
 // because cores that fold additions of constants would seem faster than their clock. The chain is
 // unrolled, because a short loop may take longer than its additions.
 double add_ns() {
@@ -28,7 +28,7 @@ double add_ns() {
   return ns / (kRounds * kAddsInARound);
 }
 
-// Hashes a key (xorshift), loads from the place that the hash names, and stores beside it.
+// Hashes a key (xorshift), loads from the address that the hash gives, and stores next to it.
 #define LOGJAM_HASH_LOAD_STORE              \
   "mov %[key], %[place]\n\t"                \
   "shl $13, %[place]\n\t"                   \

@@ -32,7 +32,7 @@ double slowdown_beside(int core, int other, uint32_t repetitions);
 struct KernelCosts {
   double syscall_ns;         // yield() while no other thread is ready
   double context_switch_ns;  // yield() to another thread of the same core, minus syscall_ns
-  double futex_wait_ns;      // a sleeper's processor time, until it has left its core
+  double futex_wait_ns;      // the processor time of a thread that falls asleep
   double futex_wake_ns;      // wake_one() of a sleeper on another core, for the caller
   double wake_latency_ns;    // from the start of wake_one() to the sleeper's first instruction
   double timer_late_ns;      // how late sleep_ns(100 us) of a log thread returns
@@ -44,7 +44,7 @@ KernelCosts kernel_costs(int core, int other, uint32_t repetitions);
 struct LineCosts {
   double clean_ns;     // load of a line that the other core has read
   double dirty_ns;     // load of a line that the other core has written
-  double upgrade_ns;   // fetch-add of a line that both have read, minus one of a core's own line
+  double upgrade_ns;   // fetch-add of a line that both cores have read, minus one of an own line
   double hand_off_ns;  // half the round trip of a line between two compare-and-swaps
   // The time of each addition while both cores add to one line. 0: they never ran together.
   double contended_fetch_add_ns;

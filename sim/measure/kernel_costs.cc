@@ -57,11 +57,11 @@ struct SleepCosts {
   double wait_ns, wake_ns, latency_ns;
 };
 
-// Measures `kSleeps` times: one thread gives the other thread time to fall asleep, and wakes it.
+// Measures `kSleeps` times: the waker lets the sleeper fall asleep, and then wakes the sleeper.
 SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint32_t kSleeps = 40;
   constexpr uint64_t kFallAsleepNs = 100'000;
-  atomic<uint32_t> word{0};  // how many times the waker has called
+  atomic<uint32_t> word{0};  // how many times the waker has called wake_one()
   atomic<uint32_t> asleep{0}, awake{0};
   atomic<uint64_t> used_ns{0}, awake_ns{0};
   clockid_t sleeper_clock{};  // written before `asleep`

@@ -34,8 +34,8 @@ void write_lines(const Ring& ring) {
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
 }
 
-// Returns the time of a fetch-add of a line. Each fetch-add waits for the one before, because its
-// address depends on that result. The fence keeps earlier work out of the time.
+// Returns the time of a fetch-add of a line. Each fetch-add waits for the previous one, because its
+// address depends on the previous result. The fence keeps earlier work out of the time.
 double fetch_add_ns(const Ring& ring) {
   auto at = reinterpret_cast<uintptr_t>(ring.starts()[0]);
   uintptr_t nothing = 0;

@@ -34,7 +34,7 @@ class ProfileText {
     measured(key, value, 0, where);
   }
   // Writes a cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
-  // machines describe none.
+  // machines describe no caches.
   void cache(const std::string& name, const CacheShape& shape) {
     const bool known = shape.kib != 0 && shape.ways != 0;
     const std::string source = known ? "the kernel's list of caches" : "the kernel tells nothing";
@@ -105,8 +105,8 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
   }
 }
 
-// Writes the memory's bandwidth. If all cores together read as fast as each core alone, they have
-// not reached the limit, and the number is assumed.
+// Writes the memory's bandwidth. If each core reads as fast together with all cores as alone, the
+// cores have not reached the limit, and the number is assumed.
 void write_bandwidth(ProfileText& profile, const MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
   const double alone_gb_s = kCacheLine / memory.stream_ns * memory.readers;
@@ -194,7 +194,7 @@ void write_kernel(ProfileText& profile, const KernelCosts& kernel) {
 // Writes notes about the measurement for readers of the file.
 void write_comments(ProfileText& profile, const MachineShape& shape, const LineCosts& lines,
                     double slowdown, bool undisturbed) {
-  constexpr double kSharedCore = 1.3;  // two cores have nothing in common that this loop uses
+  constexpr double kSharedCore = 1.3;  // more: the two contexts probably share a core
   const auto ns = [](double value) { return with_decimals(value, 1) + " ns"; };
   profile.comment("Written by `logjam machine`, Linux " + shape.kernel + ".");
   profile.comment("Between two cores: a line goes from one compare-and-swap to the other in " +

@@ -13,7 +13,7 @@ constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not ex
 // on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, and 172 ns in 256 MiB.
 constexpr size_t kTableBytes = 256 << 20;
 
-constexpr size_t kWrittenBack = 64;  // lines in a call
+constexpr size_t kWrittenBack = 64;  // lines in a call of write_back()
 
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
@@ -64,9 +64,9 @@ double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` while reading them in order takes less than `limit_ns` a line. Returns the last
-// such size in MiB, or the kernel's number if there is no limit up to 256 MiB. A chase through 32
-// MiB would take too long: if other virtual machines use the cache too, a line leaves the cache
+// Doubles `bytes` while a read in order takes less than `limit_ns` per line. Returns the last such
+// size in MiB, or the kernel's number if no size up to 256 MiB reaches the limit. A chase through
+// 32 MiB would take too long: if other virtual machines also use the cache, a line leaves the cache
 // after some 18 ms without use.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
@@ -87,8 +87,8 @@ std::vector<int> cores_of_the_socket() {
   return cores;
 }
 
-// Returns the bandwidth of all `cores` together. Their threads start together, and each reads its
-// own memory.
+// Returns the bandwidth of all `cores` together. A thread on each core reads memory of its own, and
+// all threads start together.
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};

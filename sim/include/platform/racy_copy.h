@@ -1,6 +1,6 @@
-// platform/racy_copy.h of the simulated machine. The watch for data races sees a racy load only
-// when it is whole. The functions have names like ThreadSanitizer's, because calls of such
-// functions cost nothing (scripts/block_costs.py).
+// platform/racy_copy.h of the simulated machine. The watch for data races sees a racy load only if
+// racy_load_is_whole() follows. The functions have names like ThreadSanitizer's, because calls of
+// such functions cost nothing (scripts/block_costs.py).
 #pragma once
 
 #include <atomic>
