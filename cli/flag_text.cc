@@ -97,7 +97,7 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-// If `value` has a unit, returns the end of a sentence that asks for a number without a unit.
+// Returns the end of a sentence that asks for a number without a unit, if `value` has a unit.
 std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   const size_t end = value.find_first_not_of("0123456789.");
   if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {

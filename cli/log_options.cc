@@ -231,9 +231,9 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// If workers are busy, keeps them off the core that the device interrupts, because the kernel
-// finishes writes there. If workers wait for each write, puts them on that core, because the end of
-// a write then wakes its worker without an interrupt to another core.
+// Keeps busy workers off the core that the device interrupts, because the kernel finishes writes on
+// that core. Puts workers that wait for each write on that core, because the end of a write then
+// wakes the waiting worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

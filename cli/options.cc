@@ -166,7 +166,7 @@ static_assert(std::ranges::all_of(kConditions, [](const Condition& each) {
   return each.flags.starts_with(' ') && each.flags.ends_with(' ');
 }));
 
-// If a flag has no effect with these settings, returns its owner. Otherwise returns "".
+// Returns the owner of a flag if the flag has no effect with these settings, and otherwise "".
 std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
   const auto owners = owners_of(flag);
   const bool scheme = is_of_a_scheme(flag);

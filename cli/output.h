@@ -61,8 +61,8 @@ void claim_history(const std::string& path);
 struct OutputFiles {
   std::string csv, json, cdf;
 
-  // If --csv or --json is "-", reserves stdout for rows: all other output goes to stderr from now
-  // on. Call it before anything is printed.
+  // Reserves stdout for rows if --csv or --json is "-". All other output then goes to stderr. Call
+  // it before anything is printed.
   void reserve_stdout() const;
 
   // Refuses unless the files of --csv and --json can take a row with the columns of `row`.

@@ -93,7 +93,7 @@ std::vector<uint64_t> FileImage::filled_from(uint64_t first) const {
 
 namespace {
 
-// Goes through all sequences of choices. The first sequence has index 0 everywhere.
+// Goes through all sequences of choices. In the first sequence every choice has index 0.
 class AllChoices {
  public:
   size_t choose(size_t options) {
@@ -117,8 +117,8 @@ class AllChoices {
   size_t at_ = 0;
 };
 
-// Chooses at random, for one state. In half of the states a step persists whole or not at all; in
-// the other half each sector persists or not on its own. 8, 50 or 92 % of the choices persist.
+// Chooses at random, for one state. In half of the states a step persists as a whole or not at all;
+// in the other half each sector persists or not on its own. 8, 50 or 92 % of the choices persist.
 class RandomChoices {
  public:
   RandomChoices(uint64_t seed, uint64_t number)
@@ -221,8 +221,8 @@ void CrashDisk::cut(File* file) const {
   }
 }
 
-// Makes the file's length durable, with the cuts that led to it. The sectors that these cuts
-// removed cannot come back.
+// Makes the file's length durable, with the cuts that led to this length. The sectors that these
+// cuts removed cannot come back.
 void CrashDisk::commit_lengths(File* file) {
   if (file->lengths.empty()) return;
   const uint64_t bytes = file->bytes();

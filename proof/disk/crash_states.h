@@ -104,7 +104,7 @@ struct FileStep {
   uint64_t begin = 0, end = 0;
 };
 
-// A disk on which a program takes steps: which of its changes are durable, and which may be. One
+// A disk on which a program takes steps. It knows which changes are durable, and which may be. One
 // thread at a time may use it.
 class CrashDisk {
  public:
@@ -126,8 +126,8 @@ class CrashDisk {
   }
 
  private:
-  // Chooses the last change that persisted. `steps` are the steps of the changes, in ascending
-  // order, after an element that stands for none of them. Returns an index into `steps`.
+  // Chooses the last change that persisted, and returns its index in `steps`. `steps` has the steps
+  // of the changes in ascending order. The first element stands for no change.
   using Choose = std::function<size_t(std::span<const size_t> steps)>;
 
   struct SectorVersion {

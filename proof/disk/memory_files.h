@@ -14,8 +14,8 @@
 //     }
 //   }
 //
-// Its open files are numbers that are no descriptors of the kernel. So devices that pass
-// descriptors to the kernel (`file`, `nvm`, `faulty`) cannot use it. Paths with and without a slash
+// The numbers of open files are no descriptors of the kernel. So devices that pass descriptors to
+// the kernel (`file`, `nvm`, `faulty`) cannot use this file system. Paths with and without a slash
 // at the beginning are the same. There are no links and no permissions, and a path has no "..".
 #pragma once
 
@@ -189,7 +189,7 @@ class MemoryFiles final : public platform::Files {
 
   mutable platform::OsMutex mutex_;
   const CrashState content_;
-  // The bytes of the nodes, which are destroyed before it.
+  // The bytes of all nodes. Declared before the nodes, which use it in their destructors.
   uint64_t used_ LJ_GUARDED_BY(mutex_) = 0;
   uint64_t limit_ LJ_GUARDED_BY(mutex_) = ~uint64_t{0};
   uint64_t next_inode_ LJ_GUARDED_BY(mutex_) = kRootInode;
@@ -198,7 +198,7 @@ class MemoryFiles final : public platform::Files {
   std::vector<Failure> failures_ LJ_GUARDED_BY(mutex_);
   std::vector<FileStep> steps_ LJ_GUARDED_BY(mutex_);
   size_t steps_before_call_ LJ_GUARDED_BY(mutex_) = 0;
-  // After the step of the last disk_after().
+  // The disk after the step of the last disk_after().
   mutable std::unique_ptr<CrashDisk> disk_ LJ_GUARDED_BY(mutex_);
 };
 

@@ -24,7 +24,7 @@ struct Recorded {
 };
 
 enum class Fate : uint8_t {
-  kPast,     // the row shows this write, or a later one
+  kPast,     // the row shows this write, or a later write
   kCertain,  // the row shows this write, and no other write left the row like that
   kMissing,
 };
@@ -70,7 +70,7 @@ class Checker {
     return not_closed();
   }
 
-  // Fills transactions_. Returns why the history is not that of a run of this workload.
+  // Fills transactions_. Returns an error if the history is not of a run of this workload.
   std::string read_entries() {
     size_t writes = 0;
     for (const HistoryEntry& entry : history_.entries) {
@@ -146,9 +146,9 @@ class Checker {
     return sum_of_parts(Violation{}, settle_part, rows_.size()).sentence;
   }
 
-  // Sets the fates of the writes of a row, from the last life to the first. After the last life the
-  // row is as it is now; after an earlier life it is as the first write of the next life saw it.
-  // Returns a sentence about what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of a row, from the last life to the first. The row's state after
+  // the last life is its present state. Its state after an earlier life is the state that the first
+  // write of the next life saw. Returns what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
     RowHash now = hash_now(places.front());
@@ -166,15 +166,15 @@ class Checker {
     return wrong;
   }
 
-  // Returns whether a row that a write left as `left` can be the row that a later write saw as
-  // `seen`.
+  // Returns whether a later write may see the row as `seen`, if an earlier write left the row as
+  // `left`.
   static bool fits(RowHash left, RowHash seen) {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
 
   // Sets the fates of the writes of one life: the places from `begin` on. The places before `begin`
-  // are writes of earlier lives. `*now` is the row after this life, and becomes the row before it.
-  // Returns what is wrong with the row, or an empty string.
+  // are writes of earlier lives. Replaces `*now`, the row's state after this life, by its state
+  // before this life. Returns what is wrong with the row, or an empty string.
   std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
     LJ_ASSERT(begin < places.size() && places[begin].life == places.back().life);
     LJ_ASSERT(begin == 0 || places[begin - 1].life < places[begin].life);
@@ -202,8 +202,8 @@ class Checker {
     return strange(places[begin], after);
   }
 
-  // Returns the sentence about a row whose state after the life of `first` is neither the state in
-  // which one of its writers left it nor its state before that life.
+  // Returns the sentence about a row whose state after the life of `first` no writer has left. The
+  // state also differs from the row's state before that life.
   std::string strange(const Place& first, RowHash after) const {
     const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
     const bool last = first.life + 1 == history_.files.size();
@@ -254,7 +254,7 @@ class Checker {
            where_missing(*missing_write(*first));
   }
 
-  // Returns a sentence if a life that ended by itself has not acknowledged all that it committed.
+  // Returns a sentence if a life ended by itself without an acknowledgement of each commit.
   std::string unsettled() const {
     for (const Recorded& transaction : transactions_) {
       if (transaction.acknowledged || !history_.files[transaction.life].finished) continue;
@@ -264,7 +264,7 @@ class Checker {
   }
 
   // Follows the transactions that must not be lost to the transactions whose rows they updated
-  // (R4). Returns a sentence about the first lost transaction, or an empty string.
+  // (R4). Returns a sentence about the first lost transaction on the way, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;
@@ -372,7 +372,7 @@ class Checker {
   std::vector<Place> places_;
   std::vector<size_t> place_of_write_;  // by Place::number
   std::vector<size_t> rows_;            // the index in places_ of each row's first write
-  std::vector<uint8_t> changed_;        // by row: it shows a write, and is not as loaded
+  std::vector<uint8_t> changed_;        // by row: 1 if it shows a write, and not its loaded state
 };
 
 }  // namespace

@@ -115,7 +115,7 @@ void HistoryArea::retract() {
   LJ_ASSERT(!pending_.empty() && pending_.back().id == last_);
   used_ = pending_.back().offset;
   pending_.pop_back();
-  // acq_rel: no later store into these bytes may become visible before this store.
+  // acq_rel: no later store into the entry's bytes may become visible before this store.
   entry_at(begin_ + used_).state.exchange(kEnd, platform::memory_order_acq_rel);
 }
 

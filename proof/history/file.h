@@ -12,7 +12,7 @@
 //   entry := EntryHeader, payload
 //
 // The kind of history gives the payload its meaning: the ledger records accesses
-// (proof/ledger/history.h), other workloads record the rows that they write (writes.h).
+// (proof/ledger/history.h), other workloads record the rows that they write (with_history.h).
 //
 // Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
 // or after the process was killed at any instruction. So an entry's `state` is stored last, with
@@ -62,7 +62,7 @@ struct HistoryFileParameters {
   std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
   std::string unsafe = {};            // why acknowledged transactions may be lost (R8), or empty
   uint32_t ordinal = 1;               // the number of the run in its log
-  uint32_t after = 0;                 // the last run before it that left something; 0: none
+  uint32_t after = 0;                 // the last run before this run with any content; 0: none
   uint64_t log = 0;                   // the log's identity
 };
 
@@ -88,7 +88,7 @@ class HistoryArea {
   void acknowledge(TransactionId id);
   // Adds one to a counter.
   void count(uint32_t counter);
-  // Returns whether the area has no room for another entry with a payload of `payload_bytes`.
+  // Returns whether the area has no space for another entry with a payload of `payload_bytes`.
   bool full_for(size_t payload_bytes) const;
 
  private:
@@ -114,8 +114,8 @@ std::string unfinished_history(const std::string& path);
 class HistoryWriter {
  public:
   // Creates a file of about `bytes` bytes, which the workers share equally. Its name is
-  // unfinished_history(path) until keep() names it `path`. Without keep() the
-  // destructor removes the file. Refuses if the file cannot be created.
+  // unfinished_history(path) until keep() names it `path`. Without keep() the destructor removes
+  // the file. Refuses if the file cannot be created.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();

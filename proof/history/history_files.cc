@@ -53,9 +53,9 @@ std::string give_name(const std::string& unfinished, const std::string& path) {
              : unusable_history(path, std::strerror(errno));
 }
 
-// Gives the newest file its name if the history does not reach run number `ordinal`. The run of
-// that file continued the log and was killed before it named the file. Between the history and that
-// run there may be runs without a record. If the log has only such runs, the history begins anew.
+// Gives the newest file its name if the history ends before run number `ordinal`. The run of this
+// file was killed before it named the file. Runs without a record may lie between the history and
+// this run. If the log has only runs without a record, the history begins anew.
 std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordinal) {
   const uint32_t lives = std::max(files_of_log(path), 1u);
   const uint32_t known = open_history_file(file_of_life(path, lives)).parameters.ordinal;
@@ -160,8 +160,8 @@ HistoryFiles open_history_files(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
-// Reads the last file also if its life has not started: a life that was killed before its first
-// transaction may have begun a run of the log.
+// Reads the last file even if its life has not started. Such a life may have begun a run of the log
+// before it was killed.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
   const HistoryFile last = open_history_file(file_of_life(path, std::max(files_of_log(path), 1u)));
   const uint32_t known = last.parameters.ordinal;

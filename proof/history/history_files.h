@@ -18,7 +18,7 @@
 // notices a run that kept no history, whose writes are in the database and in no file.
 //
 // A process that was killed before its first transaction left no trace in the log. The next process
-// overwrites its file.
+// overwrites the file of this process.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ std::string file_of_life(const std::string& path, uint32_t life);
 
 struct HistoryFiles {
   std::string error;  // why the history cannot be used, in one sentence; empty if it can
-  // By life, without their entries. The last life has started, unless it is the only life.
+  // The files by life, without entries. The last life has started, or is the only life.
   std::vector<HistoryFile> files;
   std::vector<HistoryEntry> entries;  // of all lives, sorted by id
 
@@ -60,22 +60,22 @@ struct StartedHistory {
   std::unique_ptr<HistoryWriter> writer;
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
-// Creates the file of a run, of --history_mb, under the name that it has until keep_life(). A run
-// that continues no other run writes `path`. A later run continues the history `path` and writes
-// the file of the next life. If there is no such history, or its parameters differ, or a run since
-// then kept no history, the run is refused.
+// Creates the file of a run, of the size --history_mb, under the name that it has until
+// keep_life(). A run that continues no other run writes `path`. A later run continues the history
+// `path` and writes the file of the next life. Refuses a later run if the history does not exist,
+// has other parameters, or lacks a run.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 
-// Gives the file of the life its name. Before it replaces the first life's file, it removes the
-// files of later lives, from the last to the second.
+// Gives the life's file its name. If this is the first life, first removes the files of later
+// lives, from the last to the second.
 void keep_life(const std::string& path, const HistoryFileParameters& parameters,
                HistoryWriter& writer);
 
 // Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`.
-// A process may have been killed after its log had replaced or continued another log, and before
-// its history got its name: then this function names the file. Returns an empty string, or in one
-// sentence why `path` is not that history.
+// If a process was killed after its log had replaced or continued another log, but before its
+// history got its name, names the file. Returns an empty string, or in one sentence why `path` is
+// not the history of this log.
 std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal);
 
 // Returns a sentence if the history ends before run number `ordinal`, the last run of the log,

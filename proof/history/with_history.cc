@@ -27,8 +27,8 @@ namespace {
 
 using namespace write_history;
 
-// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements: at
-// that time a check notices a lost commit. 0: it does not. The ledger has ledger_die_after.
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements, when a
+// check notices a lost commit. 0: no kill. The ledger uses ledger_die_after instead.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
@@ -47,7 +47,7 @@ class RecordingTransaction final : public Transaction {
   }
   size_t changes() const { return changes_.size(); }
   // Writes a RecordedWrite without its order to `to` for each change. Call it when the attempt has
-  // made all its changes, before it ends.
+  // made all its changes, before the attempt ends.
   void describe(RecordedWrite* to) const {
     for (const Change& change : changes_) {
       const RowHash after =
@@ -110,8 +110,8 @@ class RecordingTransaction final : public Transaction {
     const std::byte* row;  // the transaction's copy, which the client may change; null: see `after`
     RowHash before, after;
   };
-  // Notes a copy of a row that the client may change. If the client already has the copy, it is the
-  // same change.
+  // Notes a copy of a row that the client may change. If the client already has this copy, does not
+  // note a second change.
   void note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
     const auto found = std::ranges::find(changes_, row, &Change::row);
     if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
@@ -129,8 +129,8 @@ class RecordingTransaction final : public Transaction {
 // that writes nothing has no entry. A counter for each type counts all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` must outlive the client. `count` is the count in the worker's last id in
-  // earlier lives, or 0.
+  // `history` and `order` must outlive the client. `count` is the largest count in the worker's ids
+  // of earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),
@@ -189,7 +189,7 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override { return client_->exhausted() || is_full(area_); }
 
-  // Returns whether a worker's part of the history has no room for another transaction.
+  // Returns whether a worker's part of the history has no space for another transaction.
   static bool is_full(const HistoryArea& area) { return area.full_for(payload_bytes(kMostWrites)); }
 
  private:

@@ -1,5 +1,5 @@
-// The history of writes, which every workload but the ledger keeps if --history asks for one: its
-// entries, its check, and the workload whose clients record it.
+// The history of writes: its entries, its check, and the workload whose clients record it. Every
+// workload except the ledger keeps this history if --history asks for it.
 //
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
@@ -25,7 +25,7 @@ namespace logjam::write_history {
 // The contents of a row as a history knows them: a hash of its bytes, or one of two special values.
 using RowHash = uint32_t;
 inline constexpr RowHash kAbsentRow = 0;
-inline constexpr RowHash kUnknownRow = 1;  // present; the transaction has not looked at its bytes
+inline constexpr RowHash kUnknownRow = 1;  // present; the transaction did not look at the bytes
 
 inline RowHash hash_of(const std::byte* row, size_t bytes) {
   const auto hash = static_cast<RowHash>(XXH3_64bits(row, bytes));
@@ -38,7 +38,7 @@ struct WritesHeader {
 };
 
 // A change of one row. `order` grows with each change of the row. If a transaction changes a row
-// several times (erases it, then inserts it), each change has an element, in their order.
+// several times (erases it, then inserts it), each change is one element, in their order.
 struct RecordedWrite {
   Key key;
   uint64_t order;
@@ -87,10 +87,9 @@ class RowOrder {
 // state at the end of the life: the state that the first write of a later life saw, or the state
 // now.
 //
-// So the checker misses a lost transaction only if other transactions have overwritten all that the
-// lost one wrote. Then the loss does not change the database. A read without an
-// update of the same row is not recorded. Only the ledger proves that such reads saw recovered
-// rows.
+// So the checker misses a lost transaction only if other transactions have overwritten all of its
+// writes. Then the loss does not change the database. A read without an update of the same row is
+// not recorded. Only the ledger proves that such reads saw recovered rows.
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types);
 

@@ -9,7 +9,7 @@
 namespace logjam::ledger {
 namespace {
 
-// The transactions that a database must hold, and whether it lacks one of them (R1, R2, R4).
+// Finds the transactions that a database must hold, and checks that none is lost (R1, R2, R4).
 //
 // A transaction is *required* if one of its writes shows, if it was acknowledged and its life was
 // not unsafe, or if a required transaction depends on it. A transaction depends on
@@ -36,7 +36,7 @@ class Required {
              versions_.where_lost(*missing);
     });
   }
-  // Checks that no acknowledged transaction is lost, and no transaction on which it depends (R1).
+  // Checks that no acknowledged transaction, and none on which one depends, is lost (R1).
   std::string lost_acknowledged() {
     std::string lost =
         first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
@@ -54,7 +54,7 @@ class Required {
     followed_acknowledged_ = true;
     return follow("R1: ", " was acknowledged");
   }
-  // Checks that no transaction is lost on which a transaction that shows depends (R4).
+  // Checks that a transaction is not lost if a transaction that shows depends on it (R4).
   std::string not_closed() {
     for (uint32_t t = 0; t < members_.size(); ++t) {
       if (versions_.shows(t)) add(t);
@@ -73,7 +73,7 @@ class Required {
   struct Member {
     bool required = false, seed = false;
     uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this member
-    Key key = 0;             // the key whose write by this member `dependent` depends on
+    Key key = 0;             // the key of the write on which `dependent` depends
   };
   struct Dependency {
     Access on;  // the write of `on.key` by `on.writer`
@@ -144,7 +144,7 @@ class Required {
   }
 
   // Returns the transaction that inserted the row which `write` erased or overwrote; 0: the initial
-  // load. If the history does not lead to that transaction, returns the last one to which it leads.
+  // load. If the history has a gap before this insert, returns the last transaction before the gap.
   TransactionId inserter(const Access& write) const {
     TransactionId at = write.writer;
     for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {
@@ -259,16 +259,15 @@ class Checker {
     return order.violation;
   }
 
-  // Checks that each row's `seen` follows from the versions that its writers had read (R3). If a
-  // recovery replays commands in another order than the run's, this check may be the only one that
-  // fails.
+  // Checks that each row's `seen` follows from the versions that the row's writers had read (R3).
+  // If a recovery replays commands in another order than the run, perhaps only this check fails.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
     return first_violation(keys.all(), [&](size_t key) -> std::string {
       const std::vector<uint32_t>& chain = versions_.chain(key);
       const bool cell = keys.is_cell(key);
       uint64_t seen = 0;
-      // A cell's `seen` is of its last writer alone.
+      // A cell's `seen` has only the reads of the cell's last writer.
       for (size_t i = cell && !chain.empty() ? chain.size() - 1 : 0; i < chain.size(); ++i) {
         for (const Access& read : transactions_[chain[i]].reads) {
           seen = LedgerRow::remember(seen, read.key, read.writer);

@@ -42,8 +42,8 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
   last_generation_.resize(options_.keys);
 }
 
-// Appends `count` keys that differ from each other and from those in `*keys`. In place of a key
-// that is already in `*keys` it takes the next free key.
+// Appends `count` different keys that are not in `*keys` yet. If a drawn key is already in `*keys`,
+// takes the next free key.
 void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   LJ_ASSERT(keys->size() + count <= options_.keys);
   for (; count > 0; --count) {
@@ -53,9 +53,9 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
-// Draws writes to different cells. Most writes are to slots, and most of these to the hot slot, so
-// rows often return after an erase. The client guesses whether a slot has its row, and reverses one
-// guess in eight.
+// Draws writes to different cells. Most writes are to slots, and most writes to slots are to the
+// hot slot, so rows often return after an erase. The client guesses whether a slot has its row, and
+// reverses one guess in eight.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {
@@ -81,9 +81,9 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Looks up whose writes the attempt overwrites blindly. If other transactions have overtaken an
-// insert since execute(), the insert depends on the erase before it, and on nothing else if the
-// attempt reads nothing.
+// Finds the writers that the attempt overwrites blindly. If other transactions have overtaken an
+// insert since execute(), the insert depends on the erase before it. If the attempt reads nothing,
+// it depends on nothing else.
 void LedgerClient::serialized() {
   auto written = written_cells_.begin();
   for (size_t i = 0; i < attempt_.writes.size(); ++i) {
@@ -323,8 +323,8 @@ void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<Seen
   compare(key, row.present != 0, found == nullptr ? nullptr : &found->row, foreign, key);
 }
 
-// Compares an entry, or a slot, with what its ledger row, or its cell, says of it. `entry` is null
-// if there is none; otherwise it must have the number `number`.
+// Compares an entry with its ledger row, or a slot with its cell. `entry` is null if none was
+// found; otherwise it must have the number `number`.
 void LedgerClient::compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number) {
   if (entry == nullptr) {
     if (present) attempt_.complain(Mismatch::kMissingEntry, key);
@@ -370,8 +370,8 @@ Status LedgerClient::audit(Transaction& txn) {
 }
 
 // Reads the ledger row, the entry of its generation, and the entry of the next generation, which
-// does not exist. If the client reads the entries first, it does not know the generation yet, and
-// takes the generation that it read last.
+// does not exist. A client that reads the entries first does not know the generation yet, and uses
+// the generation that it read last.
 Status LedgerClient::lookup(Transaction& txn, Key key) {
   LedgerRow row;
   std::vector<SeenEntry> seen;
@@ -452,8 +452,8 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   return status;
 }
 
-// Yields the core until other transactions have inserted and erased the row that the attempt has
-// inserted, --test=ledger_dawdle times at most. Under a locking protocol no other transaction can.
+// Yields the core, --test=ledger_dawdle times at most, until other transactions have inserted and
+// erased the row that the attempt has inserted. Locking protocols prevent this.
 void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;

@@ -63,8 +63,8 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // Returns a number that, modulo the number of slots, is the hot slot. The number grows slowly, so
-  // a slot's tuple is reclaimed before many workers use the slot at once.
+  // Returns the number of the hot slot plus a multiple of the number of slots. The result grows
+  // slowly, so a slot's tuple is reclaimed before many workers use the slot at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
     return changes_.load(platform::memory_order_relaxed) / kChanges;
@@ -117,7 +117,7 @@ ResumeState read_resume_state(Database& database, CellOrder* order);
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
-  // Counts the transactions of `resume_state`, which were recovered, as acknowledged.
+  // Treats the transactions of `resume_state`, which were recovered, as acknowledged.
   Acknowledged(uint32_t workers, const ResumeState& resume_state)
       : newest_(std::max<size_t>(workers, resume_state.attempts.size())) {
     for (uint32_t worker = 0; worker < resume_state.attempts.size(); ++worker) {
@@ -153,7 +153,7 @@ class CrashPoint {
  public:
   // Kills the process right after the worker's acknowledgement number `after`, counted from 1, and
   // right after its early acknowledgement number `early`. A transaction's acknowledgement is early
-  // if a transaction on which it depends is not acknowledged yet. 0: never kills it.
+  // if a transaction on which it depends is not acknowledged yet. A number of 0 causes no kill.
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 
@@ -242,7 +242,7 @@ struct Input {
   std::vector<Key> reads;   // rows of the ledger, and cells
   std::vector<Key> writes;  // rows of the ledger
   std::vector<CellWrite> cell_writes;
-  bool dawdles = false;         // waits before its commit, so that others overtake it
+  bool dawdles = false;         // waits before its commit, so that other transactions overtake it
   bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
   size_t scan_limit = 0;        // audit: the scan stops after this many entries
@@ -322,8 +322,8 @@ class LedgerClient final : public Client, private CommitObserver {
   Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
   void compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen);
   void compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number);
-  // Calls both functions, the reader of the ledger or the cells first if the input says so. Returns
-  // kAbort if one of them does.
+  // Calls both functions, `read` first if Input::ledger_first is set, and `find` first otherwise.
+  // Returns kAbort if a function returns kAbort.
   template <class Read, class Find>
   Status in_order(const Read& read, const Find& find) {
     const Status first = input_.ledger_first ? read() : find();
@@ -358,7 +358,7 @@ class LedgerClient final : public Client, private CommitObserver {
   uint64_t attempts_;
   uint64_t accesses_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
-  std::vector<uint32_t> last_generation_;  // by key: the entry's generation that it read last
+  std::vector<uint32_t> last_generation_;  // by key: the generation that the client read last
 };
 
 }  // namespace logjam::ledger

@@ -1,5 +1,5 @@
-// The ledger's history: what each transaction read and wrote, and which ones were acknowledged, in
-// a file that survives SIGKILL (proof/history/file.h).
+// The ledger's history: what each transaction read and wrote, and which transactions were
+// acknowledged, in a file that survives SIGKILL (proof/history/file.h).
 //
 //   payload of an entry := AttemptHeader, reads x Access, writes x Access
 //
@@ -71,7 +71,7 @@ struct Attempt {
     reads.clear();
     writes.clear();
   }
-  // Records a mismatch, if it is the attempt's first.
+  // Records a mismatch, if it is the first mismatch of the attempt.
   void complain(Mismatch what, Key key) {
     if (mismatch == Mismatch::kNone) mismatch = what, mismatch_key = key;
   }

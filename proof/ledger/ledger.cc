@@ -102,7 +102,7 @@ std::string check_flags() {
     return why;
   }
   const Options options = options_from_flags();
-  // A lookup reads one key, also where transfers read none.
+  // A lookup reads one key, even if transfers read no key.
   const uint64_t needed = std::max<uint64_t>(options.reads, 1) + options.writes;
   if (options.keys < needed) {
     return "--ledger needs at least as many keys as a transfer reads and writes: " +

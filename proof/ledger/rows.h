@@ -61,9 +61,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// Returns the key of a ledger key's entry. It differs in each generation, so that each insert
-// changes the index. Entries are in the order of their ledger keys, so a range of ledger keys is a
-// range of entries.
+// Returns the key of a ledger key's entry. The entry's key differs in each generation, so that each
+// insert changes the index. Entries are in the order of their ledger keys, so a range of ledger
+// keys is a range of entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));
@@ -72,7 +72,7 @@ constexpr Key ledger_key_of(Key entry) { return entry >> kGenerationBits; }
 
 struct EntryRow {
   TransactionId writer = 0;
-  Key key = 0;  // in the ledger; of a slot, its number
+  Key key = 0;  // the ledger key, or a slot's number
   uint64_t filler = 0;
 
   static EntryRow sealed(TransactionId writer, Key key) {

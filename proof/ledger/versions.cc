@@ -41,9 +41,9 @@ std::string Versions::walk() {
   });
 }
 
-// Follows the versions of one key. `last` wrote the row in the database, which may say whom it
-// overwrote. Threads call this for different keys at once: only this call changes the key's chain
-// and the numbers of its writes, but other calls mark the same writers as showing.
+// Follows the versions of one key. `last` wrote the row in the database; the row may name the
+// overwritten writer. Threads call this for different keys at once: only this call changes the
+// key's chain and the numbers of its writes, but other calls may mark the same writers as showing.
 std::string Versions::walk_key(Key key, TransactionId last, const TransactionId* overwritten) {
   std::vector<uint32_t>& chain = chains_[key];
   TransactionId above = 0, id = last;
@@ -77,8 +77,8 @@ std::string Versions::walk_key(Key key, TransactionId last, const TransactionId*
   return "";
 }
 
-// Checks that rows of a slot were inserted where there was none, and erased or overwritten where
-// there was one.
+// Checks that a slot's rows were inserted only where no row was, and were erased or overwritten
+// only where a row was.
 std::string Versions::in_turn(Key key) const {
   bool present = keys().slot_loaded(key);
   TransactionId below = 0;
@@ -152,7 +152,7 @@ void sort(std::vector<Edge>* edges) {
   }
 }
 
-// Successors by node, packed.
+// The successors of each node, in one array.
 class Graph {
  public:
   Graph(uint32_t nodes, std::vector<Edge>* edges) : first_(nodes + 1) {
@@ -235,19 +235,19 @@ std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges) {
 
 namespace {
 
-// The edges that a part found, or those of all parts so far.
+// The edges that one part of the work has found, or the edges of all parts so far.
 struct Edges {
   std::vector<Edge> edges;
   void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }
 };
 
-// Adds that each writer of a key comes before the next.
+// Adds an edge from each writer of a key to the next writer.
 void add_writers(const std::vector<uint32_t>& chain, std::vector<Edge>* edges) {
   for (size_t i = 0; i + 1 < chain.size(); ++i) edges->emplace_back(chain[i], chain[i + 1]);
 }
 
-// Adds that a reader comes after the writer of the version that it read, and before the writer of
-// the next version.
+// Adds that a reader comes after the writer of the version that the reader saw, and before the
+// writer of the next version.
 void add_reads(const History& history, const Versions& versions, uint32_t reader,
                std::vector<Edge>* edges) {
   for (const Access& read : history.transactions[reader].reads) {
@@ -297,10 +297,10 @@ std::string tell(const History& history, const std::vector<uint32_t>& cycle) {
   return sentence;
 }
 
-// Checks that no transaction comes before one of an earlier life.
+// Checks that no transaction comes before a transaction of an earlier life.
 std::string lives_in_order(const History& history, const std::vector<Edge>& edges) {
   const auto life = [&](uint32_t t) { return history.transactions[t].life; };
-  const Edge* wrong = nullptr;  // the smallest, for edges are in no order
+  const Edge* wrong = nullptr;  // the smallest wrong edge, because edges have no order
   for (const Edge& edge : edges) {
     if (life(edge.first) <= life(edge.second)) continue;
     if (wrong == nullptr || edge < *wrong) wrong = &edge;

@@ -1,9 +1,9 @@
 // The versions of each key that a database holds.
 //
 // Version v of a key is the write of chain(key)[v - 1]; version 0 is the initial load. The last
-// version is the write of the row in the database. Below it is the write that it overwrote, and so
-// on down to the initial load, as the history recorded it. A write that is no version is *missing*:
-// it is not in the database, and no version overwrote it.
+// version is the write of the row in the database. The version below it is the write that it
+// overwrote according to the history, and so on. A write that is no version is *missing*: it is not
+// in the database, and no version overwrote it.
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
 // and a version shows if a version that shows updated it. The writer of a version below a blind
@@ -44,7 +44,7 @@ class Versions {
   // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
   uint64_t showing() const;  // number of transactions
-  // Returns the transaction's first write that is missing (present), or null.
+  // Returns the transaction's first write that is missing, or that is present; null if none is.
   const Access* missing_write(uint32_t transaction) const { return first(transaction, true); }
   const Access* present_write(uint32_t transaction) const { return first(transaction, false); }
   // Returns the transaction's write of `key`, or null.
@@ -89,8 +89,8 @@ SerialOrder find_serial_order(const History& history, const Versions& versions,
 
 using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
 
-// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No cycle through
-// its first node is shorter.
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No shorter cycle
+// goes through the first node.
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

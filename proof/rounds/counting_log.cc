@@ -28,7 +28,7 @@ Rows rows_after(uint64_t transactions) {
   return rows;
 }
 
-// Runs `transactions` transactions, after those whose rows are in the database.
+// Runs `transactions` transactions, which continue the count in the database.
 class Counting final : public Workload {
  public:
   explicit Counting(uint64_t transactions) : transactions_(transactions) {}
@@ -165,7 +165,7 @@ std::string CountingLog::live(const CountingLife& life,
   if (life.checkpoints) run_options.checkpoints = &checkpoints;
   const uint64_t earlier = last_complete_checkpoint(*log.manifest());
   workload->ends = [&] {
-    if (life.checkpoints) platform::sleep_ns(kBetweenNs);  // leaves them time
+    if (life.checkpoints) platform::sleep_ns(kBetweenNs);  // leaves the checkpoints time
     return last_complete_checkpoint(*log.manifest()) - earlier >= life.most_checkpoints;
   };
   log.start();

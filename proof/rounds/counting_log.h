@@ -18,14 +18,14 @@ struct CountingLife {
   std::string_view scheme;
   enum class Begin { kNew, kContinued, kOverwrites } begin = Begin::kNew;
   uint64_t transactions = 12;
-  bool checkpoints = false;  // while it runs
+  bool checkpoints = false;  // takes checkpoints while it runs
   bool checkpoint_at_end = false;
   bool reversed = false;                     // names the directories in the other order
   uint64_t most_checkpoints = ~uint64_t{0};  // the life ends when it has taken this number
   // The file of which a byte is changed before the life begins; empty: none. The life accepts that,
   // as --accept_damage does.
   std::string damaged = {};
-  bool ranges = false;  // logs them
+  bool ranges = false;  // logs ranges
 };
 
 // A log in these directories.
@@ -33,8 +33,8 @@ struct CountingLog {
   std::vector<std::string> directories;
   uint64_t segment_bytes = 0;
 
-  // Recovers the log, as `recover` does, or as a run that continues it if `goes_on`. Returns what
-  // is wrong with it, or an empty string.
+  // Recovers the log as `recover` does or, if `goes_on`, as a run does that continues the log.
+  // Returns a sentence about a failure, or an empty string.
   std::string recover(LogChain* chain, RecoveredChain* recovered, bool goes_on) const;
   // Plays a life on the process's disk. Calls `acknowledged` for each acknowledged transaction.
   // Returns a sentence about a failure, or an empty string.
@@ -45,8 +45,8 @@ struct CountingLog {
   std::string checkpoint() const;
 };
 
-// Returns how many transactions are in the recovered rows, or nothing if they are not those after
-// any number of transactions.
+// Returns the number of transactions after which the rows have the recovered state, or nothing if
+// no number of transactions leads to this state.
 std::optional<uint64_t> counted(Database& database);
 
 }  // namespace logjam

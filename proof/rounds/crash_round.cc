@@ -25,7 +25,7 @@ namespace {
 // Returns the schemes with log files, each with the record granularities that it supports. A scheme
 // that logs commands supports only one record for each transaction.
 const auto& schemes_and_records() {
-  // Every process of the tests, also each child of a death test, derives some thousand rounds.
+  // Computed once, because every process of the tests derives some thousand rounds.
   static const auto pairs = [] {
     std::vector<std::pair<std::string, std::string>> found;
     for (const SchemeInfo& scheme : all_schemes()) {
@@ -89,7 +89,7 @@ void draw_commit_path(RoundDraws& random, LedgerFlags* flags) {
     case 2:
       flags->flush_us = 300;
       break;
-    case 3:  // rare flushes leave much that is not yet durable
+    case 3:  // rare flushes leave many records that are not durable yet
       flags->flush_us = 20000;
       break;
     default:
@@ -105,7 +105,7 @@ void draw_transactions(RoundDraws& random, LedgerFlags* flags) {
   flags->theta = random.one_of({0.0, 0.9});
   flags->yield = random.one_of({0, 7});
   flags->dawdle = random.one_of({0, 100});
-  // With few slots, transactions erase and insert a row at once; with many slots, its tuple is
+  // With few slots, transactions erase and insert a row at once. With many slots, a slot's tuple is
   // reclaimed before the next insert.
   flags->slots = random.one_of({8, 64, 1000});
   flags->cells = flags->slots + 56;
@@ -131,8 +131,8 @@ void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams
   }
 }
 
-// Makes the process die at an early acknowledgement, which does harm if it is wrong. Slow devices
-// and short transactions give many such moments.
+// Makes the process die at an early acknowledgement, because a wrong one then loses a transaction.
+// Slow devices and short transactions give many early acknowledgements.
 void die_early(uint32_t streams, CrashRound* round) {
   round->directories = std::min(streams, kMostDirectories);
   round->kill_after_ms = 3000;
@@ -245,7 +245,7 @@ CrashRound derive_round(uint64_t seed) {
   round.kill_after_ms = static_cast<uint32_t>(50 + random.below(551));
   round.ends_by_itself = random.one_in(8);
   if (round.ends_by_itself) {
-    // The run ends after some transactions: a loaded machine may give it no core for a given time.
+    // Ends the run after some transactions: a loaded machine may give it no core for a fixed time.
     flags.transactions = 300;
   } else if (streams > 1 && !scheme.traits.in_place && random.one_in(3)) {
     die_early(streams, &round);
@@ -292,8 +292,8 @@ class RoundSite {
     return run;
   }
 
-  // Runs the command, and kills it `kill_after_ms` after `from`; 0: the command ends by itself.
-  // Returns false if the command failed, and puts that into the report.
+  // Runs the command, and kills it `kill_after_ms` after `from`; 0: the command ends by itself. If
+  // the command failed, adds that to the report and returns false.
   bool run(const std::vector<std::string>& command, uint64_t kill_after_ms,
            From from = From::kStart) {
     result_.commands += "  " + platform::join(command, " ") + "\n";
@@ -305,7 +305,7 @@ class RoundSite {
   // Returns how the last command ended, for the report.
   const std::string& ending() const { return ending_; }
 
-  // Returns the result of a round that did `what`. `again` are the flags that repeat the round.
+  // Returns the result of a round that did `what`. The flags `again` repeat the round.
   CrashResult result(bool passed, const std::string& what, const std::string& again) {
     const ledger::History recorded = ledger::open_history(history_);
     result_.recorded = recorded.transactions.size();
@@ -385,9 +385,9 @@ Life derive_life(uint64_t seed, std::mt19937_64& random) {
     life.kill_after_ms = static_cast<uint32_t>(below(4) == 0 ? 1 + below(100) : 50 + below(800));
   }
   LedgerFlags& flags = life.flags;
-  flags.die_early = 0;  // that needs a round of its own
+  flags.die_early = 0;  // an early death needs a round of its own
   flags.history_mb = 64;
-  // Few keys may be fewer than a transfer of this life wants.
+  // A log with few keys may have fewer keys than a transfer of this life would need.
   flags.reads = 2, flags.writes = 4;
   flags.sockets = 2;
   if (!find_scheme(flags.scheme)->traits.commands && below(8) != 0) {
@@ -451,7 +451,7 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
     const Life& life = round.lives[i];
     std::vector<std::string> command = site.run_command(life.flags, i % 2 == 1);
     if (i > 0) command.emplace_back(life.overwrites ? "--overwrite" : "--continue");
-    // The first life is killed when there is a log. Later ones are killed at any time.
+    // Kills the first life when the log exists, and kills later lives at any time.
     passed = site.run(command, life.kill_after_ms, i == 0 ? From::kFirstTransaction : From::kStart);
     passed = passed && site.run(prove, 0);
     if (passed && life.checkpoint_for_ms != 0) {

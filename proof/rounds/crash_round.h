@@ -1,5 +1,5 @@
 // Rounds of the crash test: run the ledger, kill the process, recover, and check the history. A
-// round of several lives does that several times on one set of log directories.
+// round of several lives does this several times on one set of log directories.
 //
 // Everything about a round except its timing follows from its seed and the registries.
 #pragma once
@@ -81,7 +81,7 @@ struct Life {
   // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
   bool overwrites = false;      // the life replaces the log, and does not continue it
-  bool bad_checkpoint = false;  // after it, the latest checkpoint goes bad if another is complete
+  bool bad_checkpoint = false;  // after it, the latest checkpoint goes bad, if another is complete
 };
 
 struct LivesRound {

@@ -85,8 +85,8 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// If the owner still waits for the line, and requests are served in order, counts from the line's
-// arrival. The owner first uses the line for as long as a request from its own complex takes. The
+// Counts from the line's arrival if the owner still waits for the line and requests are served in
+// order. The owner first uses the line for as long as a request from its own complex takes. The
 // owner then serves one request after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];

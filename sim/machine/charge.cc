@@ -253,7 +253,7 @@ void before_read_modify_write(const void* site, const void* address) {
   cpu.now += machine().rmw;
 }
 
-// Only charges time, because execution is sequentially consistent without fences.
+// Charges only time, because execution is sequentially consistent without fences.
 void before_fence() {
   if (running == nullptr) {
     if (exploring != nullptr) exploring->fence();
