@@ -139,7 +139,8 @@ struct Life {
   bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
-  // Returns the path of the life's history. An earlier life still runs, so the paths must differ.
+  // Returns the path of the life's histories. Each life has its own path, because a recovery may
+  // rename the histories while an earlier life runs.
   std::string history() const { return of.directory + "/history-" + std::to_string(number); }
 };
 
@@ -212,8 +213,8 @@ void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
   });
 }
 
-// Runs `body` in a forked process. An error ends the process here, because the child must not
-// unwind the stack that it has copied from its parent.
+// Runs `body`, which is the work of a forked process. An error ends the process here, because the
+// child must not unwind its parent's stack.
 template <class Body>
 auto in_child(const Body& body) {
   try {
@@ -353,7 +354,7 @@ void live(const Life& life) {
   schedule.seed = life.seed;
   schedule.most_crashes = first ? draws.one_of({1, 2, 8}) : 1;
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000, 30'000});
-  // A recovery takes many steps to read files, and few of them matter. So few rounds explore it.
+  // A recovery takes many steps to read files, and few steps matter. So few rounds explore it.
   schedule.from_start = first || draws.below(16) == 0;
   schedule.late_stores = draws.below(4) != 0;
   // The watch for data races needs one value of each atomic variable; late stores give several.

@@ -61,7 +61,7 @@ class Kernel {
 
   Fiber& current() { return *current_; }
 
-  // Starts a fiber, which is ready at once. Does not switch to it.
+  // Starts a fiber, which is ready at once. Does not switch to the new fiber.
   virtual Fiber* spawn(std::function<void()> body) = 0;
   // Returns the time of the current fiber.
   virtual Picoseconds now() const = 0;

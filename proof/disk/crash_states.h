@@ -10,8 +10,8 @@
 // - The file may have any length that it has had since its last sync. Bytes within this length that
 //   did not persist are what they were before, or zeros. Bytes that a cut has removed come back
 //   only if the cut itself did not persist.
-// - Of the changes of a directory's names since its last sync any subset persists, except that the
-//   changes of one name persist in their order. A rename changes both names in one step.
+// - Any subset of the changes of a directory's names since its last sync persists, except that the
+//   changes of one name persist in order. A rename changes both names in one step.
 // - A file's sync does not make its name durable.
 // Real file systems guarantee more, so a program that is correct here is correct on them too.
 // CrashMonkey (Mohan et al., OSDI 2018) tests file systems in the same way: it records once, and

@@ -1,4 +1,4 @@
-// A file system in memory. It remembers what the program does to it, and says what a disk could
+// A file system in memory. It records the steps of a program, and returns what a disk could
 // hold if the power had failed at any step (proof/disk/crash_states.h).
 //
 //   MemoryFiles disk;

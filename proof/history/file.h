@@ -16,9 +16,9 @@
 //
 // Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
 // or after the process was killed at any instruction. So an entry's `state` is stored last, with
-// release: it changes from 0 to kIntended when the entry is complete and the next state word is 0,
-// and later from kIntended to kAcknowledged, by one aligned store. The state of an aborted
-// attempt's entry becomes 0 again before its bytes are used again. The worker may change a payload
+// release. The state becomes kIntended when the entry is complete and the next state word is 0, and
+// later becomes kAcknowledged, by one aligned store. The state of an aborted attempt's entry
+// becomes 0 again before the entry's bytes are used again. The worker may change a payload
 // until the log record of its attempt is published. So the entries of all transactions that a
 // recovery can find are complete. Counters are stored relaxed. Any thread may store `started` and
 // `finished` in the header page, which change only from 0 to 1.

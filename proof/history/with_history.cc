@@ -122,7 +122,7 @@ class RecordingTransaction final : public Transaction {
 };
 
 // A client around another client. It records in a history what the other client's transactions
-// write and which of them are acknowledged.
+// write and which transactions are acknowledged.
 //
 // The client writes an entry's payload when its transaction is about to commit, and intends the
 // entry at the serialization point, after which the transaction commits in any case. A transaction

@@ -53,8 +53,8 @@ static_assert(sizeof(RecordedWrite) == 32);
 //
 // Protocol. A worker calls next() at the serialization point of its transaction, with the row
 // locked (CommitObserver). So the calls for a row come one at a time, in the order in which its
-// writers overwrite each other. Each call gets a larger number than the call before, because a row
-// always has the same counter. Other rows may share the counter.
+// writers overwrite each other. Each call for a row returns a larger number than the call before,
+// because a row always has the same counter. Other rows may share the counter.
 class RowOrder {
  public:
   RowOrder() : counters_(kCounters) {}

@@ -6,8 +6,8 @@
 // a write that shows updated it. Rows name their writer, so the checker computes chains from the
 // database and the history, and never from the log, whose correctness is the question.
 //
-//   R1  All writes of every acknowledged transaction are in the database, and so are those of every
-//       transaction on which it depends, directly or through others (checker.cc).
+//   R1  All writes of every acknowledged transaction are in the database, and so are all writes of
+//       the transactions on which it depends, directly or through others (checker.cc).
 //   R2  Either all writes of a recovered transaction are in the database, or none. Entries agree
 //       with the rows of the ledger, and slots with their cells.
 //   R3  The writes of each key form one chain, also where they are blind. The row's `seen` follows
@@ -53,7 +53,7 @@ struct LedgerRows {
   std::vector<std::pair<Key, LedgerRow>> ledger;
   std::vector<std::pair<Key, EntryRow>> entries;
   std::vector<std::pair<Key, CellRow>> cells;   // keys are numbers of cells
-  std::vector<std::pair<Key, EntryRow>> slots;  // likewise
+  std::vector<std::pair<Key, EntryRow>> slots;  // keys are numbers of slots
 };
 // Copies all present rows. Call it when no transaction runs.
 LedgerRows read_rows(Database& database);

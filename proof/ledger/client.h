@@ -1,7 +1,7 @@
 // One worker's stream of ledger transactions. The client draws each transaction once, and executes
 // it until it commits:
 //
-//   transfer  reads some keys and updates others
+//   transfer  reads some keys and updates other keys
 //   blind     overwrites cells without reading them, and inserts and erases rows of slots; half of
 //             these transactions read nothing, and the others may also update a key or a cell
 //   toggle    updates a key and inserts or erases its entry

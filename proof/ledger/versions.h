@@ -7,8 +7,8 @@
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
 // and a version shows if a version that shows updated it. The writer of a version below a blind
-// write may have been recovered or not. The database does not say which, and no rule demands
-// either.
+// write may have been recovered or not. The database does not say which, and the rules
+// allow both.
 #pragma once
 
 #include <cstddef>

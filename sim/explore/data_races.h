@@ -1,7 +1,7 @@
 // Data races of an explored schedule: two unordered accesses of two threads to the same bytes, at
-// least one of them a store, and at least one no atomic operation. The orders are those that the
-// Only orders for which the program asks (acquire, release, fences) count, not the orders that x86
-// gives for free. So any schedule that uses the data shows a relaxed store in place of a release.
+// least one of them a store, and at least one no atomic operation. Only orders count for which the
+// program asks (acquire, release, fences), not the orders that x86 gives for free. So any schedule
+// that uses the data shows a relaxed store in place of a release store.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and

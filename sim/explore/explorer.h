@@ -4,8 +4,8 @@
 //
 // A step is an access to memory that threads share (a load, a store, an atomic operation, a fence,
 // 8 bytes of a copy), or a call of the kernel or of the file system. Before each step another fiber
-// may go on. Plain accesses to the fiber's own stack are no steps. Atomic accesses to it are steps,
-// because the node of a lock's waiter may lie there. The main thread loads, waits and reports: only
+// may go on. Plain accesses to the fiber's own stack are no steps. Atomic accesses to this stack
+// are steps, because the node of a lock's waiter may lie there. The main thread loads, waits and reports: only
 // its calls are steps.
 //
 // Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
@@ -58,7 +58,7 @@ class Explorer final : public Kernel {
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Begins or ends the exploration. Outside of it, fibers change places only where they wait.
+  // Begins or ends the exploration. Before and after, fibers switch only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
@@ -78,8 +78,8 @@ class Explorer final : public Kernel {
   void fence_done(int order) { data_races->fenced(current_->id, order); }
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash in one of `times` calls, unless the schedule has had Schedule::most_crashes
-  // crashes. crash() judges a crash at each call.
+  // Judges a crash here, unless the schedule has had Schedule::most_crashes crashes. crash() judges
+  // at each call, maybe_crash() in one of `times` calls.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
   // Judges a crash at the end of the program, even after Schedule::most_crashes.
@@ -137,7 +137,7 @@ class Explorer final : public Kernel {
   bool is_on_a_stack(const void* at) const;
   void be_late();
   void event();
-  // Counts a store that others see from now on.
+  // Counts a store that other threads see from now on.
   void landed(Thread& thread) { ++stores_, ++thread.landed; }
   void block(State state, Picoseconds timeout, bool patient = false);
   // Lets another fiber, or the same fiber, go on.

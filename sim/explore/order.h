@@ -2,7 +2,7 @@
 //
 //   random  The length of each turn is drawn. Each fiber that can go on has the same probability
 //           to be next.
-//   pct     Fibers have random priorities, and of those that can go on the first one runs. At a
+//   pct     Fibers have random priorities. The first fiber in their order that can go on runs. At a
 //           few steps, drawn beforehand, the running fiber falls to the lowest priority. A bug that
 //           needs d - 1 such steps in a program of n threads and k steps is met with a probability
 //           of at least 1 / (n k^(d-1)). (Burckhardt et al., "A Randomized Scheduler with

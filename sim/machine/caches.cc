@@ -212,7 +212,7 @@ Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, 
     return {Source::kOwner, far, machine_.dirty[far], machine_.dirty[far]};
   }
   const uint32_t far = nearest_holder(core.complex, line);
-  // Memory answers for a clean line, too, if it is nearer than the caches that have the line.
+  // Memory also answers for a clean line, if memory is nearer than the caches that have the line.
   const bool memory_is_nearer =
       far != kDistances && far != kSameComplex && line.written == 0 &&
       machine_.memory[distance_of_home(core, number)] < machine_.clean[far];

@@ -4,7 +4,7 @@
 // Each cache line has a state (Line), and each core has the tags of its private caches. A core has
 // the tag of a cache line if and only if the state names the core among the sharers.
 //
-// The scheduler orders all accesses that the core's own caches do not answer before they come here.
+// Accesses that the core's own caches do not answer come here in the order of the clocks.
 // A core's request changes the state at once; the core waits afterwards, and Line::busy_until makes
 // the next core wait.
 //

@@ -9,7 +9,7 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as tables. In less memory the processor finds more translations of addresses in caches:
+// As large as a table. In less memory the processor finds more translations of addresses in caches:
 // on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, and 172 ns in 256 MiB.
 constexpr size_t kTableBytes = 256 << 20;
 
