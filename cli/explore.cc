@@ -139,8 +139,7 @@ struct Life {
   bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
-  // Returns the path of the life's histories. Each life has its own path, because a recovery may
-  // rename the histories while an earlier life runs.
+  // Returns the path of the life's histories, which a recovery may rename while older lives run.
   std::string history() const { return of.directory + "/history-" + std::to_string(number); }
 };
 

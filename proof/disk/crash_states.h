@@ -1,16 +1,16 @@
 // The states in which a crash may leave a disk, given what a program did to its file system.
 //
 // The model is that of ALICE (Pillai et al., OSDI 2014) with the guarantees of POSIX and no more:
-// - A sync makes durable what it covers. `sync` and `sync_data` of a file cover its bytes and its
+// - A sync makes what it covers durable. `sync` and `sync_data` of a file cover its bytes and its
 //   length; `sync` of a directory covers its names. A synced write covers its sectors, and the
 //   length if the file was shorter before.
 // - A sector may be in any state that it has had since its last sync, whatever the states of other
-//   sectors. So any subset of the unsynced writes persists, and each write may be torn at a
+//   sectors. So any subset of the unsynced writes may persist, and each write may be torn at a
 //   multiple of 512 bytes.
 // - The file may have any length that it has had since its last sync. Bytes within this length that
-//   did not persist are what they were before, or zeros. Bytes that a cut has removed come back
+//   did not persist have their old values, or are zeros. Bytes that a cut has removed come back
 //   only if the cut itself did not persist.
-// - Any subset of the changes of a directory's names since its last sync persists, except that the
+// - Any subset of a directory's name changes since its last sync may persist, except that the
 //   changes of one name persist in order. A rename changes both names in one step.
 // - A file's sync does not make its name durable.
 // Real file systems guarantee more, so a program that is correct here is correct on them too.

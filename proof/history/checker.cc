@@ -202,8 +202,8 @@ class Checker {
     return strange(places[begin], after);
   }
 
-  // Returns the sentence about a row with a wrong state after the life of `first`: neither the state
-  // in which one of the row's writers left the row, nor the row's state before that life.
+  // Returns the sentence about a row with a wrong state after the life of `first`. The state is not
+  // one in which a writer of the row left the row, and not the row's state before this life.
   std::string strange(const Place& first, RowHash after) const {
     const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
     const bool last = first.life + 1 == history_.files.size();

@@ -15,7 +15,7 @@
 //   - A life that ended by itself acknowledged all that it committed.
 //
 // Each life writes one run of the log, and the life's file has the ordinal of this run. So a check
-// notices a run that kept no history, whose writes are in the database and in no file.
+// notices a run without a history. Such a run's writes are in the database and in no file.
 //
 // A process that was killed before its first transaction left no trace in the log. The next process
 // overwrites the file of this process.

@@ -80,7 +80,7 @@ class CellOrder {
   platform::atomic<uint64_t> changes_{0};
 };
 
-// The state with which clients resume. It is empty after a load. After a recovery it has the counts
+// The state with which clients resume. After a load it is empty. After a recovery it has the counts
 // and generations that earlier lives left in the rows and in their history
 // (proof/history/history_files.h).
 struct ResumeState {
@@ -145,8 +145,8 @@ class Acknowledged {
 // functions.
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
-// durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
-// and another transaction, on which it depends, is not durable yet. --test=ledger_die_early waits
+// durable. A wrong acknowledgement loses a transaction at few moments: while the acknowledged
+// transaction depends on another transaction that is not durable yet. --test=ledger_die_early waits
 // for such a moment. A client does not know which transactions are durable, so it waits for a
 // moment at which the other transaction is not acknowledged yet.
 class CrashPoint {

@@ -35,21 +35,21 @@ constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
 inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
-// attempt whose write it read or overwrote. If reads_row(op), the attempt has seen `writer` in the
-// row; otherwise the client looked `writer` up while the row was locked (CellOrder).
+// attempt whose write was read or overwritten. If reads_row(op), the row named `writer`; otherwise
+// the client looked `writer` up while the row was locked (CellOrder).
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
   Op op = Op::kRead;
 };
 
-// An observation that no serial execution allows. It is harmless in an attempt that aborts, because
-// an optimistic protocol lets a doomed attempt continue. It is a violation in an attempt that
-// commits.
+// An observation that no serial execution allows: a violation in an attempt that commits. In an
+// attempt that aborts, the observation is harmless, because an optimistic protocol lets a doomed
+// attempt continue.
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields
-  kMissingRow,      // a row of the ledger or a cell was not found, though none is ever erased
+  kMissingRow,      // a row of the ledger or a cell was not found; none is ever erased
   kMissingEntry,    // the entry (slot) was not found, but its ledger row (cell) says it is present
   kUnexpected,      // the entry was found, but its ledger row says that it is absent
   kForeignEntry,    // the entry is of another generation or writer than its ledger row says

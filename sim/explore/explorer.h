@@ -5,8 +5,8 @@
 // A step is an access to memory that threads share (a load, a store, an atomic operation, a fence,
 // 8 bytes of a copy), or a call of the kernel or of the file system. Before each step another fiber
 // may go on. Plain accesses to the fiber's own stack are no steps. Atomic accesses to this stack
-// are steps, because the node of a lock's waiter may lie there. The main thread loads, waits and reports: only
-// its calls are steps.
+// are steps, because the node of a lock's waiter may lie there. The main thread loads, waits and
+// reports: only its calls are steps.
 //
 // Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
 // draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
@@ -15,8 +15,8 @@
 // Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
 // clock jumps to the next timer. The order may also draw such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields waits until another fiber's store has landed since its
-// last round began, because only such a store can end its wait. So a spin takes few steps in any
+// Waiting. A fiber that pauses or yields waits until another fiber's store lands after the begin of
+// the last round, because only such a store can end the wait. So a spin takes few steps in any
 // order.
 //
 // Crashes. At steps that the seed draws the process forks, and the child judges the files that a

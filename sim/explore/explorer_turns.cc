@@ -11,8 +11,8 @@ namespace {
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
 constexpr Picoseconds kSpinTime = 1'000'000;  // of each round in which all ready threads only spin
-// The rounds that spinning threads get before the next timer ends, and the number of such series
-// without a timer that counts as a hang.
+// Spinning threads get kMostQuietRounds rounds before the next timer ends. After kMostIdleRounds
+// such series without a timer, the explorer reports a hang.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
 // The explorer reports a hang after this number of timers without a step between them.
 constexpr uint64_t kMostTimers = 1'000;

@@ -36,7 +36,7 @@ inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Acc
 }
 
 // Charges an access. `site` is the address after the instruction that makes the access. The slow
-// path is a call, so that the fast path saves no registers.
+// path is a call, so that the fast path need not save registers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   const Cpu* cpu = running;
   if (cpu == nullptr) {

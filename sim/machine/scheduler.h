@@ -103,8 +103,8 @@ class Scheduler final : public Kernel {
   void join(Fiber* fiber) override;
   void before_wait() override;
   void wait(const void* address, Picoseconds timeout) override;
-  // Costs only a system call if no fiber waits: a mutex's unlock() calls wake() although the only
-  // waiter may be the thread that unlocks. The latency of a wake-up begins with the call.
+  // Costs only a system call if no fiber waits: a mutex's unlock() also calls wake() if the only
+  // waiter was the thread that unlocks. The latency of a wake-up begins with the call.
   void wake(const void* address, uint32_t most) override;
   void pin(uint32_t context) override;
   void pin_to_socket(uint32_t socket) override;

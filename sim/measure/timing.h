@@ -51,7 +51,7 @@ double ns_of_a_step(size_t total, Body&& body) {
   return median_of(std::move(parts));
 }
 
-// Runs body() on a thread of its own, on core number `core` of pin_to_core(), and waits for its end.
+// Runs body() on a new thread, on core number `core` of pin_to_core(), and waits for its end.
 template <class Body>
 void run_on(int core, Body&& body) {
   thread runner([&] {
