@@ -67,8 +67,8 @@ class Steps {
   void settle();
   // Chooses the scheduling class of the workers.
   void choose_worker_class();
-  // Opens the log, and refuses a log that cannot be used. Then makes the database: recovers the
-  // tables if the run continues a log, and loads them otherwise.
+  // Makes the log and the database. If the run continues a log, first recovers the database.
+  // Otherwise loads the tables last, so that a log that cannot be used is refused before the load.
   void open();
   // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
