@@ -1,4 +1,4 @@
-// Commands that are refused or that fail: they throw a platform::CommandError.
+// Tests of commands that fail by throwing a platform::CommandError.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace logjam {
 
-// Runs the command. Returns whether it ends with a sentence that has a part of the form `pattern`,
-// and with this exit code.
+// Runs the command. Returns whether it ends with this exit code and with a message that contains
+// the pattern.
 inline testing::AssertionResult ends_with(int exit_code, const std::function<void()>& command,
                                           const std::string& pattern) {
   try {
@@ -27,7 +27,7 @@ inline testing::AssertionResult ends_with(int exit_code, const std::function<voi
   return testing::AssertionFailure() << "no error, instead of " << pattern;
 }
 
-// Runs the command in a death test, and ends its process as main() does.
+// For death tests: runs the command, and ends the process as main() does.
 inline void as_main(const std::function<void()>& command) {
   try {
     command();

@@ -1,5 +1,5 @@
-// A log scheme that forwards every call to another scheme. Test doubles derive from it and override
-// the calls that their test is about.
+// A log scheme that forwards every call to another scheme. Test doubles derive from this class and
+// override the calls that matter to their tests.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace logjam {
 
 class ForwardingScheme : public LogScheme {
  public:
-  // Forwards to `none`. A double overrides the calls that `none` does not serve.
+  // Forwards to the scheme `none`. A derived class overrides calls that `none` lacks.
   explicit ForwardingScheme(uint32_t workers, const LogTraits& traits = {.logs = false},
                             uint64_t run = 0)
       : LogScheme(LogConfig{.workers = workers, .run = run, .traits = traits}),

@@ -1,5 +1,5 @@
-// GoogleTest's main, with the program's diagnostics: a test that dies leaves a stack trace, and so
-// does one that hangs and is aborted by scripts/run_tests.py.
+// GoogleTest's main, with the program's diagnostics. A test that crashes prints a stack trace. So
+// does a test that hangs, when scripts/run_tests.py aborts it.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   logjam::start_diagnostics(argv[0]);
-  // Tests of every scheme wait for epochs to end: silo's 40 ms would be most of their time.
+  // Tests of every scheme wait for epochs. With the paper's 40 ms they would mostly wait.
   gflags::SetCommandLineOptionWithMode("silo_epoch_ms", "1", gflags::SET_FLAGS_DEFAULT);
   return RUN_ALL_TESTS();
 }

@@ -1,4 +1,4 @@
-// Sets flags for a test, also those of log schemes. The destructor restores all flags.
+// Sets flags for a test, including flags of log schemes. The destructor restores all flags.
 #pragma once
 
 #include <gflags/gflags.h>

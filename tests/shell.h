@@ -12,11 +12,11 @@
 namespace logjam {
 
 struct Ended {
-  std::string output;  // what the script wrote to stdout
-  int status;          // its exit status, -1 if a signal ended it
+  std::string output;  // of the script, on stdout
+  int status;          // exit status of the script, or -1 if a signal ended it
 };
 
-// In `script`, $LOGJAM is the program under test (default: build/logjam).
+// Runs the script with $LOGJAM set to the program under test (by default build/logjam).
 inline Ended shell(const std::string& script) {
   setenv("LOGJAM", "build/logjam", 0);
   std::FILE* pipe = popen(script.c_str(), "r");

@@ -11,8 +11,8 @@
 
 namespace logjam {
 
-// The constructor makes an empty directory with a new name under TMPDIR, or under /tmp if TMPDIR is
-// not set. The destructor removes it with all its files.
+// Makes an empty directory with a new name under TMPDIR, or under /tmp if TMPDIR is not set. The
+// destructor removes the directory with all its files.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -29,10 +29,10 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // Returns the path of a file of this name in the directory. The file need not exist.
+  // Returns the path of the file `name` in the directory. The file need not exist.
   std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // Keeps the directory after the object is destroyed, so that its files show why a test failed.
+  // Prevents the destructor from removing the directory, so that its files show why a test failed.
   void keep() { kept_ = true; }
 
  private:

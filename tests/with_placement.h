@@ -1,5 +1,5 @@
-// While this object lives, the threads of this process are placed on a machine that hwloc makes
-// from a description.
+// While an object of this class lives, threads are placed as on a machine with the given hwloc
+// description.
 #pragma once
 
 #include <gtest/gtest.h>

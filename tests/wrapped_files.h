@@ -1,5 +1,5 @@
-// A file system that passes everything on to another one. A test overrides what it watches or
-// breaks. The open files are those of the other one.
+// A file system that passes every call to another file system. A test overrides the calls that it
+// watches or lets fail. File descriptors belong to the wrapped file system.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Every protocol prevents every anomaly, with and without early lock release. A script states an
-// interleaving and the outcomes that would not be serializable. Which transaction aborts is up to
-// the protocol.
+// Every protocol prevents every anomaly, with and without early lock release. A script gives an
+// interleaving and the outcomes that are not serializable. Any transaction of the script may abort.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,8 +22,8 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
     world_->load_tens(hash(), 20);
   }
 
-  // T1 reads (`looks`). T2 changes the rows that T1 has read (`changes`), and reads T1's note. T1
-  // writes its note. Each transaction would precede the other, so they must not both commit.
+  // T1 calls `looks`. T2 calls `changes` and reads a note, which T1 then writes. Each transaction
+  // would have to precede the other, so at most one may commit.
   void expect_conflict(const std::function<void(Actor&)>& looks,
                        const std::function<void(Actor&)>& changes) {
     for (const std::string order :
@@ -132,7 +131,7 @@ TEST_P(Anomaly, ChangeOfWhatWasRead) {
   const auto erases = [&](Actor& t) { t.erase(ordered(), 50); };
   expect_conflict(reads, [&](Actor& t) { t.add(ordered(), 50, 1); });
   expect_conflict(reads, erases);
-  // A refused insert reads the row that refuses it, also if a unique secondary key does.
+  // A refused insert depends on the row with the same primary or unique secondary key.
   expect_conflict([&](Actor& t) { EXPECT_EQ(t.insert(ordered(), 50, 1), Status::kExists); },
                   erases);
   const Row same_email{1, 0, 1050};
@@ -152,8 +151,8 @@ TEST_P(Anomaly, InsertAfterMiss) {
   expect_conflict([&](Actor& t) { EXPECT_EQ(t.erase(ordered(), 55), Status::kNotFound); }, inserts);
 }
 
-// The key is in the index, but its tuple is absent. The miss depends on the tuple, not on the
-// node.
+// The key is in the index, but its tuple is absent. So the transaction that misses the key depends
+// on the tuple, not on the index node.
 TEST_P(Anomaly, InsertAfterMissOfErasedRow) {
   const auto look = [&](const std::function<Outcome(Actor&)>& miss) {
     expect_conflict(
@@ -198,8 +197,8 @@ TEST_P(Anomaly, PhantomInSecondaryIndex) {
                   inserts);
 }
 
-// A row's secondary key moves into the scanned range, out of the range, and back to an earlier
-// value within the range.
+// Three moves of a row's secondary key: into the scanned range, out of the range, and within the
+// range to an earlier value.
 TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
   const auto scans = [&](Actor& t) { EXPECT_EQ(t.scan_group(ordered(), 3, 5).size(), 30u); };
   expect_conflict(scans, [&](Actor& t) { t.move(ordered(), 900, 4); });
@@ -227,7 +226,7 @@ TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
       });
 }
 
-// A scan that its visitor stops does not depend on the rows after that point.
+// If a visitor stops a scan, the scan does not depend on the later rows.
 TEST_P(Anomaly, AStoppedScanIgnoresRowsAfterItsEnd) {
   Actor t1(world()), t2(world());
   EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));
@@ -253,7 +252,7 @@ TEST_P(Anomaly, PhantomInANodeSplitByItsOwnInsert) {
 
 TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
   Actor before(world());
-  before.insert(ordered(), 775, 1);  // a split, if the node needs one, happens here
+  before.insert(ordered(), 775, 1);  // if the node has to split, it splits here
   EXPECT_TRUE(before.commit());
   before.durable();
   Actor t1(world()), t2(world());
@@ -269,7 +268,7 @@ TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
 }
 
 TEST_P(Anomaly, TwoInsertsOfOneKey) {
-  // Returns which of two inserts took place: at most one may.
+  // Commits both transactions. Returns whether the first insert took place; exactly one must.
   const auto one_of = [&](Actor& t1, Outcome first, Actor& t2, Outcome second) {
     t2.commit();
     t1.commit();
@@ -288,7 +287,7 @@ TEST_P(Anomaly, TwoInsertsOfOneKey) {
     (first_in ? t1 : t2).durable();
     EXPECT_EQ(world().content(ordered())[key], first_in ? 111 : 222);
   }
-  Actor t1(world()), t2(world());  // one unique secondary key
+  Actor t1(world()), t2(world());  // two inserts with one unique secondary key
   const Outcome first = t1.insert(ordered(), 9001, Row{1, 0, 77});
   const Outcome second = t2.insert(ordered(), 9002, Row{2, 0, 77});
   one_of(t1, first, t2, second);

@@ -1,5 +1,5 @@
-// Eight workers move money between accounts, open and close accounts, and audit all accounts by a
-// scan. Every audit that commits must find the same total.
+// Eight workers move money between accounts, open and close accounts, and audit: an audit scans all
+// accounts. Every audit that commits must find the same total.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kWorkers = 8;
 constexpr int kTransactions = 400;
-constexpr Key kAccounts = 60;  // keys; every third has an account at first
+constexpr Key kAccounts = 60;  // keys; at first every third key has an account
 constexpr int64_t kMoney = 100;
 
 struct Variant {
@@ -73,7 +73,7 @@ class Teller {
       source->value -= 1;
     }
     if (status != Status::kNotFound) return status;
-    // The account `to` is closed. It is opened with all the money of `from`, which is closed.
+    // Opens the account `to` with all the money of `from`, and closes `from`.
     status = actor_.txn->insert(*world_.ordered, to, World::row_of(to, source->value));
     return status == Status::kOk ? actor_.txn->erase(*world_.ordered, from) : status;
   }
@@ -112,7 +112,7 @@ TEST_P(Bank, EveryCommittedAuditFindsTheSameTotal) {
   const Variant& variant = GetParam();
   World world(variant.protocol, {.number_drawn = variant.number_drawn, .keep = false},
               LogRecords::kOperation, variant.early_lock_release);
-  world.ranges = true;  // the rows in place are compared while others read them
+  world.ranges = true;  // commits compare rows in place while other threads read them
   for (Key key = 0; key < kAccounts; key += 3) {
     world.load(*world.ordered, key, World::row_of(key, kMoney));
   }
@@ -139,7 +139,7 @@ TEST_P(Bank, EveryCommittedAuditFindsTheSameTotal) {
   EXPECT_EQ(total, kMoney * static_cast<int64_t>(kAccounts / 3));
 }
 
-// A transaction reads a row whole, even if the transaction will not commit.
+// Even a transaction that will abort must read a whole row, not a mix of two versions.
 TEST_P(Bank, RowsAreNeverTorn) {
   const Variant& variant = GetParam();
   World world(variant.protocol, {.keep = false}, LogRecords::kTransaction,

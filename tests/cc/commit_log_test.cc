@@ -1,5 +1,5 @@
-// The records that transactions write to the log, and the dependencies that the log is told: with
-// every protocol, both record granularities, and numbers drawn before and after validation.
+// The records that transactions write to the log, and the dependencies that they report to it: for
+// every protocol, both record granularities, and numbers drawn before or after validation.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -192,8 +192,8 @@ TEST_P(CommitLogTest, AReadOnlyTransactionCallsCommitReadOnly) {
   EXPECT_EQ(reader.txn->commit_point().sequence, writer.txn->commit_point().sequence);
 }
 
-// The observer is called at the serialization point: no other transaction can write the rows or
-// read their new contents yet, and the record is not published.
+// The observer is called at the serialization point. At this point the record is not published, and
+// no other transaction can write the rows or read their new contents.
 struct Listener final : CommitObserver {
   void serialized() override {
     ++calls;
@@ -229,7 +229,7 @@ TEST_P(CommitLogTest, TheObserverHearsOfACommitBeforeTheLogDoes) {
   EXPECT_EQ(listener.calls, 1) << "nothing was committed that writes";
 }
 
-// OCC only: a 2PL transaction that has its locks never fails to commit.
+// Tests only OCC, because a 2PL transaction that has all its locks never fails to commit.
 using OccLogTest = CommitLogTest;
 
 TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
@@ -259,7 +259,7 @@ TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
   EXPECT_TRUE(t1.commit());
 }
 
-// While an insert has not committed, another transaction takes over its tuple, and a third erases
+// Before an insert commits, a second transaction takes over the inserted tuple, and a third erases
 // the row. The insert then follows the erase, so it is not write-only.
 TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
   Actor first(world), second(world), eraser(world);
@@ -277,7 +277,7 @@ TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
     EXPECT_EQ(entry.deps.max_overwritten, erased);
     EXPECT_EQ(entry.header().flags & kWriteOnly, 0) << "labelled write-only";
   }
-  // An insert that no other transaction has touched reads nothing.
+  // An insert depends on nothing if no other transaction has touched its row.
   Actor alone(world);
   EXPECT_EQ(alone.insert(*world.hash, 55, 1), Status::kOk);
   ASSERT_TRUE(alone.commit());
@@ -302,8 +302,8 @@ TEST_P(CommitLogTest, ASchemeWithoutLogsStillAssignsSequenceNumbers) {
 
 // --- ranges ---
 
-// With --log_records=txn,range or op,range, transactions log the changed bytes of a row that they
-// have read, and the version that they change.
+// With --log_records=txn,range or op,range: if a transaction has read a row that it changes, it
+// logs only the changed bytes and the version that it changes.
 class RangeLogTest : public CommitLogTest {
  protected:
   RangeLogTest() { world.ranges = true; }
@@ -337,7 +337,7 @@ TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
   expect(check_records().at(10), version, World::row_of(10, 5), 12);
 }
 
-// A blind write may survive where the version that it overwrites is lost.
+// A blind write logs the whole row, because it may survive when the overwritten version is lost.
 TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
   Actor t(world);
   t.set(ordered(), 10, 5);
@@ -360,7 +360,7 @@ TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
 
 using OccRangeLogTest = RangeLogTest;
 
-// Under OCC the row may change between the read and the lock. Then the record is void, or missing.
+// Under OCC a row may change between read and lock. Then the record is void or missing.
 TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
   Actor slow(world), fast(world);
   slow.add(ordered(), 10, 4);
@@ -369,15 +369,15 @@ TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
   entries().clear();
   EXPECT_FALSE(slow.commit());
   for (const FakeLog::Entry& entry : entries()) {
-    if (entry.role == RecordRole::kPart) continue;  // of a transaction without a commit record
+    if (entry.role == RecordRole::kPart) continue;  // its transaction has no commit record
     EXPECT_EQ(entry.header().kind, RecordKind::kVoid);
   }
 }
 
-// --- others ---
+// --- waits, and records that are too large ---
 
-// Returns whether T1 commits. T1 has changed a row, and waits for its lock. The holder of the lock
-// unlocks it with a newer version if `changes`, else with the old one.
+// Returns whether T1 commits. T1 changes a row and waits for its lock. With `changes`, the lock's
+// holder gives the row a newer version before it unlocks the row.
 bool commits_after_a_wait(World& world, bool changes) {
   world.load_tens(*world.hash, 20);
   Actor t1(world);
@@ -393,7 +393,7 @@ bool commits_after_a_wait(World& world, bool changes) {
   return committed;
 }
 
-// A void record would take as long as a good one, while others wait for the locks.
+// If T1 wrote a void record, other transactions would wait longer for T1's locks.
 TEST(DoomedCommit, LeavesNoVoidRecordAndAWaitAloneDoomsNoCommit) {
   for (const NumberDrawn drawn :
        {NumberDrawn::kAfterValidation, NumberDrawn::kBefore, NumberDrawn::kBeforeWithoutHole}) {

@@ -1,6 +1,6 @@
-// A log scheme for tests of concurrency control: sequence numbers come from a counter, and records
-// stay in memory. Every record is durable at once. A mutex protects all state, so each worker may
-// run in its own thread. Tests read the public members only between calls.
+// A log scheme for tests of concurrency control. Numbers come from a counter. Records stay in
+// memory and are durable at once. A mutex protects all state, so workers may run in several
+// threads. Tests may read the public members only while no call runs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class FakeLog final : public ForwardingScheme, private EarlyNumbers {
     bool keep = true;                        // keep published records in `entries`
     std::function<void()> before_draw = {};  // called before a number is drawn
     std::function<void()> at_publish = {};   // called when a record is published
-    uint64_t waited_ticks = 0;               // of each reservation
+    uint64_t waited_ticks = 0;               // wait for space that each reservation reports
   };
   static constexpr uint64_t kRun = 7;
   struct Entry {
@@ -136,7 +136,7 @@ class FakeLog final : public ForwardingScheme, private EarlyNumbers {
 
   std::vector<Entry> entries;  // in the order of publication
   Dependencies last_deps;
-  std::vector<uint64_t> last_vector;  // as it was gathered
+  std::vector<uint64_t> last_vector;  // of the last reserve() or commit_read_only()
   uint64_t observed = 0, abandoned = 0;
 
  private:

@@ -1,4 +1,4 @@
-// Without early lock release, transactions keep locks until they are durable.
+// Without early lock release, a transaction keeps its locks until its commit is durable.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,7 +8,7 @@
 namespace logjam {
 namespace {
 
-// --locks=write: a transaction keeps its write locks until it is durable.
+// With --locks=write, a transaction keeps only its write locks until its commit is durable.
 class KeepsLocks : public testing::TestWithParam<std::string> {
  protected:
   KeepsLocks() : world(GetParam(), {}, LogRecords::kTransaction, false) {
@@ -49,8 +49,8 @@ TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
   EXPECT_EQ(world.content(ordered()).at(10), 3);
 }
 
-// The rows and index nodes that a transaction only read stay locked until it is durable only with
-// --locks=all. OCC has no read locks.
+// Only with --locks=all does a transaction also keep its locks on rows and index nodes that it only
+// read. OCC has no read locks.
 TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);
@@ -84,8 +84,8 @@ TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   }
 }
 
-// A parked transaction and the next transaction of its worker hold the same lock. After the parked
-// transaction releases the lock, a waiter still sees the worker among the holders.
+// One worker holds a lock twice: for a parked transaction and for its next transaction. When the
+// parked transaction releases the lock, waiters must still find the worker among the holders.
 TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   World world("2pl-detect", {}, LogRecords::kTransaction, false);
   Table& table = *world.ordered;
@@ -110,8 +110,8 @@ TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   EXPECT_TRUE(next.blocked);
 }
 
-// The lock's holder is a committed transaction that keeps its locks until it is durable. The
-// waiter's acknowledge_durable() releases them.
+// A committed transaction holds the lock until it is durable. The waiter's acknowledge_durable()
+// releases the lock.
 using WaitsForParked = KeepsLocks;
 
 TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
@@ -125,7 +125,7 @@ TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
   EXPECT_TRUE(older.commit());
 }
 
-// LogTraits::fills_after_unlock.
+// Tests LogTraits::fills_after_unlock.
 class FillsAfterUnlock : public testing::TestWithParam<std::string> {};
 
 TEST_P(FillsAfterUnlock, OthersReadTheRowsBeforeTheRecordIsPublished) {

@@ -42,7 +42,7 @@ TEST(RowLockTest, ALockWithSleepersAdmitsNoNewReaders) {
   EXPECT_TRUE(lock.try_shared(5, &seen));
   const uint32_t parker = lock.parker();
   EXPECT_FALSE(lock.try_exclusive(1, &seen));
-  lock.sleep(parker, seen);  // returns by its time-out
+  lock.sleep(parker, seen);  // returns when its time-out has passed
   EXPECT_TRUE(lock.state().no_new_readers());
   EXPECT_FALSE(lock.try_shared(9, &seen));
   EXPECT_TRUE(lock.try_upgrade(5, &seen)) << "a holder may still";
@@ -116,7 +116,7 @@ TEST_F(WaitDie, AWaiterGetsTheLockWhenTheHolderCommits) {
   Actor older(world), younger(world);
   younger.add(ordered(), 10, 41);
   older.context.acknowledge_durable = [&] {
-    if (!younger.commit()) throw Blocked();  // the younger is over, but the older still waits
+    if (!younger.commit()) throw Blocked();  // the younger has ended, but the older still waits
   };
   EXPECT_EQ(older.read(ordered(), 10), 42);
   EXPECT_TRUE(older.commit());
@@ -161,7 +161,7 @@ TEST_F(WaitDie, AnInsertWaitsForAYoungerScannerAndAbortsForAnOlder) {
   older.begin(true);
   scanner.scan(ordered(), 0, 100);
   older.context.acknowledge_durable = [&] {
-    if (!scanner.commit()) throw Blocked();  // the scanner is over, but the older still waits
+    if (!scanner.commit()) throw Blocked();  // the scanner has ended, but the older still waits
   };
   EXPECT_EQ(older.insert(ordered(), 15, 1), Status::kOk);
   EXPECT_FALSE(scanner.alive);
@@ -184,9 +184,9 @@ TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
 }
 
-// Readers come and go, so that at every moment at least one reader holds the lock. The lock is
-// never free, and keeps the age of the first reader. A writer that is younger than the first
-// reader, and older than all other readers, must get its turn.
+// Readers overlap, so at least one reader always holds the lock. The lock is never free and keeps
+// the age of the first reader. A writer that is younger than the first reader, and older than the
+// other readers, must get the lock at last.
 TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   const auto expect_a_turn = [&](const std::function<void(Actor&)>& looks,
                                  const std::function<void(Actor&)>& writes) {
@@ -195,7 +195,7 @@ TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
     Actor writer(world);
     for (int readers = 0; readers < 100; ++readers) {
       writes(writer);
-      if (writer.alive || writer.blocked) return;  // it has the lock, or waits for it
+      if (writer.alive || writer.blocked) return;  // the writer has the lock, or waits for it
       EXPECT_EQ(writer.txn->abort_reason(), AbortReason::kDied);
       auto next = std::make_unique<Actor>(world);
       looks(*next);
@@ -225,7 +225,7 @@ TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   }
 }
 
-// A writer that aborts for the first time does not keep readers from the lock.
+// A writer that aborts for the first time does not prevent readers from taking the lock.
 TEST_F(WaitDie, AYoungWriterTurnsNoReaderAway) {
   Actor first(world), writer(world), second(world);
   first.read(ordered(), 10);
@@ -233,8 +233,8 @@ TEST_F(WaitDie, AYoungWriterTurnsNoReaderAway) {
   EXPECT_TRUE(second.read(ordered(), 10).has_value());
 }
 
-// While the oldest transaction waits for the lock of the node in which it missed a key, another
-// transaction inserts that key.
+// The oldest transaction misses a key and waits for the node's lock. Meanwhile another transaction
+// inserts the key.
 TEST_F(WaitDie, AMissIsRepeatedAfterItsNodeIsLocked) {
   Actor oldest(world), inserter(world), scanner(world);
   scanner.scan(ordered(), 0, 100);
@@ -349,7 +349,7 @@ TEST_F(Detect, TheTransactionThatClosesACycleAborts) {
   EXPECT_TRUE(t1.blocked);
   EXPECT_TRUE(t2.blocked);
   EXPECT_FALSE(t3.alive);
-  // No edge of the aborted wait remains in the graph.
+  // The edge of the aborted wait must not remain in the graph.
   t1.begin();
   t1.context.acknowledge_durable = [] { throw Blocked(); };
   EXPECT_EQ(t1.read(ordered(), 20), 1);
@@ -401,8 +401,8 @@ TEST_F(Detect, ADeadlockWithAReaderIsFound) {
   EXPECT_TRUE(writer.blocked) << "it waits for the reader";
 }
 
-// T1 waits for a lock of T2's worker, which commits and waits for T1 in its next transaction. T1
-// has not woken yet, so its edge still points at the worker.
+// T1 waits for a lock of T2's worker. The worker commits, and its next transaction waits for T1. T1
+// has not woken yet, so the graph still has T1's edge to the worker.
 TEST_F(Detect, ALockThatWasGivenBackClosesNoCycle) {
   Actor t1(world), t2(world);
   t1.add(ordered(), 10, 1);

@@ -40,7 +40,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       }
       return committed;
     }
-    // Runs one transaction that makes the change and commits.
+    // Runs a transaction that calls `change` and commits.
     template <class Change>
     void once(const Change& change) {
       actor.begin();
@@ -88,7 +88,7 @@ TEST_P(Reclaim, AnErasedKeyLeavesTheIndexOnceDurable) {
   worker.work();
   EXPECT_EQ(entries(), 0u);
 
-  // A transaction that inserts a reclaimed key again depends on the erase.
+  // If a transaction inserts a reclaimed key again, it depends on the erase.
   const uint64_t forgotten = queue.removed_up_to();
   EXPECT_EQ(forgotten, 501u);
   Actor other(world);
@@ -151,8 +151,8 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   EXPECT_EQ(insert(7), old);
 }
 
-// A reader finds the absent tuple of an erased row. Then the tuple is reclaimed, and the key is
-// inserted again.
+// A reader finds the absent tuple of an erased row. Then the tuple is reclaimed, and another
+// transaction inserts the key again.
 TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
@@ -170,12 +170,12 @@ TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
 }
 
-// A transaction that has found a tuple does not wait for it after the reclaimer has removed it:
-// such a tuple is never unlocked.
+// A transaction has found a tuple that the reclaimer then removes. The transaction must not wait
+// for the tuple's lock, because a removed tuple is never unlocked.
 TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
-  epochs.note_quiescent(1);  // no memory is used again
+  epochs.note_quiescent(1);  // prevents the reuse of memory
   const auto insert = [&](Key key) {
     worker.once([&] { return worker.actor.insert(queue, key, 1); });
   };
@@ -187,7 +187,7 @@ TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
   Actor inserter(world);
   EXPECT_EQ(inserter.set(*world.notes, 0, 7), Status::kOk);
   EXPECT_EQ(inserter.insert(queue, 5, 2), Status::kOk);
-  worker.work();  // under OCC an insert in progress locks nothing
+  worker.work();  // under OCC, an insert that has not committed holds no lock
   inserter.commit();
   EXPECT_FALSE(inserter.blocked) << "it waited while it held its write locks";
   inserter.durable();
@@ -223,8 +223,8 @@ TEST_P(Reclaim, AMovingQueueUsesConstantMemory) {
   EXPECT_LT(entries(), kLong + 50);
 }
 
-// Workers insert rows at the upper end of a queue, erase rows at the lower end, and sometimes count
-// the rows.
+// Workers insert rows at the upper end of a queue and erase rows at its lower end. Sometimes they
+// count the rows.
 TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
   constexpr uint32_t kWorkers = 4;
   constexpr int kTransactions = 3'000;
@@ -236,7 +236,7 @@ TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
     workers.back()->actor.context.acknowledge_durable = nullptr;
   }
   platform::atomic<uint64_t> wrong{0}, erased{0};
-  // Row 0 of `notes` is the number of keys handed out. Row 1 is the number of rows in the queue.
+  // In `notes`, row 0 has the number of keys handed out, and row 1 the number of rows in the queue.
   const auto attempt = [&](Actor& actor, bool retry, uint64_t draw) {
     actor.begin(retry);
     Row *given, *there;
@@ -255,7 +255,7 @@ TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
       ++there->value;
       const auto key = static_cast<Key>(given->value++);
       const Status status = actor.txn->insert(queue, key, World::row_of(key, 1));
-      // Under OCC the count may be out of date, and the key may be taken. Then commit() aborts.
+      // Under OCC the counts may be out of date and the key taken. Then commit() aborts.
       if (status == Status::kAbort || actor.txn->commit() != Status::kOk) return false;
       if (status != Status::kOk) wrong.fetch_add(1);
     } else {

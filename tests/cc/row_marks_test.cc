@@ -1,5 +1,5 @@
-// The order of sequence numbers, and what the rows keep of the transactions that read and wrote
-// them: read stamps, LSN vectors. With every protocol.
+// The order of sequence numbers, and the marks that readers and writers leave at rows: read stamps
+// and LSN vectors. The tests run with every protocol.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace {
 
 // --- logs of commands ---
 
-// Where logs hold commands, sequence numbers are a serialization order: if T1 read a row and T2
-// overwrites it later, T1 has the smaller number. Each script runs T2 at the worst moment, right
-// before T1 draws its number.
+// In a log of commands, sequence numbers must give a serialization order. If T1 reads a row that T2
+// overwrites later, T1 must have the smaller number. Each script runs T2 right before T1 draws its
+// number, which is the hardest moment.
 class CommandOrder : public testing::TestWithParam<std::string> {
  protected:
-  // T1 reads (`looks`) and writes a note. When T1 is about to draw its number, T2 changes the rows
-  // that T1 has read (`changes`), and commits.
+  // T1 calls `looks`, which reads rows, and writes a note. Before T1 draws its number, T2 calls
+  // `changes`, which changes these rows, and commits.
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, CommandOrder, testing::ValuesIn(protocol_nam
 
 // --- read stamps ---
 
-// NVM-D: sequence numbers grow along write-after-read dependencies too.
+// NVM-D: if T1 reads a row that T2 overwrites later, T2 has the larger number.
 class ReadStampsTest : public testing::TestWithParam<std::string> {
  protected:
   ReadStampsTest() : world(GetParam(), {.number_drawn = NumberDrawn::kBefore, .stamps = true}) {
@@ -132,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_n
 
 // --- LSN vectors ---
 
-// The log of these tests has two streams. Worker w writes to stream w % 2, and all positions are
-// those of one list of records.
+// The log of these tests has two streams, and worker w writes to stream w % 2. Both streams share
+// one list of records, from which all positions are counted.
 using Vector = std::vector<uint64_t>;
 
 class RowVectorsTest : public testing::TestWithParam<std::tuple<std::string, LogRecords>> {
@@ -164,7 +164,7 @@ TEST_P(RowVectorsTest, ATransactionGathersWhatItReadsAndOverwrites) {
   EXPECT_EQ(gathered(), (Vector{0, 0}));
 
   reader.read(*world.ordered, 10);
-  reader.set(*world.ordered, 20, 2);  // blindly
+  reader.set(*world.ordered, 20, 2);  // a blind write
   reader.read(*world.ordered, 30);
   commit(reader);
   EXPECT_EQ(gathered(), (Vector{of_even, of_odd}));
@@ -187,7 +187,7 @@ TEST_P(RowVectorsTest, TheRowsThatItChangesGetItsVectorAndTheRowsThatItReadsDoNo
   EXPECT_EQ(gathered(), (Vector{of_first, 0})) << "a reader leaves no vector";
 }
 
-// A record is published before the rows get their versions and the locks are released.
+// The record is published first. Later the rows get their versions, and the locks are released.
 TEST_P(RowVectorsTest, ARowHasItsVectorBeforeItsVersion) {
   const Keyed* tuple = world.ordered->primary().find(10, nullptr);
   Vector seen;

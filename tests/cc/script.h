@@ -1,8 +1,8 @@
 // Scripts: several transactions interleaved on one thread.
 //
-// A transaction that waits for a lock would hang its script. While a transaction waits, it calls
-// WorkerContext::acknowledge_durable(). In a script this function throws Blocked, unless the test
-// sets another function, and the actor then aborts the transaction.
+// A transaction that waits for a lock calls WorkerContext::acknowledge_durable() in a loop. One
+// thread runs the whole script, so the wait would never end. In a script this function therefore
+// throws Blocked, unless the test sets another function. The actor then aborts the transaction.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ struct World {
   }
 
   void load(Table& table, Key key, Row row) { table.load(key, &row, arena); }
-  // Loads rows with the keys 0, 10, 20, ..., value 1, group key / 100 and email 1000 + key.
+  // Loads rows with keys 0, 10, 20, ..., value 1, group key / 100, and email 1000 + key.
   void load_tens(Table& table, Key rows) {
     for (Key key = 0; key < rows * 10; key += 10) load(table, key, row_of(key, 1));
   }
@@ -75,7 +75,7 @@ struct World {
   FakeLog log;
   LogRecords records;
   bool early_lock_release;
-  bool ranges = false;  // of actors that are made later
+  bool ranges = false;  // for actors that are made later
   Arena arena;
   Database database;
   Table* ordered;
@@ -83,10 +83,10 @@ struct World {
   Table* notes;
   platform::atomic<uint64_t> ages{0};
   uint32_t actors = 0;
-  uint32_t threads = 8;  // more if a test has more actors
+  uint32_t threads = 8;  // a test with more actors sets a larger number
 };
 
-// Thrown by a transaction that would wait.
+// Thrown in place of a wait.
 struct Blocked {};
 
 // A Status that the caller may ignore.
@@ -95,8 +95,8 @@ struct Outcome {
   bool operator==(Status other) const { return status == other; }
 };
 
-// A worker with one transaction at a time. After an abort, each call but begin() does nothing and
-// reports an abort.
+// A worker with one transaction at a time. After an abort, only begin() has an effect; all other
+// calls report the abort.
 class Actor {
  public:
   explicit Actor(World& world) {
@@ -121,8 +121,8 @@ class Actor {
     committed = blocked = false;
   }
 
-  // Runs one operation, unless the transaction is over. Aborts the transaction if the operation
-  // returns kAbort or would wait.
+  // Runs one operation if the transaction has not ended. If the operation returns kAbort or would
+  // wait, aborts the transaction.
   template <class Step>
   Outcome step(const Step& run) {
     if (!alive) return {Status::kAbort};
@@ -196,7 +196,7 @@ class Actor {
     if (alive) txn->abort();
     alive = false;
   }
-  // Tells the transaction that its commit is durable, so that it releases locks that it kept.
+  // Tells the transaction that its commit is durable. The transaction then releases its kept locks.
   void durable() {
     if (txn->holds_locks()) txn->release_locks();
   }
@@ -211,7 +211,7 @@ class Actor {
   bool blocked = false;
 
  private:
-  // Returns the keys of the first `at_most` rows that `read` visits.
+  // Returns the keys of the rows that `read` visits, at most `at_most`.
   template <class Read>
   std::vector<Key> visited(size_t at_most, const Read& read) {
     std::vector<Key> keys;
@@ -249,12 +249,12 @@ inline std::string test_name(std::string name) {
   return name;
 }
 
-// The name of a test whose parameter is a protocol.
+// Names a test whose parameter is a protocol.
 inline std::string protocol_name(const testing::TestParamInfo<std::string>& info) {
   return test_name(info.param);
 }
 
-// Parameters of a test suite: every protocol, with and without early lock release; and their names.
+// Makes test parameters: every protocol, with and without early lock release.
 inline auto every_protocol_and_release() {
   return testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool());
 }
@@ -263,8 +263,8 @@ inline std::string protocol_and_release(
   return test_name(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "_keeps_locks");
 }
 
-// Parameters of a test suite: protocols, both kinds of records, and all times at which a number is
-// drawn; and their names.
+// Makes test parameters: each protocol with both granularities of records, and with each time at
+// which a scheme may draw numbers.
 inline auto log_variants(const std::vector<std::string>& protocols) {
   return testing::Combine(testing::ValuesIn(protocols),
                           testing::Values(LogRecords::kTransaction, LogRecords::kOperation),

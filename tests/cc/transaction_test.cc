@@ -1,4 +1,4 @@
-// A transaction sees its own writes, and others see them after its commit, under every protocol.
+// A transaction sees its own writes. Other transactions see these writes after the commit.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -216,7 +216,7 @@ TEST_P(TransactionTest, AReadRowStaysUnchangedUntilTheEnd) {
   EXPECT_TRUE(t.commit());
 }
 
-// One transaction with more accesses than any array of fixed size holds.
+// One transaction accesses more rows than any array of fixed size holds.
 TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   Actor t(world);
   constexpr Key kRows = 5000;
@@ -235,8 +235,8 @@ TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   }
 }
 
-// A row at any offset in a line, of any length, of which any bytes change. The neighbouring bytes
-// stay the same.
+// Rows have every offset in a cache line and many lengths, and any of their bytes change. The bytes
+// around the row must stay the same.
 TEST(StoreRow, StoresAllBytesThatChange) {
   constexpr size_t kBytes = 512;
   std::mt19937_64 random(1);

@@ -1,5 +1,5 @@
-// A walk over an index goes on where it was when a node has changed before the transaction tracked
-// it: each entry is visited once, and in order, also if entries with one key lie in several nodes.
+// If an index node has changed, a walk over the index reads it again and continues from its last
+// entry. It must visit each entry once, even if one key's entries lie in several nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace logjam {
 namespace {
 
-// A protocol without concurrency: it takes every row as it is, and answers for the index nodes what
-// the test wants.
+// A protocol without concurrency control. It reads each row as it is. The test decides the result
+// of each check of an index node.
 class ScriptedNodes final : public TransactionBase<ScriptedNodes> {
  public:
   using TransactionBase::TransactionBase;
@@ -41,9 +41,9 @@ class ScriptedNodes final : public TransactionBase<ScriptedNodes> {
   void tuple_inserted(Tuple&) {}
   bool insert_entry(Index&, Keyed*, InsertResult*) { return false; }
 
-  uint64_t tracked = 0;             // calls of track_node()
-  std::set<uint64_t> changed;       // the calls that find the node changed
-  std::optional<uint64_t> aborted;  // the call that aborts
+  uint64_t tracked = 0;             // number of calls of track_node()
+  std::set<uint64_t> changed;       // calls that return kChanged
+  std::optional<uint64_t> aborted;  // call that returns kAbort
 };
 
 constexpr Key kRows = 600, kInAGroup = 150;  // the postings of a group lie in several nodes
@@ -74,9 +74,9 @@ class Walk : public testing::Test {
     return all;
   }
 
-  // Runs `walk`, which gets a visitor of rows: as it is; then with each node that it tracks found
-  // changed, once, and twice one after the other; then with an abort at each. Returns how many
-  // nodes an undisturbed walk tracks.
+  // Runs `walk` with a visitor: first undisturbed, then with a change of each node at its first
+  // check, or at its first two checks, and then with an abort at each check. Returns the number of
+  // nodes that an undisturbed walk tracks.
   template <class Body>
   uint64_t expect_visits(const std::vector<Key>& expected, const Body& walk) {
     std::vector<Key> visited;

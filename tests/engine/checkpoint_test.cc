@@ -49,7 +49,7 @@ void create_tables(Database& database) {
   database.create_table({.name = "empty", .row_bytes = 8, .kind = IndexKind::kOrdered});
 }
 
-// Rows of all keys up to kRows; every seventh was erased, and every eleventh was never written.
+// Fills the tables. Every seventh row is erased, and every eleventh has the initial load's number.
 void fill(Database& database, Arena& arena) {
   for (const auto& table : database.tables()) {
     if (table->schema().name == "empty") continue;
@@ -63,7 +63,7 @@ void fill(Database& database, Arena& arena) {
   }
 }
 
-// All tuples except those that an insert without a commit has left: table, key, version and row.
+// The table, key, version and row of each committed tuple.
 using Contents = std::set<std::tuple<uint16_t, Key, uint64_t, std::string>>;
 Contents contents_of(Database& database) {
   Contents contents;
@@ -113,7 +113,7 @@ class CheckpointTest : public testing::Test {
     begun.log = 7;
     manifest_.emplace(directories, std::move(begun));
     options_.manifest = &*manifest_;
-    // The member files of a log that begins.
+    // Creates the manifest of a new log.
     ASSERT_EQ(manifest_->prepare([&](Manifest& manifest) {
       manifest.directories = static_cast<uint32_t>(directories.size());
     }),
@@ -206,7 +206,7 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
 TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
   Database database;
   Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
-  // Inserts of ascending keys leave half-full leaves; the leaves of the other keys are fuller.
+  // Ascending inserts leave leaves half full. Inserts in another order leave fuller leaves.
   constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
   for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
   for (Key i = 1; i < kPrime; ++i) {
@@ -240,7 +240,7 @@ TEST_F(CheckpointTest, OtherTablesAreRefused) {
             std::string::npos);
 }
 
-// A training job's directory may have such a name.
+// The files of another program may lie in a directory with a checkpoint's name.
 TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
   const std::string foreign = checkpoint_directory(directories()[1], 2);
   fs::create_directory(foreign);
@@ -251,14 +251,14 @@ TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
   EXPECT_EQ(manifest_->current().checkpoints.size(), 2u);
 }
 
-// Contexts 0 and 1 play the two sockets.
+// In the simulated placement, core 0 is socket 0 and core 1 is socket 1.
 TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
   auto allowed = platform::allowed_cores();
   std::ranges::sort(allowed);
   if (!std::ranges::includes(allowed, std::vector{0, 1})) GTEST_SKIP() << "needs cores 0 and 1";
   const WithPlacement compact("pack:2 numa:1 core:1 pu:1", platform::PlacementPolicy::kCompact, 2);
   platform::mutex mutex;
-  std::map<std::string, std::set<int>> cores;  // of the threads that sync rows
+  std::map<std::string, std::set<int>> cores;  // the cores of threads that sync rows
   WatchedSyncs watched([&](int fd) {
     const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
     if (!path.filename().native().starts_with("rows-")) return;
@@ -297,11 +297,11 @@ TEST(CommittedRow, ALockedTupleIsWaitedForUnderEitherProtocol) {
   tuple.version.store(Version(8, false).word());
   tuple.lock.store(kLockedForever | 77);
   EXPECT_FALSE(try_copy_committed(tuple, table.row_bytes(), copy, &version));
-  tuple.lock.store(uint64_t{1} << 46);  // shared
+  tuple.lock.store(uint64_t{1} << 46);  // a shared lock
   EXPECT_TRUE(try_copy_committed(tuple, table.row_bytes(), copy, &version));
 }
 
-// --- files of rows, on a disk that fills up, or fails ---
+// --- row files, on a disk that fills up or fails ---
 
 constexpr uint64_t kWritten = 200, kId = 77;
 
@@ -372,7 +372,7 @@ TEST_F(RowWriterTest, AFileSystemWithoutDirectWritesIsGoodEnough) {
   EXPECT_EQ(read(), "");
 }
 
-// A number of 0 is that of the load, or of a tuple that no transaction has written.
+// The initial load has number 0, and so has a tuple that no transaction has written.
 TEST(RowWriter, TheLargestNumberIsThatOfARowOrOfATombstone) {
   for (const auto& [row, tombstone] :
        std::vector<std::pair<uint64_t, uint64_t>>{{900, 300}, {300, 900}, {0, 900}, {900, 0}}) {

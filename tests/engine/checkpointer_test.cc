@@ -1,5 +1,5 @@
-// The steps of a checkpoint that is taken while transactions run, in their order: the positions
-// that it notes before it reads, and the events that it waits for before it counts.
+// The steps of a checkpoint that is taken while transactions run. The checkpointer must note the
+// log's positions before it reads rows, and must wait for durability before the checkpoint counts.
 #include "engine/checkpoint/checkpointer.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class SetLog final : public ForwardingScheme {
     ++asked_positions;
     return {durable.load(), 64};
   }
-  // A record is published, and becomes durable, while the caller asks. Its number may be counted.
+  // Another record is published and becomes durable during the call. The caller may count it.
   std::vector<uint64_t> durable_sequences() const override {
     if (published_meanwhile != 0) published.store(published_meanwhile);
     return {sequence.load(), 6};
@@ -43,7 +43,7 @@ class SetLog final : public ForwardingScheme {
   platform::atomic<uint64_t> durable{0}, sequence{1};
   platform::atomic<bool> safe{false};
   mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
-  uint64_t published_meanwhile = 0;  // 0: none is; set before the log is used
+  uint64_t published_meanwhile = 0;  // 0: no record is published; set early
 };
 
 class CheckpointerTest : public testing::Test {
@@ -100,7 +100,7 @@ class CheckpointerTest : public testing::Test {
         [this](const Dependencies& deps) { return log_.commit_read_only(0, deps); });
   }
 
-  // Takes checkpoints, and works, until the condition holds. Returns the counts.
+  // Runs a checkpointer and a worker until the condition holds. Returns the checkpointer's counts.
   template <class Condition>
   CheckpointStats run_until(const Condition& condition) {
     Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
@@ -126,7 +126,7 @@ class CheckpointerTest : public testing::Test {
 };
 
 TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurableUpToTheRsn) {
-  // The checkpointer waits for this. Each step lets it go on to the next wait.
+  // The event for which the checkpointer waits. Each step of the test causes this event.
   enum { kSafe, kRsn, kNumber, kComplete } waits = kSafe;
   uint64_t asked = 0;
   run_until([&] {
@@ -162,8 +162,8 @@ TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurab
   EXPECT_FALSE(epochs_.removals_paused());
 }
 
-// A recovery finds out that the log has lost a record up to the number only if the record lies
-// before the end that the checkpoint names (R6).
+// Recovery detects the loss of a record with a number up to the checkpoint's number. It does so
+// only if the record lies before the end that the checkpoint names (R6).
 TEST_F(CheckpointerTest, NoRecordUpToTheNumberLiesAfterTheEnd) {
   log_.safe.store(true);
   log_.durable.store(100'000);

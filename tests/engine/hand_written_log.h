@@ -38,7 +38,7 @@ class HandWrittenLog {
     Key key;
     uint64_t value = 0;
     uint16_t table = 0;
-    // The version whose bytes from `offset` on `value` changes, if it is logged as a range.
+    // If set, `value` replaces the bytes from `offset` on in this version of the row.
     std::optional<uint64_t> changes = {};
     uint16_t offset = 0, length = sizeof(uint64_t);
   };
@@ -65,7 +65,7 @@ class HandWrittenLog {
     }
     record.fill(reserve(sequence, stream, record.bytes()), kind, txn, flags, kRun);
   }
-  // Adds a watermark record with a word for each stream, which are `positions` that are durable.
+  // Adds a watermark record. `positions` has the durable position of each stream.
   void add_watermark(uint64_t sequence, const std::vector<uint64_t>& positions, uint32_t stream) {
     const LogReservation place =
         reserve(sequence, stream, sizeof(RecordHeader) + positions.size() * sizeof(uint64_t));

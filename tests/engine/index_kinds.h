@@ -1,5 +1,5 @@
-// Every kind of index, for parameterized tests. Each ordered index also comes in a form whose nodes
-// are so small that they split all the time.
+// Every kind of index, for parameterized tests. Each ordered index also has a variant with very
+// small nodes, which split often.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The promises of every index, on one thread: contents, order, and the reports and node versions by
-// which concurrency control detects phantoms.
+// The promises of every index, tested on one thread: contents, order, and the reports and node
+// versions with which concurrency control detects phantoms.
 #include "engine/storage/index.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST_P(UniqueTest, TheGateRunsUnderTheLatchAndCanRefuse) {
   }
 }
 
-// Half the inserts use a finger; the others split and fill its leaf, as other transactions may.
+// Half of the inserts use a finger. The other inserts split its leaf, as transactions may.
 TEST_P(UniqueTest, AFingerFindsWhatADescentFinds) {
   std::mt19937_64 random(4);
   std::map<Key, Keyed*> model;
@@ -256,7 +256,7 @@ TEST_P(OrderedTest, AscendingRunsFillTheirLeaves) {
   });
   EXPECT_LE(leaves_of(*index_), kRows / fullest + 1);
 
-  // Ten ascending runs grow in turn, like the orders of TPC-C's ten districts.
+  // Keys grow in ten ascending ranges in turn, like the orders of TPC-C's ten districts.
   index_ = GetParam().make();
   for (Key i = 0; i < kRows / 10; ++i) {
     for (Key run = 0; run < 10; ++run) insert(run * 1000000 + i);

@@ -37,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OrderedConcurrency, testing::ValuesIn(unique_ord
                          NameOf());
 INSTANTIATE_TEST_SUITE_P(Kinds, PostingConcurrency, testing::ValuesIn(posting_kinds()), NameOf());
 
-// Checks the reports of all threads together: each node's changes form one unbroken chain from its
-// creation to its present structure word.
+// Checks the reports of all threads together. The changes of each node must form a chain without a
+// gap, from the node's creation to its present structure word.
 void expect_unbroken(const std::vector<std::vector<NodeChange>>& reports) {
   std::map<IndexNode*, std::map<uint64_t, uint64_t>> steps;
   std::set<IndexNode*> created;
@@ -72,7 +72,7 @@ TEST_P(UniqueConcurrency, DisjointInsertsAreAllFoundAndReported) {
     std::mt19937_64 random(t);
     std::vector<Key> order(kPerThread);
     for (Key i = 0; i < kPerThread; ++i) order[i] = i * kThreads + t;
-    // Half the threads load in order, as a parallel load does.
+    // Half of the threads insert in ascending order, as a parallel load does.
     if (t % 2 == 0) std::shuffle(order.begin(), order.end(), random);
     Finger finger;
     Finger* const finds = t % 4 < 2 ? &finger : nullptr;
@@ -151,8 +151,8 @@ TEST_P(UniqueConcurrency, ReadersWaitForALatchedNode) {
   EXPECT_EQ(found, entry) << "a miss under the latch has structure word " << miss.structure;
 }
 
-// The keys of inserter t are t + i * kInserters. All threads know the order in which it inserts
-// them, and progress[t] is the number of keys inserted.
+// Inserter t inserts the keys t + i * kInserters, in an order that all threads know. progress[t] is
+// the number of keys that inserter t has inserted.
 TEST_P(OrderedConcurrency, ScansAreSortedAndComplete) {
   constexpr Key kInserters = 4;
   constexpr Key kPerThread = 10000;
@@ -314,8 +314,7 @@ TEST_P(RemovalTest, BehavesLikeASetInAnyOrder) {
   }
 }
 
-// Queues as in TPC-C's NEW-ORDER: keys are inserted at the upper end of each range and removed at
-// the lower end.
+// Queues as in TPC-C's NEW-ORDER: each range grows at its upper end and shrinks at its lower end.
 TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
   Removing tree(GetParam().make());
   constexpr Key kQueues = 10, kLong = 300;
@@ -324,12 +323,12 @@ TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
   uint64_t bytes = 0;
   for (int round = 0; round < 20'000; ++round) {
     for (Key queue = 0; queue < kQueues; ++queue) {
-      // Queue 9 is emptied in every round. The other queues are cut to a few keys at times.
+      // Queue 9 is emptied in every round. The other queues sometimes shrink to a few keys.
       tree.insert(key_of(queue, tail[queue]++));
       const Key wanted = queue == 9 ? 0 : (round / 1'000) % 3 == 0 ? queue : kLong;
       while (tail[queue] - head[queue] > wanted) tree.remove(key_of(queue, head[queue]++));
     }
-    // The arena has the nodes, and in this test also the entries, which are never reused.
+    // The arena holds the nodes and, only in this test, the entries. Entries are never reused.
     if (round == 10'000) bytes = tree.arena.allocated_bytes();
   }
   const uint64_t entries = 9'999 * kQueues * sizeof(Posting);
@@ -337,8 +336,8 @@ TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
   EXPECT_LT(tree.leaves(), kQueues * kLong / 2) << "and are not many";
 }
 
-// Readers look up and scan keys that are never removed, while writers insert and remove keys of
-// their own in between.
+// Readers look up and scan permanent keys. Meanwhile writers insert and remove other keys, which
+// lie between the permanent keys.
 TEST_P(RemovalTest, ConcurrentReadersAndWritersFindTheirKeys) {
   const std::unique_ptr<Index> index = GetParam().make();
   constexpr Key kKept = 400, kGap = 1'000;

@@ -1,4 +1,4 @@
-// A recovery holds a bounded part of the log, however long the log is, and recovers the same.
+// Recovery needs a bounded part of the log in memory, however long the log is.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,15 +14,15 @@ namespace {
 
 constexpr uint64_t kLeastShare = uint64_t{512} << 10;
 constexpr Key kKeys = 1000;
-constexpr uint32_t kWrites = 1000;  // in a record of add(), which has 24 KB
+constexpr uint32_t kWrites = 1000;  // writes in a record of add(); such a record has 24 KB
 
 const RecoveryRule kByRecord = min_cut(&StreamTail::last_sequence, "RSNe");
 const RecoveryRule kByWatermark = min_cut(&StreamTail::last_watermark, "epoch");
 
 class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
  protected:
-  // Adds a transaction that writes its number to all rows; with `changes`, by ranges that change
-  // the rows of that version.
+  // Adds a transaction that writes its number to all rows. If `changes` has a version, the writes
+  // are logged as ranges that change this version.
   static void add(HandWrittenLog& log, uint64_t sequence, uint32_t stream,
                   std::optional<uint64_t> changes = {}) {
     log.add(RecordKind::kTransaction, sequence, sequence, writes(sequence, changes), stream);
@@ -36,7 +36,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
     return all;
   }
 
-  // Recovers the log with the least share for each stream.
+  // Recovers the log with the smallest memory limit for each stream.
   void replay(const HandWrittenLog& log, const RecoveryRule& rule) {
     Database database;
     Table& table = database.create_table({.name = "rows", .row_bytes = sizeof(Row)});
@@ -49,7 +49,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
     rows_ = rows_of(table);
   }
 
-  // Expects that transactions up to number `last` were recovered, and `beyond` records were not.
+  // Expects all rows to have the value `last`, and `beyond` records not to be recovered.
   void expect(uint64_t last, uint64_t transactions, uint64_t beyond, uint64_t streams) {
     EXPECT_EQ(rows_.size(), last == 0 ? 0 : kKeys);
     for (const auto& [key, value] : rows_) ASSERT_EQ(value, last) << key;
@@ -65,7 +65,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
   std::map<Key, uint64_t> rows_;
 };
 
-// Streams that advance together; then a second stream with a record for each hundred of the first.
+// First both streams advance together; then stream 0 has 99 of each 100 records.
 TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
   for (const uint64_t every : {2, 100}) {
     HandWrittenLog log(2);
@@ -77,7 +77,7 @@ TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
   }
 }
 
-// The first stream comes first as a whole, then the second one.
+// All records of the first stream precede all records of the second stream.
 TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n <= 300 ? 0 : 1);
@@ -86,8 +86,8 @@ TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
   expect(600, 600, 1, 2);
 }
 
-// The second stream's ranges change the versions that the first stream's ranges make, and so on: if
-// an applier takes a later stream first, all of its ranges wait.
+// Each stream's ranges change the versions that the stream before it makes. An applier that begins
+// with a later stream must keep all ranges of this stream waiting.
 TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   HandWrittenLog log(3);
   add(log, 1, 0);
@@ -97,7 +97,7 @@ TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   expect(900, 900, 0, 3);
 }
 
-// Before its end is read, no record of the log is known to survive.
+// Until recovery reads the end of the log, it does not know whether any record survives.
 TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
@@ -106,7 +106,7 @@ TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   expect(600, 600, 0, 2);
 }
 
-// One stream has lost nearly all of its records, so most records of the others do not survive.
+// One stream has lost nearly all records. So few records of the other streams survive.
 TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
   HandWrittenLog log(3);
   for (uint64_t n = 1; n <= 3; ++n) add(log, n, n % 3);
@@ -115,9 +115,9 @@ TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
   expect(2, 2, 798, 3);
 }
 
-// The first stream's records survive when the second stream is read to its end, and have smaller
-// numbers than that stream's. So a merge waits for the first stream while the second one has a full
-// queue of records that survive.
+// Recovery knows that the first stream's records survive only after it has read the second stream
+// to its end. These records have the smallest numbers. So a merge waits for the first stream while
+// the queue of the second stream is full.
 TEST_P(RecoveryMemory, IsBoundedAndAMergeEndsIfItsNextRecordNeedsAStreamThatIsFull) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n <= 10 ? 0 : 1);
@@ -129,7 +129,7 @@ TEST_P(RecoveryMemory, IsBoundedAndAMergeEndsIfItsNextRecordNeedsAStreamThatIsFu
   expect(600, 600, 0, 2);
 }
 
-// Each attempt writes 24 KB of operations, and fails.
+// Each failed attempt writes 24 KB of operations.
 TEST_P(RecoveryMemory, OfAttemptsThatFailedIsFreed) {
   HandWrittenLog log;
   for (uint64_t n = 1; n <= 400; ++n) {
@@ -142,10 +142,10 @@ TEST_P(RecoveryMemory, OfAttemptsThatFailedIsFreed) {
   EXPECT_EQ(result_.incomplete, 0u);
 }
 
-// An operation in each part of a long log keeps this operation in memory, and not that part.
+// A long transaction has operations in many parts of the log. Only these operations stay in memory.
 TEST_P(RecoveryMemory, OfATransactionThatIsOpenForLongIsThatOfItsOperations) {
   HandWrittenLog log;
-  constexpr uint64_t kOpen = uint64_t{1} << 48;  // another worker's
+  constexpr uint64_t kOpen = uint64_t{1} << 48;  // a transaction of another worker
   log.add(RecordKind::kBegin, 1, kOpen, {});
   for (uint64_t n = 1; n <= 400; ++n) {
     add(log, n, 0);
@@ -158,7 +158,7 @@ TEST_P(RecoveryMemory, OfATransactionThatIsOpenForLongIsThatOfItsOperations) {
   expect(400, 401, 0, 1);
 }
 
-// Each record of a stream is followed by a sync record, which has the tails of both streams.
+// After each record of a stream comes a sync record with the tails of both streams.
 TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) {
@@ -169,7 +169,7 @@ TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
     log.add_watermark(n, tails, stream);
   }
   RecoveryRule rule = last_met_cut("sync record");
-  size_t most = 0;  // batches, of which the log has more than two hundred
+  size_t most = 0;  // batches; the log has more than two hundred
   rule.cut = [&most, cut = rule.cut](const StreamTails& tails) {
     size_t kept = 0;
     for (const StreamTail& tail : tails) kept += tail.watermarks.size();
@@ -181,7 +181,7 @@ TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
   EXPECT_LE(most, 20u);
 }
 
-// A record is longer than all of a stream's share.
+// One record is longer than a stream's memory limit.
 TEST_P(RecoveryMemory, IsEnoughForALongRecord) {
   HandWrittenLog log;
   std::vector<HandWrittenLog::Write> many;

@@ -1,5 +1,5 @@
-// Recovery of hand-written logs: which records are applied, in which order, and which records are
-// skipped or refused.
+// Recovery of hand-written logs: which records it applies, in which order, and which it skips or
+// refuses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Recovery : public testing::TestWithParam<ReplayOrder> {
       table_.load(key, &row, arena_);
     }
   }
-  // The secondary index has the rows by their hundreds.
+  // In the secondary index, rows are grouped by key / 100.
   static Table& create_rows(Database& database) {
     const auto group_of = [](Key, const std::byte* row) {
       return reinterpret_cast<const Row*>(row)->value / 100;
@@ -78,7 +78,7 @@ TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   log.add(RecordKind::kTransaction, 20, 2, {{WriteOp::kUpdate, 1, 20}, {WriteOp::kUpdate, 2, 20}});
   log.add(RecordKind::kTransaction, 10, 3, {{WriteOp::kInsert, 9, 10}});
   log.add(RecordKind::kTransaction, 40, 4, {{WriteOp::kErase, 9}});
-  // Each erase leaves an absent tuple, whose number keeps the older insert out.
+  // The older inserts have no effect, because each erase leaves an absent tuple with its number.
   log.add(RecordKind::kTransaction, 15, 5, {{WriteOp::kInsert, 9, 15}});
   log.add(RecordKind::kTransaction, 50, 6, {{WriteOp::kErase, 8}});
   log.add(RecordKind::kTransaction, 16, 7, {{WriteOp::kInsert, 8, 16}});
@@ -86,7 +86,7 @@ TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   EXPECT_EQ(rows(), (Rows{{2, 30}, {3, 300}}));
 }
 
-// The cut is where the third record begins.
+// The cut is at the first byte of the third record.
 TEST_P(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   HandWrittenLog log;
   for (Key key = 1; key <= 3; ++key) {
@@ -119,7 +119,7 @@ TEST_P(Recovery, OperationsCountOnlyWithTheirCommit) {
   EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 22}, {3, 300}}));
 }
 
-// The commit's number counts: another transaction's write may have a number between the two.
+// Operations get their commit's number, as another transaction may have a number in between.
 TEST_P(Recovery, AnOperationHasTheNumberOfItsCommit) {
   HandWrittenLog log;
   log.add(RecordKind::kBegin, 1, 1, {});
@@ -130,8 +130,7 @@ TEST_P(Recovery, AnOperationHasTheNumberOfItsCommit) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// The checksum of such a record may be right: a later format may have the kind, with a meaning that
-// this reader does not know.
+// The checksum of such a record may be right: a later version of the format may define the kind.
 TEST_P(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
   constexpr auto kUnknown = static_cast<RecordKind>(9);
   static_assert(RecordKind::kCommand < kUnknown);
@@ -161,7 +160,7 @@ TEST_P(Recovery, ARecordForAnUnknownTableIsAnError) {
   EXPECT_NE(replay(log).error.find("table 5"), std::string::npos);
 }
 
-// Two streams, of which the second decides that all of the first is used.
+// A log of two streams. The end of the second stream decides that the whole first stream is used.
 struct LogOfTwoStreams : HandWrittenLog {
   LogOfTwoStreams() : HandWrittenLog(2) {
     add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11}}, 0);
@@ -182,8 +181,8 @@ TEST_P(Recovery, FailsIfTheFileOfAStreamIsMissing) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// A log from elsewhere may have any number. Those of the first kind would set the bits of a row's
-// version by which threads lock it.
+// A damaged log may have any number. Some of these numbers would set the lock bit or the absent bit
+// of a row's version.
 TEST_P(Recovery, ANumberThatNoRowCanHaveIsAnError) {
   for (const uint64_t number : {Version::kLocked | 7, Version::kAbsent | 7, ~uint64_t{0}}) {
     HandWrittenLog log;
@@ -202,7 +201,7 @@ TEST_P(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
 
 // --- ranges ---
 
-// Returns a write that changes one byte of the version `changes`.
+// Returns a write that changes one byte of version `changes`.
 Write byte_of(Key key, uint64_t changes, uint16_t offset, uint8_t value) {
   return {WriteOp::kUpdate, key, value, 0, changes, offset, 1};
 }
@@ -213,7 +212,7 @@ class RangeReplay : public Recovery {
     for (Key key = 1; key <= 3; ++key) std::memset(tuple(key).row(), 0, sizeof(Row));
   }
 
-  // Replays all records of the log. Returns the error.
+  // Replays all records of the log. Returns the error message.
   std::string error_of(const HandWrittenLog& log) {
     RecoveryRule all = first_gap();
     all.cut = [](const StreamTails& tails) {
@@ -241,7 +240,7 @@ TEST_P(RangeReplay, AppliesRangesInAnyOrderOfTheRecords) {
   EXPECT_EQ(keys_of(0xccbbdd / 100), (std::vector<Key>{1})) << "ranges made the row";
 }
 
-// Each write of a row changes one byte of it, or all, or erases it.
+// Each write changes one byte of a row, replaces the whole row, or erases it.
 TEST_P(RangeReplay, GivesTheLastWritesWhateverTheOrderOfTheRecords) {
   constexpr uint32_t kStreams = 3;
   std::mt19937_64 random(GetParam() == ReplayOrder::kMerged ? 1 : 2);
@@ -314,7 +313,7 @@ TEST_P(RangeReplay, TwoRangesOfOneVersionAreAnError) {
   EXPECT_NE(error_of(log).find("1 logged change(s)"), std::string::npos);
 }
 
-// A checkpoint may hold any version from its start on.
+// A checkpoint may contain any version that the row has had since the checkpoint's start.
 TEST_P(RangeReplay, RangesThatTheRowHasAlreadyAreSkipped) {
   for (const uint64_t has : {10, 20, 30}) {
     const Row row{has == 10 ? 0x01u : has == 20 ? 0x0201u : 0x030201u};
@@ -365,8 +364,8 @@ const auto kOrders = testing::Values(ReplayOrder::kParallel, ReplayOrder::kMerge
 INSTANTIATE_TEST_SUITE_P(All, Recovery, kOrders, kNameOfOrder);
 INSTANTIATE_TEST_SUITE_P(All, RangeReplay, kOrders, kNameOfOrder);
 
-// A stream waits while another stream is less ahead. A stream that has ended reads no more, so
-// waiting for it would last until all other streams have ended.
+// During recovery, a stream that is far ahead waits for the streams that are less far. A stream
+// that has ended reads no more, so no stream may wait for it.
 TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
   const RecoveryRule rule = first_gap();
   RecoveryProgress progress(rule, 2);

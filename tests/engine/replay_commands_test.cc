@@ -1,5 +1,5 @@
-// The replay of a log of commands, in the log's order, makes the database of the run. It reports
-// commands whose effect differs from their effect in the run.
+// Tests the replay of a log of commands. Replay rebuilds the run's database in the log's order. It
+// also reports each command that has another effect than in the run.
 #include "engine/recovery/commands/replay_commands.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 const SchemeInfo& commands() { return *find_scheme("command"); }
 
-// A fingerprint of all rows and of the sequence numbers of their writers.
+// Returns a fingerprint of all rows and of their sequence numbers.
 uint64_t state_of(Database& database) {
   uint64_t sum = fingerprint(database);
   for (const auto& table : database.tables()) {
@@ -70,8 +70,8 @@ RecoveryResult replay(Workload& workload, Database& database, const LogFiles& fi
 
 class ReplayCommands : public WorkloadTest {};
 
-// Each scale of a workload runs under one protocol. Where a workload has fewer scales than there
-// are protocols, scales are repeated so that every protocol runs.
+// Each scale of a workload runs under one protocol. If there are more protocols than scales, scales
+// repeat so that every protocol runs.
 TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
   for (const WorkloadInfo& info : all_workloads()) {
     if (!info.has_commands) continue;
@@ -119,7 +119,7 @@ TEST_F(ReplayCommands, OnlyOptimisticProtocolsUseSeveralThreads) {
   }
 }
 
-// Nearly every command overwrites a row that the previous command has read.
+// Nearly every command overwrites a row that the command before it has read.
 TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   const std::vector<std::pair<std::string, Flags>> few_rows = {
       {"ledger", {{"ledger", "keys:4,cells:8,slots:4"}}},
@@ -143,8 +143,8 @@ TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   }
 }
 
-// Delivery looks for the oldest row of NEW-ORDER. If erased rows stayed in the index, it would walk
-// through all of them.
+// Delivery looks for the oldest row of NEW-ORDER. It would visit all erased rows if they stayed in
+// the index.
 TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
   set(small_scale("tpcc"));
   set({{"tpcc_mix", "50,0,0,50,0"}, {"tpcc_warehouses", "1"}});
@@ -162,15 +162,14 @@ TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
         [&](Keyed* entry) { absent += Table::tuple_of(entry)->load_version().absent(); });
     EXPECT_LT(orders.count_rows(), before + 200);
     EXPECT_LT(absent, 100u) << "of some 200 erased rows and more";
-    // The numbers of the next run begin again, and an insert must exceed those of removed rows.
+    // An insert's number must exceed the numbers of removed rows until the next run begins.
     EXPECT_GT(orders.removed_up_to(), 0u);
     reset_versions(*database, threads);
     EXPECT_EQ(orders.removed_up_to(), 0u);
   }
 }
 
-// A log of commands, written by a run with one worker. A test reads the commands, changes them, and
-// writes the log again.
+// A log of commands from a run with one worker. A test changes these commands and writes a new log.
 class ChangedLog : public ReplayCommands {
  protected:
   struct Command {
@@ -220,7 +219,7 @@ class ChangedLog : public ReplayCommands {
     return replay(workload, database, files_, *find_protocol("occ"), threads);
   }
 
-  // Returns the error of a replay. It must be the same for any number of threads.
+  // Returns the error of a replay, which must be the same for any number of threads.
   std::string error() {
     std::string first;
     for (const uint32_t threads : {1, 3}) {
@@ -263,7 +262,7 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
          "is of type " + std::to_string(good[7].type) +
              " with 8 bytes, which the workload does not know");
   expect([](Command& c) { c.kind = RecordKind::kTransaction; }, "contradicts itself, or is none");
-  expect([](Command& c) { c.kind = RecordKind::kVoid; }, "");  // it is skipped, and not missed
+  expect([](Command& c) { c.kind = RecordKind::kVoid; }, "");  // skipped, and not missed
 
   const auto workload = make_workload(name_);
   const auto database = load(*workload, 1);
@@ -273,10 +272,10 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
             "cannot open the log file " + files_.paths[0][0] + ": No such file or directory");
 }
 
-// --- threads, in an interleaving that the test prescribes ---
+// --- threads, in an order that the test prescribes ---
 
-// The commands of a script, and a record of its replay. The replay executes the first command only
-// after the second one.
+// A script of commands, and what its replay has done. During replay, the first command waits until
+// the second one is executed.
 struct Script {
   enum Type : uint32_t {
     kAdd,     // adds 1 to row 0
@@ -286,7 +285,7 @@ struct Script {
   };
   std::vector<Type> commands;
   bool replayed = false;
-  std::atomic<uint32_t> executed[2] = {};  // executions of each of the first two commands
+  std::atomic<uint32_t> executed[2] = {};  // of the first command, and of the second
   std::atomic<bool> missed = false;        // kUpdate found no row
 };
 
@@ -403,7 +402,7 @@ TEST_F(ReplayOrder, WhatHasReadTheFinalStateIsExecutedOnce) {
   EXPECT_EQ(script_.executed[1], 1u);
 }
 
-// A workload would end the process if a row is missing that it knows to be inserted.
+// If a workload misses a row that must exist, it ends the process.
 TEST_F(ReplayOrder, AClientDoesNotSeeThatARowIsNotInsertedYet) {
   script_.commands = {Script::kInsert, Script::kUpdate};
   EXPECT_EQ(play().error, "");

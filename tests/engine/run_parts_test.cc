@@ -1,5 +1,5 @@
-// The parts of a run, each alone: arrivals, threads, the breakdown of a worker's time, histograms,
-// the pipeline of commits, the guard of memory, and what makes a window unsteady.
+// The parts of a run, each tested alone: arrivals, threads, the breakdown of a worker's time,
+// histograms, the pipeline of commits, the memory guard, and the reasons why a window is unsteady.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +22,7 @@ namespace {
 
 // --- arrivals ---
 
-// Four workers offer 40,000 transactions a second, so a transaction arrives at each worker every
-// 100 us.
+// Transactions arrive at 40,000 per second for four workers: every 100 us at each worker.
 RunOptions open_loop() {
   RunOptions options;
   options.threads = 4;
@@ -47,12 +46,12 @@ TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
     EXPECT_EQ(arrivals.take(random()), last);
   }
   EXPECT_NEAR(sum / kArrivals, 100, 1);
-  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // as of an exponential distribution
+  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // of an exponential distribution
 }
 
 TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
   Arrivals arrivals(open_loop());
-  arrivals.begin(0, ~uint64_t{0});  // the shortest distance
+  arrivals.begin(0, ~uint64_t{0});  // makes the distance between arrivals as short as possible
   const uint64_t first = arrivals.next();
   const auto ignore = [](uint64_t, uint64_t) {};
   EXPECT_EQ(first == 0 ? 0u : arrivals.visit_until(first - 1, ignore), 0u);
@@ -76,7 +75,7 @@ TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
 
 // --- benchmark threads ---
 
-// Ends when it is told to, or at once.
+// A thread that ends when it is told to, or, with `at_once`, immediately.
 struct Caller {
   Caller(BenchmarkControl& control, bool at_once) : control(control), at_once(at_once) {}
   void run() {
@@ -89,7 +88,7 @@ struct Caller {
   const bool at_once;
 };
 
-// Returns the numbers of the two readings, from 1 on, and how many readings there were.
+// Returns the numbers of the readings before and after the window, and of all readings.
 std::array<int, 3> readings(double warmup_seconds, double seconds, bool at_once = false) {
   BenchmarkControl control;
   std::vector<std::unique_ptr<Caller>> callers;
@@ -144,7 +143,7 @@ TEST(MeasuredWindow, OfAWaitOnlyThePartInTheWindowCounts) {
   EXPECT_EQ(window.part(201, 1000), 0u);
 }
 
-// The sample begins before the window, and goes on after it.
+// The sample begins before the window and ends after it.
 TEST(BreakdownTest, OfASampleOnlyThePartInTheWindowCounts) {
   MeasuredWindow window;
   Breakdown breakdown(true, Breakdown::kSampleEvery - 1, &window);
@@ -163,7 +162,7 @@ TEST(BreakdownTest, OfASampleOnlyThePartInTheWindowCounts) {
   }
 }
 
-// A sample counts kSampleEvery times, so a wait that is always timed is divided by kSampleEvery.
+// Waits are timed in all transactions, but samples count kSampleEvery times. So waits are divided.
 TEST(SpaceWaitTest, WaitsOfTransactionsThatAreNoSampleCount) {
   Breakdown breakdown(true);
   for (uint64_t i = 1; i < Breakdown::kSampleEvery; ++i) {
@@ -202,7 +201,7 @@ TEST(Histogram, RelativeErrorIsAtMostOnePercent) {
       const uint64_t value = (uint64_t{1} << bits) + offset;
       Histogram histogram;
       histogram.record(value);
-      histogram.record(~uint64_t{0});  // the maximum is exact, and `value` must not be the maximum
+      histogram.record(~uint64_t{0});  // the maximum, which is stored exactly
       const auto found = static_cast<double>(sum_of({&histogram}).percentile(0.5));
       EXPECT_NEAR(found, static_cast<double>(value), static_cast<double>(value) * 0.01) << value;
     }
@@ -247,7 +246,7 @@ struct Commit {
   uint64_t start = 0;
 };
 
-// A log in which each queue has its own number, up to which its commit points are durable.
+// A log with two queues. Each queue has a number up to which its commit points are durable.
 struct TwoQueues {
   bool is_durable(const CommitPoint& point) const { return point.sequence <= durable[point.queue]; }
   void wait_durable(uint32_t worker, const CommitPoint& point) {
@@ -310,7 +309,7 @@ TEST_F(CommitPipelineTest, IsTooFullAboveItsDepthAndThenWaitsForTheLongestQueue)
 
 // --- memory ---
 
-// A run asks the guard every 20 ms.
+// A run calls the guard every 20 ms.
 TEST(MemoryGuard, SeesMemoryGoAtAGigabyteASecondBeforeItIsGone) {
   constexpr uint64_t kLeast = uint64_t{256} << 20, kStepNs = 20'000'000;
   for (uint64_t had = uint64_t{1} << 30; had < uint64_t{1100} << 20; had += 7'654'321) {
@@ -319,7 +318,7 @@ TEST(MemoryGuard, SeesMemoryGoAtAGigabyteASecondBeforeItIsGone) {
     while (!guard.hardly_any_left(now)) {
       ASSERT_GT(left, kLeast * 3 / 4);
       now += kStepNs;
-      left -= kStepNs;  // a byte a nanosecond
+      left -= kStepNs;  // 1 byte per ns
     }
     EXPECT_LT(left, kLeast);
   }

@@ -1,5 +1,5 @@
-// The run loop with a log that becomes durable when the test says so: the depth of the pipeline,
-// the rows that are erased, and the time line.
+// The run loop with a log whose durability the test controls: the depth of the pipeline, erased
+// rows, and the time line.
 #include "engine/run/run.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class HeldLog final : public ForwardingScheme {
   const std::function<void(HeldLog&, uint64_t)> on_wait_;
 };
 
-// A workload of one worker. Step i calls execute(txn, table, i). The steps end with number `most`.
+// A workload of one worker. Step i calls execute(txn, table, i). The last step has number `most`.
 struct Steps : Workload {
   using Execute = std::function<Status(Transaction&, Table&, Key)>;
   struct Worker : Client {
@@ -96,10 +96,10 @@ RunResult run_steps(Steps workload, LogScheme& log, RunOptions options,
 TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
   constexpr uint32_t kTransactions = 1000;
   for (const uint32_t depth : {1u, 7u, 100u}) {
-    uint64_t most = 0;  // in flight when the worker waits
+    uint64_t most = 0;  // most transactions in flight during a wait
     HeldLog log([&](HeldLog& held, uint64_t sequence) {
       most = std::max(most, held.last - held.durable.load());
-      // The drain makes the last waits.
+      // When all transactions are logged, the worker waits only to drain the pipeline.
       held.durable.store(held.last == kTransactions ? held.last : sequence);
     });
     run_steps(Steps(insert), log,
@@ -115,7 +115,7 @@ TEST(Pipeline, ATransactionWorksForAsLongAsItIsToHoldItsLocks) {
   EXPECT_GE(platform::now_ns() - begun_ns, 1000 * 100'000u);
 }
 
-// A wait takes a millisecond, and makes all commits durable.
+// Runs steps with a log in which each wait takes 1 ms and makes all commits durable.
 RunResult run_with_slow_waits(const RunOptions& options) {
   HeldLog log([](HeldLog& held, uint64_t) {
     platform::sleep_ns(1'000'000);
@@ -135,10 +135,10 @@ TEST(Pipeline, AFullPipelineShowsInTheResult) {
   }
 }
 
-// The row of a result tells from these numbers whether its window was steady.
+// From these two numbers, the program decides whether the window was steady.
 TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf) {
   const Watchdog watchdog("a half of a run has no transactions");
-  // The worker may have no processor in a half of a run that is too short.
+  // In a very short half of a run, the operating system may not schedule the worker at all.
   for (double seconds = 0.1;; seconds *= 2) {
     const RunResult even = run_with_slow_waits({.seconds = seconds, .pipeline_depth = 1});
     EXPECT_NEAR(static_cast<double>(even.committed), static_cast<double>(even.transactions), 3);
@@ -155,8 +155,8 @@ TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf)
 
 // --- reclamation ---
 
-// The steps insert all rows, erase all rows, and then only read: first with the log held back, and
-// then with everything durable.
+// The steps insert all rows, erase all rows, and then only read. First the log does not become
+// durable; later all of it does.
 TEST(ReclaimRun, ErasedRowsStayUntilTheyAreDurable) {
   constexpr Key kRows = 300;
   const auto entries = [](Table& table) {
@@ -201,7 +201,7 @@ auto sum(const Samples& samples, const Member& member) {
                                [&](const auto& sample) { return std::invoke(member, sample); });
 }
 
-// Small YCSB transactions, which write and often conflict.
+// Runs YCSB with small transactions that write and often conflict. Returns the time line.
 Samples samples_of_ycsb(const char* device, RunOptions options, RunResult* result) {
   ScopedFlags flags;
   flags.set("ycsb_records", 20);
@@ -263,7 +263,7 @@ TEST(TimelineOfARun, IntervalsFollowEachOtherAndNoneIsOfTwoPhases) {
   EXPECT_NEAR(first.time_seconds - first.seconds, -0.05, 1e-9) << "the warm-up is before it";
 }
 
-// The log stalls until the third sample that shows the stall.
+// The log stalls until three samples have shown the stall.
 TEST(TimelineOfARun, ALogThatStallsShows) {
   for (const CommitPolicy commit : {CommitPolicy::kSync, CommitPolicy::kPipelined}) {
     HeldLog log([](HeldLog& held, uint64_t sequence) {
@@ -274,7 +274,7 @@ TEST(TimelineOfARun, ALogThatStallsShows) {
     const auto on_sample = [&](const TimelineSample& sample) {
       samples.push_back(sample);
       if (sample.lag_ns > 0) ++stalled;
-      // After 2000 samples without a lag the test ends, and fails.
+      // If 2000 samples show no lag, the test stops waiting and fails.
       if (stalled == 3 || samples.size() == 2000) log.durable.store(~uint64_t{0});
     };
     run_steps(Steps(insert), log,

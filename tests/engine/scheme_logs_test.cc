@@ -1,6 +1,6 @@
-// Logs of several streams, which one thread writes for several workers, with every scheme: the
-// dependencies found in the log are exactly those of its writers, and both orders of replay give
-// the rows last written.
+// Logs of several streams, which one thread writes for several workers, with every scheme. The
+// dependencies found in the log must be exactly those that were written. Both orders of replay must
+// give the last written rows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kTransactions = 1000;
 constexpr uint32_t kWorkers = 4;
 
-// A log of kWorkers workers, of which a random one writes each transaction.
+// A log of kWorkers workers. A random worker logs each transaction.
 class WorkersLog {
  public:
   explicit WorkersLog(const SchemeInfo& scheme)
@@ -53,12 +53,12 @@ class WorkersLog {
   Log log;
 };
 
-// By the numbers of two transactions: how many rows of the first one the second one overwrites.
+// The number of rows of one transaction that another overwrites, by the two transactions' numbers.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
-  // With `by_operation`, each write is a record of its own, between those of other transactions.
+  // With `by_operation`, each write is a record, and transactions interleave.
   void write_log(bool by_operation) {
     std::mt19937_64 random(7);
     for (uint64_t txn = 1; txn <= kTransactions; ++txn) {
@@ -93,7 +93,7 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
     uint64_t txn, version;
   };
 
-  // Table `key` % 2 has the row key / 2, so equal keys of two tables are different rows.
+  // Keys 2k and 2k + 1 are row k of tables 0 and 1, so equal keys of two tables are different rows.
   static LoggedWrite write_of(uint64_t key) {
     static constexpr uint64_t kRow = 0;
     return {{static_cast<uint16_t>(key % 2), WriteOp::kUpdate, WriteImage::kAfter, sizeof kRow,
@@ -101,7 +101,7 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
             reinterpret_cast<const std::byte*>(&kRow)};
   }
 
-  // Returns the largest version that the transaction overwrites.
+  // Returns the largest version among the rows that the transaction overwrites.
   uint64_t overwritten(const std::vector<uint64_t>& keys) const {
     uint64_t most = 0;
     for (const uint64_t key : keys) {
@@ -163,7 +163,7 @@ TEST_P(DependenciesTest, EdgesAreTheOverwritesOfOperations) {
   EXPECT_EQ(overwrites(found), expected_);
 }
 
-// The test computes the paths and the distances again, in a slower way.
+// The test computes the paths and distances a second time, with a simpler algorithm.
 TEST_P(DependenciesTest, EdgesAreTheOverwritesOfWholeTransactionsAndPathsAreThoseOfTheEdges) {
   write_log(false);
   const LogDependencies found = find_dependencies(files_, {});
@@ -218,8 +218,8 @@ struct Row {
 };
 using Rows = std::map<Key, Row>;
 
-// Logs a transaction of one write. Only the caller uses the key, and the caller keeps its version.
-// Most writes of a present row are ranges.
+// Logs a transaction of one write. No other thread writes the key. The caller keeps `version` from
+// write to write. If the row is present before and after, most writes are logged as ranges.
 CommitPoint log_write(Log& log, uint32_t worker, Key key, Row before, Row row, uint64_t* version) {
   LoggedWrite write;
   write.header = {0, row.erased() ? WriteOp::kErase : WriteOp::kUpdate, WriteImage::kAfter,

@@ -1,4 +1,4 @@
-// The classes that store rows, without transactions: arenas, free lists, tables, CSV files.
+// The classes that store rows, tested without transactions: arenas, free lists, tables, CSV files.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -93,7 +93,7 @@ TEST(Arena, StopsPrefaultingInTime) {
   Arena arena;
   arena.prefault(size_t{1} << 40, platform::now_ns());
   EXPECT_EQ(pages_in_memory(arena.allocate(1 << 20, 64), 1 << 20), 0u);
-  // The time may also be over in the middle of a chunk.
+  // The time limit may also pass in the middle of a chunk.
   void* piece = platform::map_prefaulted(kPiece, kPiece, platform::kFirstTouch, platform::now_ns());
   EXPECT_EQ(pages_in_memory(piece, kPiece), 0u);
   platform::unmap_huge(piece, kPiece);
@@ -102,7 +102,7 @@ TEST(Arena, StopsPrefaultingInTime) {
 // --- free lists ---
 
 constexpr size_t kBlockBytes = 64;
-// 65,536 calls look at the parts of all arenas several times.
+// 65,536 calls are enough to look at each arena's part of the list several times.
 constexpr int kCalls = 1 << 16;
 
 void* new_block(Arena& arena) { return arena.allocate(kBlockBytes, alignof(uint64_t)); }
@@ -133,13 +133,13 @@ TEST(FreeListTest, AFewBlocksAreLeftToTheirThread) {
   EXPECT_EQ(list.count(), 32 * (FreeList::kMany - 1));
 }
 
-// One arena frees all blocks that others have allocated, which is the worst case. There are never
-// many more blocks than are in use. One thread plays all arenas, because the schedule of several
-// threads decides how often each finds blocks.
+// The worst case: one arena frees all blocks that the other arenas have allocated. The list may
+// then hold only a few more blocks than are in use. One thread calls for all arenas, so that the
+// result does not depend on the schedule of threads.
 TEST(FreeListTest, BlocksThatOtherArenasFreeAreUsedAgain) {
   constexpr int kArenas = 3, kRounds = 300;
   constexpr uint64_t kInUse = 200;
-  const std::deque<Arena> others(300);  // so each of the list's parts belongs to an arena
+  const std::deque<Arena> others(300);  // each of the list's parts belongs to one of these arenas
   FreeList list(kBlockBytes);
   std::deque<Arena> arenas(kArenas);
   Arena frees;
@@ -160,7 +160,7 @@ TEST(FreeListTest, BlocksThatOtherArenasFreeAreUsedAgain) {
   EXPECT_LT(made, kArenas * kRounds * kInUse / 10) << "nine of ten blocks are used again";
 }
 
-// No block has two owners.
+// No block may be allocated to two threads at once.
 TEST(FreeListTest, ThreadsThatUseWhatAnotherFreesAtTheSameTimeShareNoBlock) {
   constexpr int kThreads = 3, kRounds = 200;
   constexpr uint64_t kInUse = 200;
@@ -276,12 +276,12 @@ TEST(TupleLayout, PaddingBelongsToTheTuple) {
   EXPECT_EQ(b->key, 2u);
 }
 
-// The versions of recovered tuples before another run continues with them.
+// Tests the reset of versions after a recovery, before the next run.
 constexpr uint64_t kRows = 5000;
 
 class NextRun : public testing::Test {
  protected:
-  // Every seventh row was erased, and all rows in the middle, so that whole leaves are empty.
+  // Erases every seventh row, and the middle third, which leaves whole leaves empty.
   static bool erased(Key key) { return key % 7 == 3 || (key >= kRows / 3 && key < 2 * kRows / 3); }
 
   Table& table_of(IndexKind kind, const std::string& name) {
@@ -322,7 +322,7 @@ TEST_F(NextRun, AbsentTuplesLeaveATableThatReclaims) {
     EXPECT_EQ(tuples, table.count_rows());
     EXPECT_EQ(table.removed_up_to(), 0u);
   }
-  // Their memory is used again, and their keys can come back.
+  // The memory of the removed tuples is used again, and their keys can be inserted again.
   for (Key key = 0; key < kRows; ++key) {
     EXPECT_EQ(table.restore(key, Version(7, true), nullptr, arena_), erased(key)) << key;
   }

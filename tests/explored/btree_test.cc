@@ -1,5 +1,5 @@
-// The B-link tree in all schedules with few preemptions. Its nodes have three ranks here, so that
-// an insert splits a leaf, or a leaf and the root.
+// The B-link tree in all schedules with few preemptions. Its nodes hold at most three keys, so one
+// insert may split a leaf, or a leaf and the root.
 #include "engine/storage/btree.h"
 
 #include <gtest/gtest.h>
@@ -21,20 +21,20 @@ using Keys = std::vector<Key>;
 constexpr Key kMostKeys = 32;
 constexpr uint32_t kThreads = 3;
 
-// The arenas of all schedules, one for each thread. They lie in the host's memory.
+// Returns the thread's arena. All schedules use the same arenas, which lie in the host's memory.
 Arena& arena(uint32_t thread) {
   static auto& all = *HostAllocator<std::array<Arena, kThreads>>().allocate(1);
   static const bool made = (new (&all) std::array<Arena, kThreads>, true);
   return made ? all[thread] : all[0];
 }
 
-// A tree, and what the threads see of it. A thread that misses a key, or scans, notes the versions
-// of the nodes, as OCC does: if the key is inserted later, one of them must change.
+// A tree, and what the threads see of it. As under OCC, a thread that scans, or misses a key, notes
+// the node versions. If another thread inserts the key later, a noted version must have changed.
 class KeysInATree {
  public:
   explicit KeysInATree(const Keys& present) : present_(present) {
     constexpr size_t kRoom = size_t{8} << 10;
-    // A thread never finds its arena full: some schedules would have more steps than others.
+    // The arenas never run out of memory, since a schedule would then have more steps.
     for (uint32_t i = 0; i < kThreads; ++i) {
       arena(i).free(arena(i).allocate(kRoom, alignof(SmallTree)), kRoom);
     }
@@ -42,8 +42,8 @@ class KeysInATree {
     for (const Key key : present) insert(key, 0);
   }
 
-  // Returns what is wrong after all threads have ended: the tree must have all keys that were there
-  // or were inserted, once each and in order, but those that were removed.
+  // Checks the tree after all threads have ended. The tree must have each key that is inserted and
+  // not removed, once and in order. Returns what is wrong.
   std::string wrong() {
     if (wrong_ != nullptr) return wrong_;
     std::string expected, found;
@@ -60,7 +60,7 @@ class KeysInATree {
   }
 
  protected:
-  // Also called by several threads with one key.
+  // Inserts a key. Several threads may insert the same key.
   void insert(Key key, uint32_t thread, Finger* finger = nullptr) {
     const InsertResult done =
         tree_->insert(&(*entries_)[key], arena(thread), nullptr, nullptr, finger);
@@ -95,7 +95,7 @@ class KeysInATree {
     });
   }
 
-  // Returns whether the find, or the scan, that missed a key would notice that it came later.
+  // Returns whether a find or scan that missed a key would notice its insert.
   bool notices() const {
     if (seen_count_ == 0) return true;
     for (uint32_t i = 0; i < seen_count_; ++i) {
@@ -103,7 +103,7 @@ class KeysInATree {
     }
     return false;
   }
-  // Returns what is wrong with the one scan beside one insert.
+  // Returns what is wrong after one thread has scanned while another thread inserted a key.
   std::string wrong_after_scan(Key inserted) {
     for (const Key key : present_) {
       if (!scanned_[key]) return "a scan misses a key";
@@ -125,19 +125,19 @@ class KeysInATree {
   const char* wrong_ = nullptr;
 };
 
-// A full leaf below the root; the inserts split it.
+// One leaf below the root. The leaf is full, so an insert splits it.
 const Keys kFullLeaf = {10, 20, 30};
-// Four full leaves, and a full root; an insert splits both.
+// Four leaves below the root. All nodes are full, so an insert splits a leaf and the root.
 const Keys kFullRoot = {2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24};
 
-// One thread inserts, another looks for a key that is there and for the new one. Checked: the first
-// is found; if the second is not, its node's version changes.
+// One thread inserts a key. Another looks for this key and for a key that is there. Checked: the
+// key that is there is found. If the new key is missed, the version of its node changes.
 class InsertBesideFind : public KeysInATree {
  public:
   InsertBesideFind(const Keys& keys, Key inserted, Key present)
       : KeysInATree(keys), inserted_(inserted), present_(present) {}
-  // A reader stores nothing. So to the reader, an insert whose stores are late looks like an insert
-  // that has stopped earlier.
+  // For a reader, which stores nothing, an insert with late stores looks like an insert that has
+  // stopped earlier. So late stores need no schedules.
   static constexpr bool kStoresLandAtOnce = true;
   std::vector<Body> threads() {
     const Body finds = [this] {
@@ -161,7 +161,7 @@ TEST(BtreeSteps, AFindBesideASplitFindsItsKey) {
   search_all<InsertBesideFind>(2, kFullRoot, Key{25}, Key{24});
 }
 
-// Two threads insert keys of one leaf, or one key. Checked: both are there, once.
+// Two threads insert keys of one leaf, or one key. Checked: the tree has each key once.
 class TwoInserts : public KeysInATree {
  public:
   TwoInserts(const Keys& keys, Key first, Key second)
@@ -187,14 +187,14 @@ TEST(BtreeSteps, InsertsBesideASplitLoseNoKey) {
   search_all<TwoInsertsAtOnce>(2, kFullRoot, Key{3}, Key{25});
 }
 
-// The other thread moves the entries of the leaf. Checked: the first thread finds its own key.
+// One thread looks for its key while the other moves the leaf's entries. Checked: the key is found.
 TEST(BtreeSteps, AnInsertOfAKeyThatIsThereFindsIt) {
   search_all<TwoInsertsAtOnce>(2, Keys{20, 30}, Key{20}, Key{10});
   search_all<TwoInsertsAtOnce>(2, kFullLeaf, Key{20}, Key{15});
 }
 
-// A thread misses a key, and inserts it where its finger then is. Meanwhile another thread splits
-// that leaf. Checked: both keys are there, once.
+// A thread misses a key and inserts this key at its finger. Meanwhile another thread splits the
+// finger's leaf. Checked: the tree has both keys once.
 class InsertAtAFinger : public KeysInATree {
  public:
   InsertAtAFinger(const Keys& keys, Key first, Key second)
@@ -220,8 +220,8 @@ TEST(BtreeSteps, AnInsertAtAFingerBesideASplitIsNotLost) {
   search_all<InsertAtAFinger>(2, kFullRoot, Key{11}, Key{9});
 }
 
-// One thread inserts, another scans. Checked: the scan has each old key, in order and once; if it
-// lacks the new one, the version of a node that it visited changes.
+// One thread inserts a key while another scans. Checked: the scan has each old key once and in
+// order. If the scan lacks the new key, the version of a visited node changes.
 class InsertBesideScan : public KeysInATree {
  public:
   InsertBesideScan(const Keys& keys, Key inserted, bool descending)
@@ -244,9 +244,9 @@ TEST(BtreeSteps, AScanBesideASplitHasEachKeyOnce) {
   search_all<InsertBesideScan>(2, kFullRoot, Key{9}, true);
 }
 
-// The second of four leaves has one key, 8. One thread removes it, and with it the leaf. Another
-// thread inserts a key of that leaf, and looks for one of each neighbour. Checked: these are found,
-// and the inserted key is there in the end.
+// Of four leaves the second one has only key 8. One thread removes key 8 and so the leaf. Another
+// thread inserts a key of this leaf and looks for a key in each neighbouring leaf. Checked: the
+// neighbours' keys are found, and in the end the new key is in the tree.
 class RemovalBesideInsert : public KeysInATree {
  public:
   explicit RemovalBesideInsert(Key inserted, std::optional<Finger> finger = std::nullopt)

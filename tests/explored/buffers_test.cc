@@ -21,8 +21,8 @@ using Word = platform::atomic<uint64_t>;
 
 constexpr uint64_t kRecord = 64, kWatermark = 32;
 
-// A worker publishes records of 64 bytes. Another thread reads the place, or appends a watermark of
-// 32 bytes if the worker is idle.
+// A worker publishes records of 64 bytes. Another thread reads the worker's place, or appends a
+// watermark of 32 bytes if the worker is idle.
 class WorkerAndOther {
  protected:
   void publish(int records) {
@@ -70,11 +70,11 @@ class WorkerAndOther {
   }
 
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
-  uint64_t bytes_ = 0;  // two threads add to it, but not between two steps
+  uint64_t bytes_ = 0;  // no step lies within an addition, so two threads may add
   const char* wrong_ = "";
 };
 
-// Checked: the place that is read was the place at some time. Record n ends at 64 n.
+// Checked: end and number of the place that is read belong together. Record n ends at byte 64 n.
 class PublishBesideLook : WorkerAndOther {
  public:
   std::vector<Body> threads() {
@@ -90,7 +90,7 @@ class PublishBesideLook : WorkerAndOther {
 
 TEST(PrivateBufferSteps, APlaceIsReadAsItWasStored) { search_all<PublishBesideLook>(3); }
 
-// Checked: no byte is filled twice, and the numbers grow along the buffer.
+// Checked: no byte is filled twice, and the sequence numbers grow along the buffer.
 class PublishBesideWatermark : WorkerAndOther {
  public:
   PublishBesideWatermark() { draw_elsewhere(); }
@@ -109,8 +109,8 @@ TEST(PrivateBufferSteps, AWatermarkAndARecordNeverShareBytes) {
   search_all<PublishBesideWatermark>(3);
 }
 
-// The worker cancels a record before it publishes one, and two threads append watermarks. Checked:
-// the same.
+// The worker cancels a record and then publishes one, while two threads append watermarks. Checked:
+// as in PublishBesideWatermark.
 class CancelBesideWatermarks : WorkerAndOther {
  public:
   CancelBesideWatermarks() { draw_elsewhere(); }
@@ -130,9 +130,9 @@ TEST(PrivateBufferSteps, TwoWatermarksNeverShareBytes) { search_all<CancelBeside
 
 constexpr uint32_t kMostRecords = 4;
 
-// Each sharer takes the next record and fills it, by one store. A writer takes the latch alone,
-// twice if it is the only one. Checked: a writer finds all records filled that were taken, two
-// writers never have the latch, and all threads come through.
+// Each sharer fills the next record with one store. A writer takes the latch alone, and a single
+// writer takes it twice. Checked: all records taken before the writer's turn are filled. Two
+// writers never hold the latch together. All threads end.
 class SharersAndWriters {
  public:
   SharersAndWriters(uint32_t sharers, uint32_t writers)
@@ -167,7 +167,7 @@ class SharersAndWriters {
     shared_->latch.unlock_shared();
   }
   void look() {
-    for (uint32_t i = writers_; i < 3; ++i) {  // twice, if no other thread looks
+    for (uint32_t i = writers_; i < 3; ++i) {  // twice, if no other thread is a writer
       while (!shared_->latch.lock(2)) platform::pause();
       if (shared_->inside.fetch_add(1, memory_order_relaxed) != 0) {
         wrong_ = "two writers have the latch";
@@ -201,10 +201,10 @@ TEST(SharedLatchSteps, OneWriterHasIt) { search_all<SharersAndWriters>(2, 0u, 2u
 constexpr uint32_t kBytes = 8;
 constexpr uint64_t kFloor = 2, kMostNumbers = 16;
 
-// Workers write records, whose one word names the worker and the number, into buffers of one
-// record, and steal from each other. If there is one worker, another thread raises the floor, takes
-// all, and learns below which number it has all. Checked: a worker's records are moved once each,
-// filled, in their order, into open pieces; one that is moved later has no number below that.
+// Workers write records into buffers of one record, and steal each other's. A record's word names
+// the worker and the number. A single worker has a second thread beside it, which raises the floor,
+// takes all records, and so learns a number that later records reach. Checked: a worker's records
+// are moved once, filled, in order, into open pieces. Later records reach the number.
 class Thieves {
  public:
   Thieves(uint32_t workers, uint32_t each)
@@ -279,8 +279,8 @@ class Thieves {
 
   const uint32_t workers_, each_;
   std::unique_ptr<Shared> shared_;
-  std::array<Moved, 2> moved_ = {};  // by worker: one thread at a time moves its records
-  uint64_t complete_ = 0;            // below it, the look has seen all
+  std::array<Moved, 2> moved_ = {};  // by worker; one thread at a time moves a worker's records
+  uint64_t complete_ = 0;            // later records have at least this number
   const char* wrong_ = "";
 };
 
@@ -290,14 +290,14 @@ TEST(StealingGroupSteps, ALookKnowsBelowWhichNumberAllIsMoved) { search_all<Thie
 
 // --- RocksDB's write groups ---
 
-// Each worker writes a number of records, which it fills with their positions. Checked: one leader
-// at a time copies; it copies records in the order of their positions, and filled; a worker comes
-// back when its record is copied; all records are copied.
+// Each worker writes records that contain their positions. Checked: one leader at a time copies
+// records, and all are copied, filled and in the order of their positions. A worker continues only
+// when its record is copied.
 class WritersInGroups {
  public:
   WritersInGroups(uint32_t workers, uint32_t each)
       : workers_(workers), each_(each), shared_(std::make_unique<Shared>(workers)) {}
-  // With late stores, the searches take minutes.
+  // With late stores, a search would take minutes.
   static constexpr bool kStoresLandAtOnce = true;
   std::vector<Body> threads() {
     std::vector<Body> all;
@@ -360,11 +360,10 @@ TEST(WriteGroupsSteps, TheLeadPassesToTheWriterAfterTheGroup) {
 
 // --- the sequence number of a durable position ---
 
-// The pairs are (10, 1), (20, 2) and (30, 3). The first two are recorded at the beginning, the
-// third by a thread that then makes the stream durable up to 20. Other threads ask for the number
-// of the positions 10 and 20, and of the durable position. Checked: an answer is at least the
-// number that the position stands for, and no number of a pair that nobody has reached; end() is
-// the end of the pair, or of a later one.
+// The pairs (10, 1) and (20, 2) are recorded at first. A thread records (30, 3) and then makes the
+// stream durable up to 20. Other threads ask for the numbers of the positions 10 and 20 and of the
+// durable position. Checked: an answer is at least the position's number, and at most 2, because
+// the third pair is not durable. end() is at least the end of the answered pair.
 class AsksBesideARecord {
  public:
   explicit AsksBesideARecord(uint32_t askers) : askers_(askers) {
@@ -415,16 +414,16 @@ TEST(DurableSequenceSteps, AThreadThatAsksGetsTheNumberOfItsPosition) {
 
 // --- the locks that one thread may take and another release ---
 
-// Waiters of these sleep at once, or after one pause and one yield.
+// A waiter sleeps at once, or after one pause and one yield.
 using SleepingQueueLock = BasicQueueLock<0, 0>;
 using SpinningQueueLock = BasicQueueLock<1, 1>;
 struct SleepingBackoffLock : BackoffLock {
   SleepingBackoffLock() : BackoffLock(false) {}
 };
 
-// Each thread takes the lock `rounds` times, and adds 1 to a plain word. Checked: no addition is
-// lost, so one thread at a time has the lock; and all threads end, so no wake-up is lost. A thread
-// that comes again finds the lock as the last hand-off left it, and tries first.
+// Each thread takes the lock `rounds` times and adds 1 to a plain word. In every second round it
+// tries first. Checked: no addition is lost, so only one thread at a time has the lock. All threads
+// end, so no wake-up is lost.
 template <class Lock>
 class Additions {
  public:
@@ -466,7 +465,7 @@ TEST(QueueLockSteps, OneThreadAtATimeHasTheLockBesideThreadsThatSpin) {
 }
 
 TEST(BackoffLockSteps, OneThreadAtATimeHasTheLockAndNoWakeUpIsLost) {
-  platform::now_ns();  // reads the machine's profile, which is no part of a schedule
+  platform::now_ns();  // loads the machine's profile before the first schedule
   search_all<Additions<SleepingBackoffLock>>(3, 2u, 2u);
   search_all<Additions<SleepingBackoffLock>>(3, 3u, 1u);
   search_all<Additions<BackoffLock>>(2, 3u, 1u);

@@ -1,4 +1,4 @@
-// Writers that fill holes, beside a thread that looks how far a log has no hole: in all schedules
+// Writers fill holes while another thread asks up to where the log has no hole: in all schedules
 // with few preemptions.
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@
 namespace logjam::sim {
 namespace {
 
-constexpr uint32_t kBytes = 64, kMostRecords = 6;  // kBytes: of a record
+constexpr uint32_t kBytes = 64, kMostRecords = 6;  // kBytes: in each record
 
-// The records of a log. Each is filled by one store.
+// The records of a log. One store fills a record.
 class FilledRecords {
  public:
   void fill(uint64_t begin) { (*filled_)[begin / kBytes].store(1, platform::memory_order_relaxed); }
-  // Judges a look that sees the log filled up to `end`.
+  // Checks a look that has found no hole before `end`.
   void judge(uint64_t end) {
     seen = end;
     for (uint64_t record = 0; record < end / kBytes; ++record) {
@@ -38,9 +38,9 @@ class FilledRecords {
   std::unique_ptr<Words> filled_ = std::make_unique<Words>();
 };
 
-// Workers write `count` records in turn. Another thread looks twice. Checked: a look passes filled
-// records only, and sees no less than the look before it; two looks at the end see all records, so
-// no two records have one place.
+// Workers take turns to write `count` records, while another thread looks twice. Checked: a look
+// passes only filled records, and never sees less than the look before it. Two looks at the end see
+// all records, so no two records overlap.
 template <class Log>
 class WritersAndALook {
  public:
@@ -89,7 +89,7 @@ struct Holes {
     holes.filled(worker);
   }
   uint64_t look(uint64_t) { return holes.look(); }
-  static constexpr bool kMayGoBack = true;  // its looks need not grow
+  static constexpr bool kMayGoBack = true;  // a later look may see less than an earlier one
   OpenHoles holes;
 };
 
@@ -100,7 +100,7 @@ TEST(OpenHolesSteps, NoLookPassesAHole) {
 
 // --- WiredTiger's log slots ---
 
-// A slot takes two records. A look closes the active slot.
+// A slot holds two records. A look closes the active slot.
 struct Slots {
   explicit Slots(uint32_t) {}
   void write(uint32_t, FilledRecords& records) {
@@ -124,7 +124,7 @@ TEST(LogSlotsSteps, AFullSlotIsClosedByAWorker) { search_all<WritersAndALook<Slo
 
 // --- trackers with a word for each worker ---
 
-// All schedules have one ring, which these trackers do not use.
+// All schedules share one ring. These trackers do not use it.
 const Ring& ring() {
   static const auto& made = *new Ring(4096, 512);
   return made;
@@ -161,7 +161,7 @@ TYPED_TEST(WorkerWordsSteps, SblPassesNoHoleWhoseWorkerWaitsForRoom) {
   search_all<WritersAndALook<Tracked<TypeParam, Room::kWaitedFor>>>(2, 2u, 3u);
 }
 
-// A schedule of the kind that dirty_ends.h describes.
+// A schedule such as dirty_ends.h describes.
 TEST(DirtyEndsSteps, WithoutItsBoundSblPassesAHole) {
   const std::string found = first_wrong<WritersAndALook<Tracked<DirtyEnds>>>(2, 2u, 3u, false);
   EXPECT_EQ(found.substr(0, found.find(" in")), "a look passes a hole") << found;
@@ -192,9 +192,9 @@ TEST(InsertionLocksSteps, TwoWorkersTakeOneLockInTurn) {
   search_all<WritersAndALook<Locks>>(1, 3u, 3u, 2u);
 }
 
-// Two workers insert. Worker 0 looks twice after its insert. With one lock, worker 1 may take the
-// lock in the midst of the release. With two locks, worker 1 may announce an old bound between the
-// two looks.
+// Two workers insert, and worker 0 then looks twice. With one lock, worker 1 may take the lock
+// during worker 0's release. With two locks, worker 1 may announce an old bound between the two
+// looks.
 class InserterThatLooks : public WritersAndALook<Locks> {
  public:
   explicit InserterThatLooks(uint32_t locks) : WritersAndALook(2, 2, locks) {}
@@ -213,8 +213,8 @@ TEST(InsertionLocksSteps, AReleaseDoesNotHideTheNextHolder) {
 
 TEST(InsertionLocksSteps, AnOldBoundDoesNotTakeALookBack) { search_all<InserterThatLooks>(3, 2u); }
 
-// The ring has no room. So worker 0 waits until all records before its own record could be written.
-// Worker 1 inserts meanwhile. Checked also: the wait ends.
+// The ring is full, so worker 0 waits until all records before its own record are filled. Meanwhile
+// worker 1 inserts. Checked also: the wait ends.
 class InserterThatWaitsForRoom : public WritersAndALook<Locks> {
  public:
   InserterThatWaitsForRoom() : WritersAndALook(2, 2, 2u) {}
@@ -225,7 +225,7 @@ class InserterThatWaitsForRoom : public WritersAndALook<Locks> {
  private:
   void insert_after_a_wait_for_room() {
     const uint64_t begin = log_->reserve(0, false);
-    constexpr int kMostLooks = 100;  // in a pause the other thread goes on
+    constexpr int kMostLooks = 100;  // during pause() the other thread continues
     for (int looks = 0; log_->look(0) < begin && *records_.wrong == 0; ++looks) {
       if (looks == kMostLooks) records_.wrong = "a holder that waits holds earlier records back";
       platform::pause();

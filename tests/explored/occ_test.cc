@@ -8,10 +8,10 @@
 namespace logjam::sim {
 namespace {
 
-constexpr Key kX = 0, kY = 1, kZ = 2;  // in the order of their addresses
+constexpr Key kX = 0, kY = 1, kZ = 2;  // in ascending order of the rows' addresses
 constexpr uint32_t kRows = 3, kWorkers = 2;
 
-// A transaction stores its number in both words.
+// A row of two words. A transaction stores its number in both words.
 struct Row {
   uint64_t first = 0, second = 0;
 };
@@ -29,9 +29,9 @@ struct Worker {
   std::unique_ptr<ProtocolTransaction> transaction;
 };
 
-// A table without a log, and its workers. All schedules use the same: what a worker keeps lies in
-// the host's memory and has grown before the first schedule, so that only the accesses to the rows
-// and the index are steps. The rows lie in the simulated memory.
+// A table without a log, and its workers, shared by all schedules. The state of the workers lies in
+// the host's memory and does not grow after the first schedule. The rows lie in the simulated
+// memory. So only accesses to the rows and the index are steps.
 struct World {
   World() {
     TableSchema schema;
@@ -77,7 +77,7 @@ World& world() {
   return all;
 }
 
-// The transactions of a program. A call returns false if the transaction must abort.
+// The transactions of a program. Each call returns false if its transaction must abort.
 class Transactions {
  public:
   Transactions() { world().restart(); }
@@ -112,8 +112,8 @@ class Transactions {
   static ProtocolTransaction& of(uint32_t worker) { return *world().workers[worker]->transaction; }
 };
 
-// One transaction changes x and y. Another reads both, and then may change z. Checked: the second,
-// if it commits, has read both rows before the first, or both after it. The first one commits.
+// One transaction changes x and y and must commit. Another reads both, and may then change z.
+// Checked: if the second commits, it has read both rows before the change, or both after it.
 class WriterBesideReader : public Transactions {
  public:
   WriterBesideReader(std::array<Key, 2> order, bool changes) : order_(order), changes_(changes) {}
@@ -149,8 +149,8 @@ TEST(OccSteps, AReaderSeesAllOfAWriterOrNothing) {
   }
 }
 
-// Each of two transactions reads a row, and stores one more than what it has read in a row.
-// Checked: those that commit leave the rows as if one had come after the other.
+// Each of two transactions reads a row, adds 1, and stores the sum in a row. Checked: the rows are
+// as if the committed transactions had run one after the other.
 class TwoIncrements : public Transactions {
  public:
   struct Increment {

@@ -1,5 +1,5 @@
-// The protocols in which each of two threads stores, fences and looks: in all schedules with few
-// preemptions, and without the fences, where a search must find what goes wrong. And dlog's tails.
+// Protocols in which each of two threads stores, fences and looks, and the tails of dlog. Without
+// the fences, a search must find a wrong schedule.
 #include <gtest/gtest.h>
 
 #include "logging/schemes/aether/gsn_clock.h"
@@ -19,8 +19,8 @@ using Word = platform::atomic<uint64_t>;
 
 // --- Silo's epochs ---
 
-// Each worker draws a TID, writes its record and publishes it, while another thread ends the epoch
-// and asks which epoch is over. Checked: no record of an epoch that is over is still to come.
+// Workers draw TIDs, write their records and publish them. Another thread ends the epoch and asks
+// which epoch is over. Checked: every record of an epoch that is over is already there.
 class DrawsAndAQuestion {
  public:
   explicit DrawsAndAQuestion(uint32_t workers)
@@ -73,7 +73,7 @@ TEST(EpochTidsSteps, AnEpochThatEndsDuringADrawIsNotOverForItsTid) {
   EXPECT_NE(first_wrong<WithoutFences<DrawsAndAQuestion>>(3, 1u), "");
 }
 
-// A worker draws a TID and ends the epoch; another thread asks.
+// A worker draws a TID and then ends the epoch. Meanwhile another thread asks which epoch is over.
 class ADrawDuringTheQuestion {
  public:
   std::vector<Body> threads() {
@@ -98,7 +98,7 @@ TEST(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
 
 // --- the lead of a stream ---
 
-// A stream of which only the lead is there. Who leads makes durable all that waiters wait for.
+// A model of a stream that has only a lead. The leader makes all waiters' commit points durable.
 class LeadAndWaiters : Durability {
  public:
   explicit LeadAndWaiters(uint32_t waiters) : waiters_(waiters, *this) { lead.take(); }
@@ -116,13 +116,13 @@ class LeadAndWaiters : Durability {
   void give_up() {
     lead.give_up([this] { return work_pending(); });
   }
-  // Makes the points of the first `waiters` waiters durable, and wakes them.
+  // Makes the commit points of the first `waiters` waiters durable, and wakes these waiters.
   void make_durable(uint64_t waiters) {
     platform::atomic_max(durable_, waiters);
     waiters_.wake_durable();
   }
-  // Sleeps until the waiter's point is durable, or until the waiter leads, as a stream's wait()
-  // does. Without `passes_on` the waiter forgets the lead when it leaves.
+  // Sleeps like a stream's wait(), until the waiter's commit point is durable or the waiter leads.
+  // Without `passes_on`, a leaving waiter does not pass on a lead that it was offered.
   void wait(uint32_t waiter, bool passes_on) {
     while (!is_durable(point(waiter))) {
       lead.park(waiter, point(waiter), platform::kForever);
@@ -140,8 +140,8 @@ class LeadAndWaiters : Durability {
   FlushLead lead{0, waiters_};
 };
 
-// The leader gives up while others publish, and a waiter sleeps. If nobody wakes the waiter, the
-// explorer says so.
+// The leader gives up the lead while other threads publish and a waiter sleeps. If no thread wakes
+// the waiter, the explorer reports it.
 class PublishersAndALeader {
  public:
   explicit PublishersAndALeader(uint32_t publishers) : publishers_(publishers) {}
@@ -170,9 +170,9 @@ TEST(FlushLeadDeathTest, AWakeUpIsLostWithoutFences) {
               "all threads wait, and no timer runs");
 }
 
-// The lead is on call, and two waiters sleep. A poll makes the commit of the first one durable,
-// while work becomes pending. If the offer wakes the waiter that leaves, this waiter must wake the
-// other one.
+// No thread leads, and two waiters sleep. A poll makes the first waiter's commit durable, and
+// meanwhile a thread publishes. If the publisher offers the lead to the first waiter, this waiter
+// must pass it on to the second one.
 class AWaiterThatLeaves {
  public:
   explicit AWaiterThatLeaves(bool passes_on) : passes_on_(passes_on) { shared_->give_up(); }
@@ -198,8 +198,8 @@ TEST(FlushLeadDeathTest, AWaiterThatDoesNotPassTheLeadOnLeavesTheOtherAsleep) {
 
 // --- a worker's log ---
 
-// A worker publishes the open record, of number 5, which ends at 64, and may open the next one.
-// Checked: a look that finds a later place finds the record.
+// A worker publishes its open record, which has number 5 and ends at byte 64. It may then open the
+// next record. Checked: a look with a place above 5 sees the record as filled.
 class APublishAndALook {
  public:
   explicit APublishAndALook(bool opens) : opens_(opens) {
@@ -229,7 +229,7 @@ TEST(WorkerLogTest, ALookMissesNoRecordBelowItsPlace) {
 }
 
 // A thread that advances the watermark raises the floor, fences, and looks. Workers draw numbers
-// above the floor that they see. Checked: the watermark passes no number that is drawn later.
+// above the floor that they load. Checked: no number drawn later is below the watermark.
 class DrawsAboveAFloor {
  public:
   explicit DrawsAboveAFloor(uint32_t workers) : numbers_(workers), places_(workers) {}
@@ -281,7 +281,7 @@ TEST(WorkerLogTest, OthersMayWaitIfTheBoundWasStale) {
 
 // --- the tails of a distributed log ---
 
-// A log of which only the tail and the clock are there.
+// A model of a log that has only a tail and a clock.
 struct TailAndClock {
   struct {
     Word next{0};
@@ -293,8 +293,8 @@ struct TailAndClock {
   } clock;
 };
 
-// A worker reserves a record in log 1, draws its GSN, and raises the clock of log 0. Checked: a
-// thread that sees the GSN in all clocks sees the record before the tails.
+// A worker reserves a record in log 1, draws its GSN, and raises the clock of log 0. Checked: if a
+// thread sees the GSN in all clocks, the tails that it loads include the record.
 class ACommitAndALoad {
  public:
   std::vector<Body> threads() {
@@ -309,7 +309,7 @@ class ACommitAndALoad {
     seen += least_;
     return least_ == 0 || tails_[1] == 64 ? "" : "a commit would not wait for the record";
   }
-  static inline uint64_t seen = 0;  // in how many schedules the GSN is in all clocks
+  static inline uint64_t seen = 0;  // number of schedules in which all clocks have reached the GSN
 
  private:
   std::array<std::unique_ptr<TailAndClock>, 2> logs_ = {std::make_unique<TailAndClock>(),
@@ -325,8 +325,8 @@ TEST(Tails, ARecordUpToTheLeastClockLiesBeforeTheTails) {
 
 // --- the event count ---
 
-// A thread makes a condition true and notifies; others wait for it. If a wake-up is lost, a waiter
-// sleeps for ever, and the explorer says so.
+// A thread makes a condition true and notifies the threads that wait for it. If a wake-up is lost,
+// a waiter sleeps for ever, and the explorer reports it.
 class WaitersAndANotifier {
  public:
   explicit WaitersAndANotifier(uint32_t waiters) : waiters_(waiters) {}

@@ -1,6 +1,6 @@
-// A small program of the project's own classes, run in all schedules with few preemptions. The
-// tests of this folder are compiled as the simulated program is: each access of a class to shared
-// memory is a step.
+// Runs a small program of the project's classes in all schedules with few preemptions. The tests of
+// this folder are compiled like the simulated program, so each access of a class to shared memory
+// is a step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace logjam::sim {
 
-// Returns the turns of a schedule in words.
+// Returns a description of the schedule, one line for each switch between threads.
 inline std::string in_words(const platform::Explored& explored) {
   std::string words;
   for (const platform::Turn& turn : explored.turns) {
@@ -34,21 +34,21 @@ inline std::string in_words(const platform::Explored& explored) {
   return words;
 }
 
-// A Program without its full fences: a search must find what they prevent.
+// A Program without its full fences, in which a search must find a wrong schedule.
 template <class Program>
 struct WithoutFences : Program {
   using Program::Program;
   static constexpr bool kDropsFences = true;
 };
 
-// Runs the threads of a Program in all schedules with at most `preemptions` preemptions, or up to
-// the first wrong schedule. Returns what is wrong in that schedule, and its turns, or "".
-// For each schedule a Program is made from `arguments`; threads() returns what its threads do, and
-// wrong() says what is wrong when they have ended, or returns "".
+// Runs the threads of a Program in all schedules with at most `preemptions` preemptions, until a
+// schedule is wrong. Returns a description of the error and of the schedule, or "". Each schedule
+// makes a Program from `arguments`, runs the functions that threads() returns, and then calls
+// wrong(), which returns an error or "".
 //
-// The Program lies in the host's memory, where plain accesses are no steps. It holds what the
-// threads note, and pointers to what they explore, which operator new puts in the simulated memory.
-// If it has a member kStoresLandAtOnce, no store is late.
+// The Program lies in the host's memory, where plain accesses are no steps. It holds the threads'
+// notes, and pointers to the tested objects, which operator new puts in the simulated memory. If
+// the Program has a member kStoresLandAtOnce, no store is late.
 template <class Program, class... Arguments>
 std::string first_wrong(uint32_t preemptions, const Arguments&... arguments) {
   HostAllocator<Program> host;
@@ -82,7 +82,7 @@ std::string first_wrong(uint32_t preemptions, const Arguments&... arguments) {
   return found;
 }
 
-// Does the same; a wrong schedule fails the test.
+// Searches like first_wrong(). Fails the test if a schedule is wrong.
 template <class Program, class... Arguments>
 void search_all(uint32_t preemptions, const Arguments&... arguments) {
   EXPECT_EQ(first_wrong<Program>(preemptions, arguments...), "");

@@ -1,4 +1,4 @@
-// The classes that know how far a log has no hole, in all schedules with few preemptions.
+// The classes that find up to where a log has no hole, in all schedules with few preemptions.
 #include <gtest/gtest.h>
 
 #include "logging/schemes/aether/release_queue.h"
@@ -19,7 +19,7 @@ using Word = platform::atomic<uint64_t>;
 constexpr uint64_t kRange = 64, kRingBytes = 4096, kLeastRecord = 32;
 constexpr uint32_t kBlock = 512;
 
-// All schedules have one ring, of which a grasshopper only takes the size.
+// All schedules share one ring. A grasshopper uses only the ring's size.
 const Ring& ring() {
   static const auto& made = *new Ring(kRingBytes, kBlock);
   return made;
@@ -31,9 +31,9 @@ struct Record {
 };
 using Records = std::array<Record, 4>;
 
-// Two workers publish records, each of which is filled by one store; some are published at the
-// beginning. A third thread looks for SBL. Checked: SBL is always the end of a record, all records
-// up to there are filled, and when all are published SBL is the end of the last one.
+// Two workers publish records, some of them before the schedule begins. One store fills a record. A
+// third thread asks for SBL. Checked: SBL is always at the end of a record, and all records before
+// SBL are filled. When all records are published, SBL is at the end of the last one.
 template <bool kHops>
 class WorkersAndATracker {
  public:
@@ -87,10 +87,10 @@ class WorkersAndATracker {
   const char* wrong_ = "";
 };
 
-// The second and the third record straddle the end of a range.
+// The second and the third record each straddle a range's end.
 constexpr Records kStraddling = {{{0, 0, 48}, {1, 48, 80}, {0, 80, 144}, {1, 144, 192}}};
-// The first worker fills the first range alone. If its next record counts as one of this range, SBL
-// passes the hole before that record.
+// The first worker fills the whole first range. If its next record also counted for this range, SBL
+// would pass the hole before that record.
 constexpr Records kHoleAfterARange = {{{0, 0, 64}, {1, 64, 96}, {0, 96, 128}, {1, 128, 192}}};
 
 TEST(GrasshopperSteps, SblPassesNoHoleWhenItHops) {
@@ -103,10 +103,10 @@ TEST(GrasshopperSteps, SblPassesNoHoleWhenItCrawls) {
   search_all<WorkersAndATracker<false>>(1, kStraddling, size_t{0});
 }
 
-// A worker's list is full. The worker waits for room, and publishes one more record, which is
-// longer than the record that had the node. The tracker crawls meanwhile, over one record: the next
-// one is another worker's, and comes in the end. Checked: SBL passes the records as they were
-// published, and ends where the last one does.
+// A worker's list is full. The worker waits for a free node, and then publishes a longer record
+// with this node. Meanwhile the tracker crawls over one record. It stops there, because the other
+// worker publishes the next record only at the end. Checked: SBL stops at the hole, and in the end
+// is at the end of the last record.
 class FullList {
  public:
   FullList() : tracker_(std::make_unique<Grasshopper<false>>(2, ring(), kRange)) {
@@ -152,19 +152,19 @@ TEST(GrasshopperSteps, ANodeIsUsedAgainOnceItsRecordIsPassed) { search_all<FullL
 constexpr uint64_t kUnit = 64;
 constexpr uint32_t kMostUnits = 8;
 
-// Links whose records are filled by one store each. A record is some units of 64 bytes long.
+// Links of records. A record has one or more units of 64 bytes, and one store fills it.
 class LinkedRecords {
  public:
   explicit LinkedRecords(uint64_t window_units)
       : shared_(std::make_unique<Shared>(window_units * kUnit)) {}
 
  protected:
-  // Fills and links the record of `units` that begins at unit `unit`.
+  // Fills and links the record that begins at unit `unit` and has `units` units.
   void publish(uint64_t unit, uint64_t units = 1) {
     shared_->filled[unit].store(units, memory_order_relaxed);
     shared_->links.publish(0, unit * kUnit, (unit + units) * kUnit);
   }
-  // Publishes two records: the second has `units` units.
+  // Publishes two records. The second record has `units` units.
   Body publishes(uint64_t first, uint64_t second, uint64_t units = 1) {
     return [=, this] {
       publish(first);
@@ -177,7 +177,7 @@ class LinkedRecords {
       look();
     };
   }
-  // Looks as a flusher does, and notes a record that would be written before it is filled.
+  // Looks like a flusher. Notes an error if the tail has passed a record that is not filled.
   void look() {
     const uint64_t end = shared_->links.advance(0, 0) / kUnit;
     if (end < seen_) wrong_ = "the tail moves back";
@@ -191,8 +191,8 @@ class LinkedRecords {
     }
     seen_ = end;
   }
-  // Returns what is wrong when all records up to unit `end` were published. The next record must
-  // find that it is at the tail.
+  // Returns what is wrong after all records before unit `end` were published. The next record must
+  // then be at the tail.
   std::string wrong_after(uint64_t end) {
     if (shared_->links.advance(0, 0) != end * kUnit) return "a link is lost";
     publish(end);
@@ -214,8 +214,8 @@ class LinkedRecords {
   const char* wrong_ = "";
 };
 
-// Each of the threads publishes a record. Another thread looks. Checked: the tail never passes a
-// record that is not filled, and a look at the end finds all of them.
+// Each worker publishes one record, while another thread looks. Checked: the tail never passes a
+// record that is not filled. A look at the end finds all records.
 class WorkersAndALook : LinkedRecords {
  public:
   explicit WorkersAndALook(uint32_t workers) : LinkedRecords(4), workers_(workers) {}
@@ -236,8 +236,8 @@ TEST(LinkBufSteps, TheTailPassesFilledRecordsOnly) {
   search_all<WorkersAndALook>(2, 3u);
 }
 
-// The window is two records long. A worker publishes the records 1 and 3, which have one entry,
-// another the records 0 and 2. A third thread looks twice. Checked: the same.
+// The window holds two records. One worker publishes records 1 and 3, which share an entry; another
+// publishes 0 and 2. A third thread looks twice. Checked: as in WorkersAndALook.
 class EntriesUsedAgain : LinkedRecords {
  public:
   EntriesUsedAgain() : LinkedRecords(2) {}
@@ -247,9 +247,8 @@ class EntriesUsedAgain : LinkedRecords {
 
 TEST(LinkBufSteps, AnEntryIsUsedAgainWhenItsRecordIsPassed) { search_all<EntriesUsedAgain>(2); }
 
-// The window is two units long, as is the first record. So the entry of the first record is that of
-// the second record, and also that of the third, which begins a window later. The second record is
-// linked first. Another thread looks. Checked: the same.
+// The window is two units long, and so is the record at unit 3. One entry has this record's begin
+// and end, and the begin of the record at unit 1. Checked: as in WorkersAndALook.
 class RecordAsLongAsTheWindow : LinkedRecords {
  public:
   RecordAsLongAsTheWindow() : LinkedRecords(2) { publish(0); }
@@ -263,11 +262,11 @@ TEST(LinkBufSteps, ARecordMayBeAsLongAsTheWindow) { search_all<RecordAsLongAsThe
 
 // --- Aether's release queue ---
 
-constexpr uint64_t kAbandon = 1, kStay = 0;  // release()'s random number
+constexpr uint64_t kAbandon = 1, kStay = 0;  // values of release()'s random number
 constexpr uint64_t kRegionBytes = 64;
 constexpr uint32_t kMostRegions = 4;
 
-// A release queue whose regions are filled by one store each.
+// A release queue. One store fills a region.
 class FilledRegions {
  public:
   FilledRegions(uint32_t nodes, uint32_t treadmill)
@@ -275,7 +274,7 @@ class FilledRegions {
         bytes_(std::make_unique<std::array<Word, kMostRegions>>()) {}
 
  protected:
-  // Called in the order of the regions, as under the log's lock.
+  // Joins the queue. Called in the order of the regions, as under the log's lock.
   void join(uint32_t i) {
     const uint64_t begin = i * kRegionBytes, end = begin + kRegionBytes;
     regions_[i] = {.begin = begin, .end = end, .node = queue_->join(end)};
@@ -284,15 +283,15 @@ class FilledRegions {
     (*bytes_)[i].store(1, memory_order_relaxed);
     queue_->release(regions_[i], random);
   }
-  // Looks as a flusher does, and notes a region that would be written before it is filled.
+  // Looks like a flusher. Notes an error if `filled` has passed a region that is not filled.
   void flush() {
     const uint64_t filled = queue_->filled();
     for (uint32_t i = 0; i < filled / kRegionBytes; ++i) {
       if ((*bytes_)[i].load(memory_order_relaxed) == 0) hole_ = true;
     }
   }
-  // Returns what is wrong when all of the first `regions` were filled. One more region must find
-  // that it is its turn.
+  // Returns what is wrong after the first `regions` regions were filled. It must then be the next
+  // region's turn.
   std::string wrong_after(uint32_t regions) {
     if (hole_) return "a region was released before it was filled";
     if (queue_->filled() != regions * kRegionBytes) return "not all regions are released";
@@ -308,9 +307,9 @@ class FilledRegions {
   bool hole_ = false;
 };
 
-// Each of the threads fills a region of its own, and releases or delegates it. Another thread
-// flushes. Checked: `filled` never passes a region that is not filled, and in the end all regions
-// are released, each in its turn.
+// Each owner fills its region, and releases or delegates the region. Another thread flushes.
+// Checked: `filled` never passes a region that is not filled. In the end all regions are released
+// in order.
 class OwnersAndAFlusher : FilledRegions {
  public:
   OwnersAndAFlusher(uint32_t owners, uint64_t random, bool flushes)
@@ -322,7 +321,7 @@ class OwnersAndAFlusher : FilledRegions {
   }
   std::vector<Body> threads() {
     std::vector<Body> all;
-    // The last owner comes first: the search begins with the schedule in which it delegates.
+    // The last owner comes first, so that it delegates in the first schedule.
     for (uint32_t i = owners_; i-- > 0;) {
       all.emplace_back([this, i] { fill_and_release(i, random_); });
     }
@@ -347,9 +346,9 @@ TEST(ReleaseQueueSteps, AnOwnerThatDoesNotDelegateGetsItsTurn) {
   search_all<OwnersAndAFlusher>(1, 3u, kStay, false);
 }
 
-// The queue has two nodes. A thread releases the first region, and then flushes. Another thread
-// joins with the second region meanwhile, and then with the third, for which the first node must
-// be free again. It delegates the third region, and then releases the second. Checked: the same.
+// The queue has two nodes. A thread releases the first region and then flushes. Meanwhile another
+// thread joins with the second region, and with the third one, which needs the first node again. It
+// delegates the third region and then releases the second. Checked: as in OwnersAndAFlusher.
 class OwnerBesideJoins : FilledRegions {
  public:
   explicit OwnerBesideJoins(uint64_t random) : FilledRegions(2, 2), random_(random) { join(0); }
@@ -381,10 +380,10 @@ TEST(ReleaseQueueSteps, ANodeIsUsedAgainOnceItsRegionIsReleased) {
 
 constexpr uint64_t kBytes = 64;
 
-// A segment index under the two latches of SegmentedBuffer. A record's bytes are one store.
+// A segment index under the two latches of SegmentedBuffer. One store fills a record.
 class Segments {
  protected:
-  // Allocates `bytes` in the open segment, and returns its number.
+  // Allocates `bytes` in the open segment. Returns the segment's number.
   uint32_t allocate(uint64_t bytes) {
     shared_->latch.lock();
     open_ += bytes;
@@ -422,7 +421,7 @@ class Segments {
     if (!shared_->index.passable()) return;
     shared_->advancing.lock();
     shared_->index.advance([this](uint64_t end, uint64_t sequence) {
-      // Other segments may be filled as well, but never less than what was passed.
+      // Other segments may be filled too, so the sum may exceed `end`. It may not be less.
       if (shared_->filled.load(memory_order_relaxed) < end) {
         wrong_ = "a segment is passed that is not filled";
       }
@@ -431,8 +430,8 @@ class Segments {
     shared_->advancing.unlock();
   }
   uint64_t closed() const { return shared_->index.closed(); }
-  // Returns what is wrong if `segments` were closed and filled. One more segment must not be passed
-  // before it is filled.
+  // Returns what is wrong after `segments` segments were closed and filled. The next segment must
+  // not be passed before it is filled.
   std::string wrong_after(uint64_t segments) {
     if (passed_ != segments && *wrong_ == 0) wrong_ = "a segment waits for the next look";
     if (open_ == 0) {
@@ -458,8 +457,8 @@ class Segments {
   const char* wrong_ = "";
 };
 
-// A publisher fills the last record of the open segment, and another thread closes the segment.
-// Each then looks. Checked: one of them passes the segment.
+// A publisher fills the last record of the open segment, while another thread closes the segment.
+// Both then look. Checked: one of the two threads passes the segment.
 class FillBesideClose : Segments {
  public:
   FillBesideClose() : segment_(allocate(kBytes)) {}
@@ -470,8 +469,8 @@ class FillBesideClose : Segments {
   const uint32_t segment_;
 };
 
-// Publishers fill the last record of a closed segment and that of the open one, which a third
-// thread closes. Each then looks. Checked: both segments are passed.
+// One publisher fills the last record of a closed segment, another that of the open segment. A
+// third thread closes the open segment. All then look. Checked: both segments are passed.
 class FillsBesideClose : Segments {
  public:
   FillsBesideClose() : first_(allocate(kBytes)) {
@@ -492,9 +491,9 @@ TEST(SegmentIndexSteps, WhoFillsOrClosesLastPassesTheSegment) {
 }
 
 // The index has four entries. Three segments are closed, and only the first is not filled. A
-// publisher fills it, and looks. Another thread closes the fourth segment as soon as that is
-// possible, and so opens the first entry again; then it looks. A third thread looks meanwhile.
-// Checked: all closed segments are passed.
+// publisher fills it and looks. Another thread closes the fourth segment when it can, which opens
+// the first entry again, and then looks. A third thread looks too. Checked: all closed segments are
+// passed.
 class EntryUsedAgain : Segments {
  public:
   EntryUsedAgain() : first_(allocate(kBytes)) {

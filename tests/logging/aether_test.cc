@@ -1,5 +1,5 @@
-// Aether's buffers in situations that are rare otherwise: forced consolidation, workers that sleep
-// between reserve and publish, a large record among small ones, a ring of a few records.
+// Aether's buffers in rare situations, which the tests force: consolidation, workers that sleep
+// between reserve and publish, a large record among small ones, a ring of few records.
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
@@ -67,8 +67,8 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   }
 }
 
-// The first record almost fills the ring and is not published. After it, one worker may find space,
-// one worker holds the lock while it sleeps for space, and the others form groups.
+// The first record almost fills the ring and is not published. Then one worker may still find
+// space, and one holds the lock while it sleeps for space. The other workers must form groups.
 TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
   Log log(options("sim:20", 8192));
@@ -102,8 +102,8 @@ TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   publish_and_check(skewed, {.each = 250, .max_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
-// Worker 1 publishes after worker 0, whose record is not filled. Only `aether-cde` lets it continue
-// before worker 0 publishes.
+// Worker 0 has not filled its record when worker 1 publishes the next record. Only with
+// `aether-cde` does worker 1 not wait for worker 0.
 TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   if (!delegates()) GTEST_SKIP() << "the scheme does not delegate releases";
   Log log(options("sim:20", 1 << 20));

@@ -1,5 +1,5 @@
-// Autonomous Commit: who moves whose records, and how numbers and watermarks follow from each
-// other. Each test runs on one thread, without flushers, and calls flush(), so the test decides the
+// Autonomous Commit: which thief moves which workers' records, and how numbers depend on
+// watermarks. A test runs on one thread, without flushers, and calls flush() to decide the
 // interleaving. tests/explored/stealing_group_test.cc has the schedules of thieves.
 
 #include <cstring>
@@ -26,7 +26,7 @@ class AutonomousTest : public ScriptedLog {
   Published publish_bytes(uint32_t worker, uint32_t bytes) {
     return publish_record(*log_, worker, ++txn_, bytes);
   }
-  // Makes the stream durable and returns the records in it, in their order.
+  // Makes the stream durable. Returns the numbers of its records in the log's order.
   std::vector<uint64_t> order_in(uint32_t stream) {
     flush_all();
     std::vector<uint64_t> txns;
@@ -97,7 +97,7 @@ TEST_F(AutonomousTest, AWorkerWithFewBytesStealsFromItsGroupAndWritesItsOwnFirst
   open_streams(1, 16);
   publish(1);
   publish(0);
-  publish(8);  // of the other group
+  publish(8);  // worker 8 is in the other stealing group
   EXPECT_EQ(counter("stolen_pieces"), 0);
   publish_bytes(3, kStealBytes);
   EXPECT_EQ(counter("stolen_pieces"), 2);
@@ -123,7 +123,7 @@ TEST_F(AutonomousTest, RecordsAreSealedWhereTheyLie) {
   }
 }
 
-// A piece as a test sees it.
+// The mock of a piece.
 struct Piece {
   uint64_t room = ~uint64_t{0};
   uint64_t opened = 0;
@@ -149,7 +149,7 @@ struct Piece {
   }
 };
 
-// Hands over a record of `words` words, all of which are `number`.
+// Hands over a record of `words` words. Each word is `number`.
 void hand_over(StealingGroup& group, uint32_t member, uint64_t number, uint32_t words = 1) {
   const uint32_t bytes = words * sizeof(uint64_t);
   ASSERT_TRUE(group.fits(member, bytes));
@@ -183,7 +183,7 @@ TEST(StealingGroup, WithoutRoomNothingIsTaken) {
   EXPECT_EQ(group.unwritten(2), 8u);
 }
 
-// A thief passes over what another thread is moving.
+// A thief skips the records that another thread is moving.
 TEST(StealingGroup, TwoThievesMoveDifferentMembers) {
   struct Nested {
     StealingGroup& group;

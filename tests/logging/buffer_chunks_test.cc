@@ -1,5 +1,5 @@
-// The buffers that a flushing thread takes from their owners. Chunks are passed in the order of
-// their positions, and full of records.
+// The chunks that a flushing thread takes from their owners. Chunks must be passed in the order of
+// their positions, and must be filled with records.
 #include "logging/schemes/common/buffer_chunks.h"
 
 #include <atomic>
@@ -32,11 +32,11 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   }
 
   void publish(uint32_t worker) { publish_at(reserve(worker), worker); }
-  // Returns the stream position of a place for a record.
+  // Reserves a record. Returns its stream position.
   uint64_t reserve(uint32_t worker) {
     return chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
   }
-  // Fills the place that reserve() returned with a record, and hands it over.
+  // Fills and publishes the record at the position that reserve() has returned.
   void publish_at(uint64_t begin, uint32_t worker) {
     fill_record({.sequence = 1,
                  .position = begin,
@@ -62,7 +62,7 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
           expect_records(chunk);
         });
   }
-  // A chunk that is passed is full of records of this lap, padding among them.
+  // Expects a passed chunk to be full of records of this lap, including padding records.
   void expect_records(const BufferChunk& chunk) {
     for (uint64_t at = chunk.begin; at < chunk.end;) {
       const auto& header =
@@ -84,7 +84,7 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   uint64_t passed_ = 0, watermarks_ = 0, buffers_ = 0;
 };
 
-// Otherwise each worker that needs a chunk would wait for a thread that looks through all chunks.
+// A thread that passes chunks may take long. Workers must not wait for it when they need a chunk.
 TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   const Watchdog watchdog("a worker waits for the thread that passes chunks");
   publish(1);
@@ -101,8 +101,8 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   EXPECT_EQ(end, kRecordBytes);
 }
 
-// A write that ends before the watermark makes nothing durable that depends on other streams. So
-// the flushing thread waits for records that are being filled.
+// Commits that depend on other streams become durable only with a watermark. So the flushing thread
+// waits for the records before the watermark.
 TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   const Watchdog watchdog("a pass waits for ever");
   const uint64_t patience_ticks = platform::ns_to_ticks(3600e9);
@@ -131,8 +131,8 @@ TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   EXPECT_EQ(chunks_->filled(), chunks_->dealt());
 }
 
-// Slots and the ring are used again and again. Workers that find the ring full wait with their
-// chunks.
+// The ring's space and its chunks are used again in every lap. Workers wait when the ring is full,
+// and keep their chunks.
 TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   constexpr uint64_t kLaps = 5;
   const Watchdog watchdog("workers wait for room, and nothing makes any");
@@ -164,7 +164,7 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
-// A flushing thread looks at the chunk that it would pass next, and at how many are dealt.
+// A flushing thread checks the next chunk and the number of chunks that are dealt.
 TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   const auto fill_one = [&] {
     for (const uint64_t dealt = chunks_->dealt(); chunks_->dealt() == dealt;) publish(0);
@@ -191,8 +191,8 @@ TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   EXPECT_GT(padding_bytes(), 0);
 }
 
-// Workers who wait for room have places after the ring's end. A watermark that waited for room in
-// their stead would wait until they have nothing more to write.
+// Workers that wait for space have positions beyond the ring's end. A watermark must not wait for
+// space as they do, because it would wait until all these workers have ended.
 TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
   while (stream_->ring().fits(chunks_->dealt() + 1)) publish(0);
   ASSERT_EQ(chunks_->dealt(), config_.buffer_bytes);
@@ -211,8 +211,8 @@ TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
   EXPECT_EQ(chunks_->filled(), config_.buffer_bytes + 2 * sizeof(RecordHeader));
 }
 
-// If waiting threads padded the buffers in use, the device would be filled with padding just when
-// it is the bottleneck.
+// While bytes wait for the device, a flushing thread must not pad open chunks. Otherwise the device
+// would write padding just when it is the bottleneck.
 TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlushed) {
   while (chunks_->pass_due() == false) publish(0);
   publish(1);

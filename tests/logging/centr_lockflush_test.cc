@@ -1,5 +1,5 @@
-// P-WAL's baseline: when a group is flushed, and which workers may not insert meanwhile. Most tests
-// run on one thread, without the daemon.
+// P-WAL's baseline: when a group is flushed, and which workers may not insert during the flush.
+// Most tests run on one thread, without the daemon.
 
 #include "platform/spin.h"
 #include "tests/logging/scripted_log.h"

@@ -1,4 +1,4 @@
-// How long the chunks of private buffers become, by what a worker fills and how often.
+// The length of private buffers' chunks, which depends on how much a worker fills and how often.
 #include "logging/schemes/common/chunk_length.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t kRing = uint64_t{16} << 20;
 
-// Plays intervals of `us` between two boundaries, in each of which a worker fills `bytes`. Returns
-// the length of its next chunk.
+// Simulates intervals of `us` microseconds, in each of which a worker fills `bytes`. Returns the
+// length of the worker's next chunk.
 uint64_t length_after(const ChunkLength& length, double us, uint64_t bytes) {
   ChunkLength::Filled filled;
   uint64_t now = platform::ns_to_ticks(1e9);

@@ -1,5 +1,5 @@
-// Each log loses any part of its end. The records that a recovery uses depend on no record that is
-// missing, and it uses all that could have been acknowledged. Threads write the logs.
+// Threads write logs, and each log then loses a random part of its end. Recovery must use no record
+// that depends on a missing record, and must use every record that could have been acknowledged.
 #include <mutex>
 
 #include "logging/row_vectors.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kLogs = 3, kWorkers = 6;
 constexpr uint64_t kEach = 300, kRows = 8;
-constexpr size_t kWatermarkWords = 1 + kLogs;  // in a StreamTail
+constexpr size_t kWatermarkWords = 1 + kLogs;  // for each watermark in a StreamTail
 
 struct Row {
   std::mutex lock;
@@ -18,14 +18,14 @@ struct Row {
 };
 struct Transaction {
   Published published;
-  uint64_t read[2];              // transactions
-  std::vector<uint64_t> needs;   // by log: how much is durable before it is acknowledged
-  std::vector<uint64_t> record;  // as the log has it
+  uint64_t read[2];              // numbers of the transactions read from
+  std::vector<uint64_t> needs;   // by log: up to where it must be durable
+  std::vector<uint64_t> record;  // the record's bytes in the log
 };
 
 class ClosedCut : public ScriptedLog, public testing::WithParamInterface<const char*> {
  protected:
-  // Runs transactions, each of which reads two rows and writes one of them.
+  // Runs transactions. Each transaction reads two rows and writes one of these rows.
   void run(uint32_t worker) {
     RowVectors* const vectors = scheme().parts().row_vectors;
     std::mt19937_64 random(worker);
@@ -51,8 +51,8 @@ class ClosedCut : public ScriptedLog, public testing::WithParamInterface<const c
       if (i % 50 == 0) scheme().wait_durable(worker, one.point);
     }
   }
-  // Notes the transactions' records, and where the log's records end. A transaction without a
-  // vector needs the tails in the sync record after it.
+  // Notes each transaction's record, and the ends of the log's records. If a transaction has no
+  // vector, it needs the tails in the next sync record.
   void read(uint32_t s) {
     LogReader reader({stream_file(options_, s)});
     uint64_t last = 0;

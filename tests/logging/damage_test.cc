@@ -1,4 +1,4 @@
-// Records vouch for how far streams were durable, and a stream that ends before that is damaged.
+// Records state how far streams were durable. A stream that ends earlier is damaged.
 #include <fstream>
 
 #include "logging/format/record.h"
@@ -29,7 +29,7 @@ TEST(DurableLag, AWatermarkWordHasAPositionAndVouchesForWhatWasDurable) {
   const uint64_t word = WatermarkWord::encode(8000, 7984);
   EXPECT_EQ(WatermarkWord::position(word), 8000u);
   EXPECT_EQ(WatermarkWord::vouched(word), 7984u);
-  // A stream may be durable beyond the position when the word is written.
+  // A stream may already be durable beyond the position that the word has.
   EXPECT_EQ(WatermarkWord::vouched(WatermarkWord::encode(8000, 9000)), 8000u);
 }
 
@@ -51,7 +51,7 @@ class Damage : public ScriptedLog {
   std::string damage() { return find_damage(tails()); }
 };
 
-// Records of 64 bytes.
+// Each record has 64 bytes.
 TEST_F(Damage, ALaterRecordVouchesForWhatWasDurableBeforeIt) {
   open("centr", 1);
   const Published first = publish(0), second = publish(0);
@@ -86,13 +86,13 @@ TEST_F(Damage, RecordsThatWereNotDurableTogetherMayAllBeTorn) {
   }
 }
 
-// For each registered scheme: the durable positions in its records, in tests that know how far each
+// For each registered scheme: the durable positions in its records. The tests know how far each
 // stream was durable.
 class Evidence : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   Evidence() : options_(log_options_of_many(*GetParam(), directory_, "sync", 3, 3)) {}
 
-  // Returns what the transactions' records in stream `stream` vouch for in it, by position.
+  // Returns the durable position that each transaction record of the stream states, by position.
   std::map<uint64_t, uint64_t> vouched(uint32_t stream) {
     std::map<uint64_t, uint64_t> found;
     LogReader reader(find_log_files(options_.directories).paths[stream]);
@@ -144,7 +144,7 @@ TEST_P(Evidence, ARecordVouchesForTheRecordsThatWereDurable) {
     EXPECT_LE(durable, position);
     for (const Published& one : first) {
       if (one.stream != later.stream) continue;
-      // Watermark records may lie between them, and the lag is rounded up.
+      // There may be watermark records between the two records, and the lag is rounded up.
       const uint64_t lag = position - (read.find(one)->first + one.bytes);
       EXPECT_GE(durable + 2 * lag + 16, position);
     }
@@ -153,7 +153,7 @@ TEST_P(Evidence, ARecordVouchesForTheRecordsThatWereDurable) {
 
 INSTANTIATE_TEST_SUITE_P(All, Evidence, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// The sync record after a commit vouches for the other logs too.
+// The sync record after a commit also states how far the other logs are durable.
 TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
   options_ = log_options_of_many(*find_scheme("dlog-s"), directory_, "sync", 2, 2);
   ScriptedLog::open();
@@ -168,8 +168,8 @@ TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
       << damage();
 }
 
-// If watermarks alone decided which transactions survive, a reader in log 1 would survive although
-// the writer in log 0 is lost.
+// If only watermarks decided which transactions survive, the reader in log 1 would survive although
+// log 0 has lost the writer.
 TEST_F(Damage, AWatermarkIsNotMetIfALogHasLostRecords) {
   for (const char* scheme : {"nvmd", "nvlog"}) {
     open(scheme, 2);
@@ -187,7 +187,7 @@ TEST_F(Damage, AWatermarkIsNotMetIfALogHasLostRecords) {
     EXPECT_NE(damage().find("stream 0 ends at byte 0 and was once durable up to byte 64, says"),
               std::string::npos)
         << damage();
-    // The file of the log ends: no record of the log itself is left that could vouch for it.
+    // The cut file of log 0 has no record left that states how far the log was durable.
     std::filesystem::resize_file(stream_file(options_, 0), kLogHeaderBytes);
     EXPECT_FALSE(survives(reader));
     EXPECT_NE(damage(), "");

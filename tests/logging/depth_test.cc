@@ -1,5 +1,5 @@
-// Several writes under way on one stream, and the gap between writes. The device is held: writes
-// finish when the test says so. No flusher thread runs.
+// Several writes under way on one stream, and the gap between writes. The device is mocked: the
+// test decides when a write finishes. No flusher thread runs.
 
 #include "logging/stream/stream.h"
 #include "tests/logging/held_device.h"
@@ -34,7 +34,7 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
     stream_->on_publish(true);
   }
   void step() {
-    // poll() does not look at the device more often.
+    // poll() asks the device at most once in this time.
     std::this_thread::sleep_for(std::chrono::microseconds(3));
     stream_->poll();
   }
@@ -94,7 +94,7 @@ TEST_F(DepthTest, SdlIsTheEndOfTheLongestFinishedPrefix) {
   EXPECT_TRUE(stream_->idle());
 }
 
-// The held device fails the test if two writes under way overlap.
+// The mock device fails the test if two writes under way overlap.
 TEST_F(DepthTest, AWriteThatEndsInsideABlockIsWaitedFor) {
   open(4);
   publish(100);
@@ -107,7 +107,7 @@ TEST_F(DepthTest, AWriteThatEndsInsideABlockIsWaitedFor) {
   EXPECT_EQ(under_way(), 3u);
 }
 
-// Because the write ends at a block, the write after it need not wait.
+// If the write ends at a block's end, the next write need not wait for it.
 TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   for (const uint32_t depth : {1, 8}) {
     open(depth);
@@ -130,8 +130,8 @@ TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   EXPECT_EQ(under_way(), 5u);
 }
 
-// At every step, all bytes before durable() are on the platter. Those of earlier blocks were there
-// at the last step, and are looked at again at the end.
+// After every step, all bytes before durable() must be on the platter. A step checks only bytes
+// that are new since the previous step; the end of the test checks all bytes.
 TEST_F(DepthTest, WhatIsDurableIsOnThePlatterInWhateverOrderWritesFinish) {
   for (const uint32_t depth : {2, 4, 64}) {
     open(depth);
@@ -209,8 +209,8 @@ TEST_F(DepthTest, AFullRingDoesNotWaitForTheGap) {
   publisher.join();
 }
 
-// The daemon sleeps because the gap has not passed. A worker that relies on the daemon does not
-// wait for the gap.
+// The daemon sleeps until the gap has passed. If a worker relies on the daemon, the daemon must end
+// this sleep.
 TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   config_.flush_gap_us = kHourUs;
   config_.preemptible_workers = true;
@@ -227,7 +227,7 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   publish(kUnit);
   completed(kUnit);
   publish(2 * kUnit);
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // as a rule, the daemon sleeps now
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // usually, the daemon sleeps now
   EXPECT_EQ(under_way(), 0u);
   stream_->rely_on_daemon(true);
   completed(2 * kUnit);
@@ -236,8 +236,8 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   stream_->rely_on_daemon(false);
 }
 
-// Before the gap is over, a step sees more than one write takes. A worker that relies on the daemon
-// ends the gap.
+// More bytes than one write can hold are filled before the gap is over. A worker that relies on the
+// daemon ends the gap.
 TEST_F(DepthTest, AFlushAfterTheGapHasAllThatIsFilledThen) {
   config_.flush_gap_us = kHourUs;
   open(4);
@@ -255,7 +255,7 @@ TEST_F(DepthTest, AFlushAfterTheGapHasAllThatIsFilledThen) {
   EXPECT_EQ(durable(), 4 * kUnit);
 }
 
-// Where log threads preempt workers, busy workers submit no writes, and the daemon submits them.
+// If log threads preempt workers, workers submit no writes. Only the daemon submits writes.
 TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   config_.preemptible_workers = true;
   open(4);
@@ -269,7 +269,7 @@ TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   EXPECT_EQ(durable(), kUnit);
 }
 
-// There the daemon sleeps in a write, which is one system call, if it would start no other before.
+// With preemptible workers, the daemon sleeps in a write if it would start no other before.
 class OneAtATime : public DepthTest {
  protected:
   static constexpr uint64_t kGapUs = 20'000;
@@ -294,8 +294,8 @@ class OneAtATime : public DepthTest {
   uint64_t write_us_ = 0;
 };
 
-// A short write takes longer than the gap if its thread loses the processor. So one that ends in
-// the gap, and is slept in for it, is awaited.
+// A short write may take longer than the gap if its thread loses the processor. So the test repeats
+// writes until one ends within the gap and the daemon sleeps in the next one.
 TEST_F(OneAtATime, TheDaemonSleepsInAWriteThatEndsInTheGap) {
   const Watchdog watchdog("the daemon does not sleep in a write though the one before was short");
   open_with_gap(kGapUs);

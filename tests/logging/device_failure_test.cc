@@ -1,4 +1,4 @@
-// Devices that fail, or that cannot be opened: one sentence, and the exit status of R7.
+// Devices that fail or cannot be opened: one sentence, and the exit status of R7.
 #include <sys/resource.h>
 
 #include "logging/device/device_registry.h"
@@ -9,8 +9,8 @@
 namespace logjam {
 namespace {
 
-// R7: a failure ends the process and names the file and the reason, whether a worker or the daemon
-// flushes.
+// R7: a failed write ends the process with the file's name and the reason, whether a worker or the
+// daemon flushes.
 TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const int error : {EIO, ENOSPC}) {
@@ -27,7 +27,7 @@ TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
             }
             const Published one = publish_record(log, 0, 1, 64);
             log.scheme().wait_durable(0, one.point);
-            std::_Exit(0);  // acknowledged
+            std::_Exit(0);  // the commit is acknowledged
           },
           testing::ExitedWithCode(3),
           "cannot write the log file .*stream-0.log.db: .*nothing is acknowledged after this");
@@ -59,7 +59,7 @@ TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
-      // The limit is each file's; a segment that cannot be made is in segments_test.cc.
+      // The limit is per file. segments_test.cc tests a segment that cannot be made.
       if (device_traits(device).has_segments && preallocate != 0) continue;
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);

@@ -1,4 +1,4 @@
-// The files of a device on a disk that is cut at any step, fills up, or cannot be read.
+// The files of a device on a disk that loses power at any step, fills up, or cannot be read.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -21,7 +21,7 @@ using platform::files;
 constexpr uint64_t kSegment = uint64_t{128} << 10, kPiece = kSegment / 8;
 constexpr const char* kPath = "log/stream-0.log.db";
 
-// Returns the bytes that the log has at `offset`.
+// Returns the right bytes of the log from `offset` on.
 std::vector<std::byte> piece_at(uint64_t offset) {
   std::vector<std::byte> piece(kPiece);
   for (uint64_t i = 0; i < kPiece; ++i) piece[i] = std::byte(1 + (offset + i) / 512 % 251);
@@ -33,7 +33,7 @@ std::unique_ptr<Device> open_sync_device() {
                      {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = kSegment});
 }
 
-// Writes [begin, end) to the log and marks how far it is acknowledged.
+// Writes [begin, end) to the log. Marks each position up to which it is acknowledged.
 void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end; at += kPiece) {
     device.write_through(at, piece_at(at));
@@ -41,8 +41,8 @@ void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) 
   }
 }
 
-// Expects that what a crash has left is the log up to the last acknowledged byte, from the last
-// release on, whose mark is the complement of its offset.
+// Expects the log to have all bytes from the last release to the last acknowledgement. Marks record
+// both positions; a release's mark is the complement of its offset.
 void expect_log(const CrashState& state) {
   SCOPED_TRACE(state.what);
   uint64_t acknowledged = 0, released = 0;
@@ -62,7 +62,7 @@ void expect_log(const CrashState& state) {
   }
 }
 
-// Returns how many states there are in which the log is as expect_log() says.
+// Calls expect_log() for each state that a crash may leave. Returns the number of these states.
 size_t expect_log_at_each_step(const MemoryFiles& disk) {
   size_t states = 0;
   for (size_t step = 0; step <= disk.steps() && !testing::Test::HasFailure(); ++step) {
@@ -82,7 +82,7 @@ TEST(DeviceFiles, AfterACutAtAnyStepTheLogHasWhatWasAcknowledged) {
   EXPECT_GT(expect_log_at_each_step(disk), 200u);
 }
 
-// A log directory on a disk in memory, and the maker of the segments there, without its thread.
+// A log directory on a disk in memory, and its SegmentMaker, which the test calls.
 class SegmentFiles : public testing::Test {
  protected:
   MemoryFiles disk_;
@@ -92,7 +92,7 @@ class SegmentFiles : public testing::Test {
   SegmentMaker maker_{kPath, Segments{kSegment}, 0, free_};
 };
 
-// The maker and the log take turns.
+// The test makes, writes and releases segments in turn.
 TEST_F(SegmentFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
   ASSERT_EQ(made_, 0);
   for (uint64_t index = 0; index < 7; ++index) {
@@ -115,7 +115,7 @@ TEST_F(SegmentFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
   EXPECT_GT(renamed, 1u);
 }
 
-// The second process finds the files as the first one's crash left them.
+// The second process starts from the files that the crash of the first process has left.
 TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
   MemoryFiles first;
   {
@@ -141,7 +141,7 @@ TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
   EXPECT_GT(states, 50u);
 }
 
-// A segment counts when its name is durable, too.
+// A segment is ready only when its name is durable, too.
 TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
   ASSERT_EQ(made_, 0);
   disk_.fail("log", FileCall::kSync, EIO, 1);  // the first sync is the file's
@@ -151,7 +151,7 @@ TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
   EXPECT_EQ(maker_.ready(), 0u);
 }
 
-// A run begins when its preallocated files are on the disk, so that no later write fails there.
+// A run starts when its preallocated files are on the disk, so later writes find space.
 TEST(DeviceFilesDeathTest, APreallocationThatCannotBeSyncedIsRefused) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const uint64_t segment_bytes : {uint64_t{0}, kSegment}) {
@@ -179,7 +179,7 @@ TEST(DeviceFilesDeathTest, AFullDiskEndsTheProcessWithTheSegmentsName) {
       testing::ExitedWithCode(3), "cannot grow the log file log/stream-0.log.db.[0-9]+: No space");
 }
 
-// A log of a run whose headers alone are written.
+// A log whose run has written only the headers.
 class UnreadableLog : public testing::Test {
  protected:
   UnreadableLog() {
@@ -219,7 +219,7 @@ class UnreadableLog : public testing::Test {
 
 using UnreadableLogDeathTest = UnreadableLog;
 
-// A file that cannot be read is not a file that is not there.
+// A file that cannot be read must not be treated as missing.
 TEST_F(UnreadableLogDeathTest, AnUnreadableFileEndsTheProcess) {
   EXPECT_EQ(find_log_files({"a", "b"}).error, "");
   const auto ends = [&](const std::string& path, FileCall call, int error) {
@@ -231,7 +231,7 @@ TEST_F(UnreadableLogDeathTest, AnUnreadableFileEndsTheProcess) {
     EXPECT_EXIT(as_main(find), testing::ExitedWithCode(3), path + ".*: " + strerror(error));
   };
   for (const int error : {EACCES, EIO, EMFILE}) {
-    ends("a/manifest", FileCall::kOpen, error);  // the copy beside it is read first
+    ends("a/manifest", FileCall::kOpen, error);  // the copy in the same directory is read first
     ends("b/member-5", FileCall::kOpen, error);
     ends("b/stream-1.log.db", FileCall::kStatus, error);
     ends("b/stream-1.log.db", FileCall::kOpen, error);

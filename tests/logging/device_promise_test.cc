@@ -1,5 +1,5 @@
-// Devices keep their promise: bytes that a device calls durable have been synced, and a simulated
-// device has taken its time.
+// Bytes that a device reports as durable have been synced. A simulated device's write takes at
+// least the given time.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>
@@ -23,8 +23,8 @@ namespace {
 
 constexpr uint64_t kBytes = 8192;
 
-// From now on fdatasync(), fsync() and a pwritev2() that syncs fail with EIO in this thread. This
-// needs no privileges.
+// Makes fdatasync(), fsync() and pwritev2() with a sync flag fail with EIO in this thread. Needs no
+// privileges.
 void fail_syncs() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -43,8 +43,8 @@ void fail_syncs() {
   }
 }
 
-// R1 and R7: no write with Sync::kData finishes without a sync. Were the sync left out, the write
-// would be reported durable here.
+// R1 and R7: no write with Sync::kData finishes without a sync. If the device skipped the sync,
+// this test would see the write reported as durable.
 TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* spec : {"sync", "file"}) {
@@ -64,8 +64,8 @@ TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
   }
 }
 
-// Returns the submission queue entries of this process's only io_uring: the kernel shows the
-// mapping of them by its offset, IORING_OFF_SQES.
+// Returns the submission queue entries of this process's only io_uring. /proc/self/maps shows their
+// mapping with the offset IORING_OFF_SQES.
 const io_uring_sqe* submission_entries() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -77,7 +77,7 @@ const io_uring_sqe* submission_entries() {
   return nullptr;
 }
 
-// The request is read from the queue that the device shares with the kernel.
+// The test reads the request from the queue that the device shares with the kernel.
 TEST(FileDevice, AnAsynchronousWriteAsksForItsSync) {
   const LogDirectory directory;
   const platform::MirroredMemory memory(kBytes);
@@ -96,7 +96,7 @@ TEST(FileDevice, AnAsynchronousWriteAsksForItsSync) {
   }
 }
 
-// No write ends early. (How late it ends is up to the machine.)
+// No write ends too early. The test sets no upper limit, because the machine may delay a write.
 TEST(SimDevice, NoWriteIsFinishedBeforeItsLatencyHasPassed) {
   for (const char* spec : {"sim:4000", "nvm:4000000", "faulty:sim:4000"}) {
     for (const bool waits : {true, false}) {

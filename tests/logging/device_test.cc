@@ -119,7 +119,7 @@ TEST(Device, WritesArriveAtTheirOffsetsAlsoBeyondThePreallocation) {
   }
 }
 
-// Writes in different slots finish in any order, each at its own offset.
+// Writes in different slots finish in any order. Each write goes to its own offset.
 TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   for (const char* spec :
        {"file", "sim:2000", "sim:100:50", "null", "faulty:sync", "faulty:file", "faulty:sim:50"}) {
@@ -142,7 +142,7 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
             ++ended;
           }
           if (!busy[slot] && begun < kPieces) {
-            // The last pieces first, so that for a while there is a gap before them.
+            // The last piece is first, so for some time there is a gap before it.
             const uint64_t at = (kPieces - 1 - begun++) * kPiece;
             device->start(at, {memory.data() + at, kPiece}, Sync::kData, slot);
             busy[slot] = true;
@@ -170,12 +170,12 @@ TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
     device->start(slot * 4096, {memory.data(), 4096}, Sync::kData, slot);
   }
   device->wait(10'000'000'000);
-  // The last write began together with the first one. When it has ended, all have ended.
+  // The last write began together with the first one, so at its end all writes have ended.
   while (!device->finished(kDepth - 1)) device->wait(1'000'000);
   for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_TRUE(device->finished(slot));
 }
 
-// A directory is one device, however many streams write to it. Another directory is another
+// All files in a directory share one simulated device. Files in another directory are on another
 // device.
 TEST(SimDevice, FilesOfADirectoryShareItsBandwidth) {
   const LogDirectory directory, other;
@@ -225,7 +225,7 @@ TEST(FaultyDevice, KeepsSyncedBytesAndMayLoseOthers) {
   EXPECT_GT(torn_rounds, 10u);
 }
 
-// After a cut a later write may be on the disk although an earlier one is not.
+// After a power cut, a later write may be on the disk although an earlier one is missing.
 TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
   uint64_t gaps = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -271,8 +271,8 @@ TEST(FaultyDeviceDeathTest, TwoWritesAtOnceThatOverlapEndTheProcess) {
 
 class PowerCut : public testing::TestWithParam<const SchemeInfo*> {};
 
-// R1: each record that is_durable() reported before the power cut is in the file, and every record
-// in the file is correct. In a striped log, devices of little bandwidth finish their writes in any
+// R1: if is_durable() returned true for a record before the power cut, the record is in the file.
+// Every record in the file is correct. In a striped log, slow devices finish their writes in any
 // order.
 TEST_P(PowerCut, DurableRecordsAreReadable) {
   const SchemeInfo* scheme = GetParam();
@@ -289,11 +289,11 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       options.seed = seed;
       options.io_depth = uint32_t{1} << seed % 4;
       options.config.stripe_bytes = 4096;
-      // Seeds 2 and 4 write several segments, some of them while the log is written.
+      // With seeds 2 and 4 the log has several segments. Some are made while the log is written.
       options.preallocate_bytes = seed % 2 == 0 ? 65536 : 0;
       options.segment_bytes = 16384;
       ScopedFlags flags;
-      flags.set("pwal_ngroup", 1'000'000);  // a worker that flushed would wait
+      flags.set("pwal_ngroup", 1'000'000);  // no worker flushes, which would take for ever
       if (!scheme->traits.in_place && scheme->stream_count(1, options.config) == 1) {
         for (uint64_t i = 0; i < seed % 3; ++i) {
           options.directories.push_back(directory.path() + "/" + std::to_string(i));
@@ -313,7 +313,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
           for (uint64_t i = 0;; log.scheme().poll(worker)) {
             uint64_t done = acknowledged[worker].load();
             while (done < mine.size() && log.scheme().is_durable(mine[done].point)) ++done;
-            // After `stop` the devices forget all writes, so a durable commit proves nothing.
+            // After `stop`, writes are forgotten, so a durable commit proves nothing.
             if (stop.load()) return;
             acknowledged[worker].store(done);
             if (mine.size() - done < 100) {
@@ -329,7 +329,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       std::this_thread::sleep_for(std::chrono::microseconds(331 * seed));
       for (Device* one : log.devices()) dynamic_cast<FaultyDevice&>(*one).power_cut();
       stop.store(true);
-      // A worker that waits for space comes back.
+      // Ends the wait of workers that wait for space.
       for (Device* one : log.devices()) dynamic_cast<FaultyDevice&>(*one).forget_writes();
       for (std::thread& thread : threads) thread.join();
 

@@ -1,5 +1,5 @@
-// The distributed log: sequence numbers, tails, and the cut. Each test runs on one thread, without
-// flushers, and calls flush(), so the test decides the interleaving.
+// The distributed log: sequence numbers, tails, and the cut. A test runs on one thread, without
+// flushers, and calls flush() to decide the interleaving.
 #include <set>
 
 #include "logging/schemes/aether/dependency_scheme.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kWorkers = 4;
 
-// With `sockets` logs, each of which has an equal share of the workers.
+// open() makes `sockets` logs. Each log has an equal share of the workers.
 class DlogTest : public ScriptedLog {
  protected:
   void open(std::string_view scheme, uint32_t sockets) {
@@ -19,7 +19,7 @@ class DlogTest : public ScriptedLog {
   }
 };
 
-// The tails in the sync records of one of `streams` streams.
+// Returns the tails in the sync records of a stream. The log has `streams` streams.
 std::vector<uint64_t> tails_in(const StreamTail& tail, size_t streams) {
   std::vector<uint64_t> all;
   for (const auto& batch : tail.watermarks) {
@@ -104,7 +104,7 @@ TEST_F(DlogTest, ACommitIsDurableWhenEveryLogIsDurableUpToItsTails) {
   }
 }
 
-// Worker 2 is descheduled between reserve and publish.
+// Worker 2 does not run between its reserve and its publish.
 TEST_F(DlogTest, AHoleHoldsUpLaterReservations) {
   open("dlog-s", 2);
   const Published earliest = publish(0);
@@ -138,7 +138,7 @@ TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatHolds) {
   const Published unrelated = publish(0);
   const Published on_the_fourth = publish(3, {.max_read = reader.sequence, .reads = true});
   for (const uint32_t s : {0, 2, 3}) flush(s);
-  // When log 1 is flushed too, all survive. Then its file is cut in the middle of `lost`.
+  // All records survive a flush of log 1. Then its file is cut in the middle of `lost`.
   flush(1);
   for (const Published& one : {early, independent, lost, reader, unrelated, on_the_fourth}) {
     EXPECT_TRUE(survives(one));
@@ -150,7 +150,7 @@ TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatHolds) {
   for (const Published& one : {lost, reader, unrelated, on_the_fourth}) EXPECT_FALSE(survives(one));
 }
 
-// A record whose own sync record is torn was never acknowledged.
+// If a record's own sync record is torn, the record was never acknowledged.
 TEST_F(DlogTest, ARecordWithoutItsSyncRecordIsNotUsed) {
   open("dlog-s", 2);
   const Published kept = publish(0), torn = publish(0);

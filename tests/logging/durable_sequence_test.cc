@@ -1,4 +1,4 @@
-// From the position up to which a stream is durable to the sequence number that is durable.
+// Converts the position up to which a stream is durable to the durable sequence number.
 #include "logging/schemes/common/durable_sequence.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(DurableSequence, WhenTooManyPairsWaitTheNewestStandsForTheOneBefore) {
   EXPECT_EQ(sequence.at(64 * 5000), 5000u);
 }
 
-// As many as a Poplar buffer of 64 MiB has segments of 64 KiB.
+// A Poplar buffer of 64 MiB has a thousand segments of 64 KiB, so a thousand pairs may wait.
 TEST(DurableSequence, AThousandPairsMayWait) {
   DurableSequence sequence;
   for (uint64_t i = 1; i <= 1024; ++i) sequence.record(64 * i, i);

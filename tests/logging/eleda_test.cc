@@ -1,5 +1,5 @@
-// The schemes that reserve with a fetch-and-add, and their trackers of holes. Tiny hops, units and
-// rings, records that straddle many of them, and publishers that sleep force the rare paths.
+// The schemes that reserve with a fetch-and-add, and their trackers of holes. The tests force rare
+// paths: hops, units and rings are tiny, many records straddle them, and publishers sleep.
 
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/unit_counts.h"
@@ -27,11 +27,11 @@ Tracker make_tracker(uint32_t workers, const Ring& ring) {
 }
 template <>
 LinkBuf make_tracker<LinkBuf>(uint32_t workers, const Ring& ring) {
-  // The window is the ring: a worker alone must not wait for it.
+  // The window is as large as the ring, so that a single worker never waits for the window.
   return {workers, ring, ring.capacity()};
 }
 
-// A tracker with its sequencer, called only by the test.
+// A tracker and its sequencer. Only the test calls them.
 template <class Tracker>
 struct Harness {
   explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
@@ -76,8 +76,8 @@ TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledAfterIt) {
   EXPECT_EQ(log.advance(), log.next.load());
 }
 
-// Batches of records are published in random order, for many laps of the ring. The watermark must
-// never pass the first unpublished record, and must be at the end when all are published.
+// Batches of records are published in random order for many laps of the ring. The watermark must
+// never pass the first unpublished record. When all are published, it must be at the end.
 TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
   constexpr uint32_t kWorkers = 8;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -112,7 +112,7 @@ TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
 }
 
 TYPED_TEST(TrackerTest, AnIdleWorkerStopsNothing) {
-  Harness<TypeParam> log(3);  // the third one never writes
+  Harness<TypeParam> log(3);  // the third worker never writes
   log.write(0);
   for (uint64_t records = 2; records < 100; ++records) {
     log.write(1);
@@ -120,14 +120,14 @@ TYPED_TEST(TrackerTest, AnIdleWorkerStopsNothing) {
   }
 }
 
-// The trackers with a word for each worker. tests/explored/worker_words_test.cc has the schedules.
+// Trackers with one word per worker. tests/explored/worker_words_test.cc has the schedules.
 template <class Tracker>
 class WorkerWordsTest : public testing::Test {};
 using TrackersOfWords = testing::Types<HerdFlags, EpochSlots, DirtyEnds>;
 TYPED_TEST_SUITE(WorkerWordsTest, TrackersOfWords);
 
-// The worker announces, then others fill ten records, and then it draws its hole. Until it says
-// where the hole begins, SBL cannot pass what it announced.
+// Worker 0 announces a bound, worker 1 fills ten records, and then worker 0 draws its hole. SBL
+// must not pass the announced bound until worker 0 tells the tracker where the hole begins.
 TYPED_TEST(WorkerWordsTest, AWorkerThatWaitsForRoomStopsSblAtItsHole) {
   Harness<TypeParam> log(2);
   log.tracker.announce(0, log.next);
@@ -180,8 +180,8 @@ using Hopper = Harness<Grasshopper<true>>;
 
 TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
   Hopper log(2);
-  for (int i = 0; i < 20; ++i) log.write(0, 48);  // 0 .. 960
-  log.write(1, 200);                              // straddles 1024
+  for (int i = 0; i < 20; ++i) log.write(0, 48);  // records from 0 to 960
+  log.write(1, 200);                              // the record straddles 1024
   const uint64_t hole = log.reserve(0, 48);
   EXPECT_EQ(log.advance(), 1160u) << "the straddling record belongs to the range that was hopped";
   EXPECT_EQ(log.counter("sbl_hops"), 1);
@@ -201,8 +201,8 @@ TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
 
 constexpr uint64_t kUnit = 4096;
 
-// The sequencer's position. Right after a load of the position it calls `meanwhile`, which plays
-// another worker that runs between this load and the next load of the same thread.
+// The sequencer's position. A load calls `meanwhile` before it returns. `meanwhile` plays a worker
+// that runs between this load and the thread's next load.
 struct Sequencer {
   uint64_t load(auto) const {
     const uint64_t seen = position;
@@ -213,9 +213,9 @@ struct Sequencer {
   std::function<void()> meanwhile;
 };
 
-// One worker holds the hole of the first 64 bytes. While the watermark is advanced, another worker
-// reserves as many bytes after the hole and fills them. If the position were loaded first, the
-// filled bytes would be taken for the hole.
+// Worker 0 holds the hole of the first 64 bytes. During advance(), worker 1 reserves and fills the
+// next 64 bytes. If advance() loaded the position before the count of filled bytes, it would take
+// these bytes for the hole's.
 TEST(UnitCounts, ARecordThatIsFilledMeanwhileDoesNotStandForAHoleBeforeIt) {
   const Ring ring(uint64_t{1} << 16, 512);
   UnitCounts counts(2, ring, kUnit);
@@ -238,11 +238,11 @@ struct Record {
   uint64_t begin, end;
 };
 
-// Returns the tail after all links from it on were followed.
+// Follows all links. Returns the tail.
 uint64_t look(LinkBuf& links) { return links.advance(0, 0); }
 
-// Records of any length, also of one window, several, or more, fill the log for many laps. Those
-// that begin in the same window are published in random order.
+// Records of many lengths, some longer than a window, fill the log for many laps. Records that
+// begin in the same window are published in random order.
 TEST(LinkBuf, EntriesAreUsedAgain) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
@@ -268,11 +268,11 @@ TEST(LinkBuf, EntriesAreUsedAgain) {
   }
 }
 
-// Whole logs, more threads than cores.
+// Whole logs, with more threads than cores.
 
 class FetchAddTest : public testing::TestWithParam<const char*> {
  protected:
-  // Publishes from all workers, helped and by its threads alone, and expects every record.
+  // Publishes from all workers, with and without flush help, and expects every record.
   void run(LogOptions options, const Mix& mix) {
     for (const bool help : {true, false}) {
       SCOPED_TRACE(help ? "helped" : "its threads alone");
@@ -315,7 +315,7 @@ TEST_P(FetchAddTest, FlushUsHoldsWhenTheLastPublisherFindsSblTaken) {
   run(timed, {.each = 60, .max_bytes = 168, .sleep_every = 16});
 }
 
-// ELEDA's pipeline, section 3.1.
+// Tests ELEDA's pipeline (section 3.1).
 class EledaPipeline : public ScriptedLog {
  protected:
   static constexpr uint64_t kAll = 300 << 10;

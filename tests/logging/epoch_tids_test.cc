@@ -1,5 +1,5 @@
-// The end of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads that
-// draw them.
+// The last of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads that
+// draw numbers.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace logjam {
 namespace {
 
-// The last TIDs still fit into a version word with its two flags.
+// Even the largest TIDs fit into a version word, next to its two flags.
 TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EpochTids tids(1, EpochTids::kLastEpoch - 2);

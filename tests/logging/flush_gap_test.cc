@@ -1,4 +1,4 @@
-// The gap that a run chooses: its formula, and what the stream's numbers make of it.
+// The gap that a run chooses: the formula, and the choice from a stream's measurements.
 #include "logging/stream/flush_gap.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(FlushGapTest, ACommitWaitsForHalfAPeriodAndItsWrite) {
   EXPECT_EQ(period_of_latency(100, 200), 0);
 }
 
-// FlushPacer.
+// Tests the lower bound that FlushPacer sets.
 TEST(FlushGapTest, IsAtLeastWhatAPaceAsksForAndAtMost200Microseconds) {
   LogConfig config;
   config.flush_gap_us = 50;
@@ -48,8 +48,8 @@ TEST(FlushGapTest, IsAtLeastWhatAPaceAsksForAndAtMost200Microseconds) {
   EXPECT_EQ(at_least(160'000), 200) << "a thread that took so long had lost its processor";
 }
 
-// Plays writes to a gap at intervals of `period_us`. Each needs `write_us`, and takes `lost_us`
-// from each of two workers.
+// Simulates writes at intervals of `period_us`. Each write takes `write_us`, and takes `lost_us` of
+// processor time from each of two workers.
 class PlayedWrites {
  public:
   explicit PlayedWrites(LogConfig config) : config_(std::move(config)), gap_(complete(config_)) {}
@@ -66,7 +66,7 @@ class PlayedWrites {
       }
     }
   }
-  // A write that takes the workers' time because a worker starts it.
+  // Notes a write that a worker starts, which takes `us` of the worker's time.
   void help(double us) { gap_.note_help(ticks(us)); }
   double gap_us() const { return platform::ticks_to_ns(gap_.ticks()) / 1e3; }
   static uint64_t ticks(double us) { return platform::ns_to_ticks(us * 1e3); }
@@ -82,7 +82,7 @@ class PlayedWrites {
   LogConfig config_;
   FlushGap gap_;
   uint64_t now_ = ticks(1e6), end_ = 0;
-  std::deque<std::pair<uint64_t, uint64_t>> under_way_;  // when each flush ends, and its goal
+  std::deque<std::pair<uint64_t, uint64_t>> under_way_;  // end and goal of each flush
 };
 
 constexpr double kNear = 2;  // microseconds
@@ -109,7 +109,7 @@ TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
   EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
 }
 
-// Of 4000 bytes, 1000 come in 100 us before a flush of 20 us, and 3000 in 300 us before one of 90.
+// 1000 bytes arrive in 100 us before a flush of 20 us; 3000 in 300 us before one of 90 us.
 TEST(FlushGapTest, CommitsOfALateAndSlowFlushCountAsOftenAsThereAreOfThem) {
   PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
   for (int i = 0; i < 5000; ++i) {

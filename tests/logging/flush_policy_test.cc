@@ -40,7 +40,7 @@ TEST(FlushPolicyTest, XTransactionsOrLBytesAreEnough) {
       {{.txns = 3, .bytes = 1000}, {3, 999}, {}, true},
       {{.txns = 3, .bytes = 1000}, {2, 1000}, {}, true},
       {{}, {90, 90000}, {}, false},
-      // Another thread may raise the goal between a look and the question.
+      // Another thread may raise the goal after a thread has loaded the filled position.
       {{.txns = 3}, {9, 0}, {10, 0}, false},
       {{.bytes = 1000}, {0, 99}, {0, 100}, false},
   };
@@ -59,7 +59,7 @@ TEST(FlushPolicyTest, TAsksOnceItHasPassedSinceTheOldestPublish) {
   EXPECT_FALSE(policy.asked_by_time(0, 1051)) << "nothing was published";
 }
 
-// Ticks are counted from the start of the machine, which may be less than T ago.
+// kLongAgo is T ago, even if the machine, and so its tick counter, started later.
 TEST(FlushPolicyTest, WhatIsLongAgoHasWaitedForAnyT) {
   const FlushPolicy policy{.wait_ticks = 5000};
   EXPECT_EQ(policy.ticks_until_asked(FlushPolicy::kLongAgo, 1000), 0);

@@ -1,5 +1,5 @@
-// When threads stand in line, and when a sleeper starves. tests/explored/handoff_lock_test.cc has
-// the schedules of threads that wait.
+// When threads queue for the lock, and when a sleeper starves. tests/explored/handoff_lock_test.cc
+// has the schedules of waiting threads.
 #include "logging/schemes/common/handoff_lock.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(HandoffLock, ThreadsStandInLineOnlyIfTheyAreManyAndHaveACoreEach) {
   EXPECT_EQ(HandoffLock(platform::core_count()).in_line(), platform::core_count() >= 12);
 }
 
-// Shows who starves, and wakes sleepers although the lock is held.
+// Shows which thread starves. Can wake sleepers while the lock is held.
 class ObservedLock : public BackoffLock {
  public:
   uint32_t starving() const { return starving_.load(); }

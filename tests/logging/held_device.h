@@ -1,5 +1,5 @@
-// A device whose writes finish when the test calls complete(), in memory that the test reads. Any
-// thread may call any function.
+// A device in memory, for tests. A write finishes when the test calls complete(). Any thread may
+// call any function.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class HeldDevice final : public Device {
     std::ranges::copy(bytes, platter.begin() + static_cast<ptrdiff_t>(offset));
     writes_[slot] = {};
   }
-  // Returns the bytes of the write in `slot`, 0 if no write is under way there.
+  // Returns the length of the write in `slot`, or 0 if no write is under way in this slot.
   uint64_t under_way(uint32_t slot = 0) const {
     const std::lock_guard hold(mutex_);
     return writes_[slot].bytes.size();
@@ -59,7 +59,7 @@ class HeldDevice final : public Device {
 
   std::vector<std::byte> platter;
   uint32_t slept_in = 0;          // calls of start_and_wait()
-  std::function<void()> on_wait;  // called where a thread sleeps until a write has finished
+  std::function<void()> on_wait;  // called when a thread sleeps until a write has finished
 
  private:
   struct Write {

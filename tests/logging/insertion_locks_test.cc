@@ -1,5 +1,5 @@
-// Which of PostgreSQL's insertion locks a worker takes. tests/explored/insertion_locks_test.cc has
-// the schedules of workers and looks.
+// The choice of one of PostgreSQL's insertion locks. tests/explored/insertion_locks_test.cc has the
+// schedules of workers and looks.
 #include "logging/schemes/postgres/insertion_locks.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@ namespace {
 
 bool fits(uint64_t) { return true; }
 
-// Makes worker 0 hold the first of two locks twice, each time for `hold`, while worker 2, which
-// begins with that lock too, inserts. Returns whether worker 2 inserts beside the lock the second
-// time: so it had to wait the first time, and has changed to the other lock.
+// Worker 0 holds the first of two locks twice, each time for `hold`. Worker 2 also begins with this
+// lock, and inserts each time. Returns whether worker 2 inserts during the second hold. It does so
+// only if it had to wait during the first hold and then changed to the other lock.
 bool changes_its_lock(std::chrono::milliseconds hold) {
   InsertionLocks log(2, 3);
   std::atomic<int> inserted{0};
@@ -36,7 +36,7 @@ bool changes_its_lock(std::chrono::milliseconds hold) {
   return during[1] == 2;
 }
 
-// A busy machine may start the other thread after the lock is free, so longer times are tried.
+// Worker 2 may start only after the lock is free, so the test repeats with longer times.
 TEST(InsertionLocks, AWorkerWaitsForABusyLockAndThenChangesToTheNext) {
   const Watchdog watchdog("a worker waits for a lock that is free");
   std::chrono::milliseconds hold(1);

@@ -1,4 +1,4 @@
-// The writes that a killed process leaves under way: its successor waits for them.
+// A killed process may leave writes under way. The next process waits for these writes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kPiece = uint64_t{1} << 20;
 constexpr uint32_t kPieces = 16;
 
-// Starts as many writes as the device takes at once, and dies while they are under way.
+// Starts as many writes as the device takes at once, and kills the process during these writes.
 void start_writes_and_die(const std::string& path) {
   const auto device = open_device(
       "file", {.path = path, .preallocate_bytes = kPiece * kPieces, .seed = 1, .depth = kPieces});
@@ -40,8 +40,8 @@ std::string content(const std::string& path) {
   return bytes;
 }
 
-// It cannot be made certain that a write is under way when the process has gone. On the machine
-// where this was written, 4 to 8 of 64 writes were.
+// The test cannot ensure that a write is still under way after the process has ended. On the
+// author's machine, 4 to 8 of 64 writes were.
 TEST(LateWrites, NoneLandsAfterTheWait) {
   for (int round = 0; round < 2; ++round) {
     const TemporaryDirectory directory;

@@ -1,4 +1,4 @@
-// A run's effect on its directories: R1 for the log that they already hold.
+// The effect of a run on its directories, and R1 for a log that is already in these directories.
 #include "logging/log_directories.h"
 
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kRecords = 20;
 
-// Returns every file below the directory with its bytes, without the zeros at its end.
+// Returns the bytes of every file below the directory, without zeros at the end of a file.
 std::map<std::string, std::string> contents(const std::string& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -32,7 +32,7 @@ std::map<std::string, std::string> contents(const std::string& directory) {
   return files;
 }
 
-// Returns options for a log of `scheme` in as many of the directories as the scheme can use.
+// Returns options for a log of `scheme` in `directories` directories.
 LogOptions options_of(const char* scheme, const LogDirectory& directory, const std::string& device,
                       uint32_t directories) {
   LogOptions options = log_options(*find_scheme(scheme), directory, device, 3);
@@ -56,8 +56,8 @@ uint64_t write_log(const LogOptions& options) {
   return log.run();
 }
 
-// Returns what a recovery finds, "N records of scheme S, run R", or why nothing can be used. The
-// directories may be more than those of the log, or fewer.
+// Returns what recovery finds: "N records of scheme S, run R", or the reason why it can use
+// nothing. `directories` may have more or fewer directories than the log.
 std::string found(std::vector<std::string> directories) {
   LogFiles files = find_log_files(directories);
   if (files.error.ends_with("has 1 directory, not 2")) files = find_log_files({directories[0]});
@@ -72,7 +72,7 @@ std::string found(std::vector<std::string> directories) {
   return std::to_string(records) + " records of " + files.header.origin();
 }
 
-// Opens a log in a child process that crashes at step `step`. Returns whether it reached that step.
+// Opens a log in a child process that crashes at step `step`. Returns whether it reached this step.
 bool crashes_at(int step, LogOptions options) {
   const pid_t child = fork();
   if (child == 0) {
@@ -88,7 +88,7 @@ bool crashes_at(int step, LogOptions options) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
-// Restores a directory to its state at the time when the object was made.
+// Saves a directory. The destructor restores it.
 class Saved {
  public:
   explicit Saved(const LogDirectory& directory) : directory_(directory.path()) {
@@ -144,8 +144,8 @@ TEST(LogDirectories, ACrashAtAnyStepLeavesTheOldLogOrTheNewOne) {
   }
 }
 
-// The second run finds the directories as the crash of the first run left them. Half of the steps
-// are enough.
+// The second run starts from the directories that the crash of the first run has left. To save
+// time, the test tries only half of the steps.
 TEST(LogDirectories, ACrashAfterACrashLeavesALogToo) {
   LogDirectory directory;
   LogOptions one = options_of("eleda", directory, "sync", 2);
@@ -179,14 +179,14 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   EXPECT_REFUSED(const Log log(options),
                  "/0 holds a log of scheme pwal, run [0-9a-f]+; --continue goes on with it, "
                  "--overwrite replaces it");
-  // A crash has left a run that has not begun, which is an empty log.
+  // A crash before a run has begun leaves an empty log.
   options.overwrite = true;
   for (int step = 1; !found({path}).starts_with("0 records"); ++step) {
     ASSERT_TRUE(crashes_at(step, options));
   }
   options.overwrite = false;
   EXPECT_REFUSED(const Log log(options), "holds a log of scheme pwal");
-  // Log files without a manifest count as a log, so the run refuses the directory.
+  // Log files without a manifest also count as a log. So the run refuses the directory.
   for (const char* name : {"/manifest", "/manifest.copy"}) std::filesystem::remove(path + name);
   EXPECT_REFUSED(const Log log(options),
                  "/0 holds .*stream-0.log.db, and no manifest says to which log it belongs");
@@ -224,7 +224,7 @@ void limit_file_size(uint64_t bytes) {
 }
 
 TEST(LogDirectoriesDeathTest, ARefusedRunChangesNothing) {
-  testing::FLAGS_gtest_death_test_style = "fast";  // the child has this process's directory
+  testing::FLAGS_gtest_death_test_style = "fast";  // the child sees this process's directory
   LogDirectory directory;
   const LogOptions old = options_of("pwal", directory, "sync", 1);
   write_log(old);
@@ -275,7 +275,7 @@ TEST(LogDirectoriesDeathTest, ARunHoldsItsDirectoriesAloneAndRecoveriesShareThem
   const DirectoryLocks another({both[1], both[0]}, DirectoryUse::kRead);
 }
 
-// A recycled file that another device made may have any length.
+// If another device made the recycled file, the file may have any length.
 TEST(DeviceFile, PreallocationKeepsTheBytesOfARecycledFile) {
   LogDirectory directory;
   const std::string bytes((3 << 19) + 123, 'x');

@@ -31,7 +31,7 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   header.flags = {{"ycsb_theta", "0.9"}, {"odd", "100%%=="}, {"empty", ""}};
   LogFileHeader read;
   ASSERT_EQ(read.decode(header.encode()), "");
-  header.revision = "abc\\x0ascheme=none\\x0aend 1";  // no line of the header
+  header.revision = "abc\\x0ascheme=none\\x0aend 1";  // not a line of the header
   EXPECT_EQ(read.lines(), header.lines());
 }
 
@@ -58,7 +58,7 @@ TEST(LogFileHeader, LinesAreAsTheFormatSays) {
   EXPECT_EQ(read.log, 0xcdu);
 }
 
-// Returns a header's block after `from` was replaced by `to` in its text, with the right checksum.
+// Returns a header's block in which `to` replaces `from`, with the right checksum.
 std::vector<std::byte> changed_block(const std::string& from, const std::string& to) {
   LogFileHeader header;
   header.run = 7;

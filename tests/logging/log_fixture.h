@@ -1,5 +1,5 @@
-// A log in a temporary directory, records whose bytes follow from their transaction numbers, and a
-// reader that checks the bytes.
+// A log in a temporary directory, and a reader. The bytes of a record follow from its transaction's
+// number, and the reader checks them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ class LogDirectory : public TemporaryDirectory {
   std::string file(uint32_t stream = 0) const { return log_file_path(path(), stream); }
 };
 
-// Fills and seals a record of one update, whose key and row are computed from `txn`. The
-// reservation has at least 48 bytes, a multiple of 8.
+// Fills and seals a record of one update. The update's key and row follow from `txn`. The
+// reservation must have a multiple of 8 bytes, and at least 48.
 inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_t txn) {
   const auto row_bytes = static_cast<uint32_t>(reservation.bytes - reservation.vector.size_bytes() -
                                                sizeof(RecordHeader) - sizeof(WriteHeader));
@@ -50,7 +50,7 @@ inline bool filled_rightly(const RecordHeader& header) {
   return !body.next(&write) && body.well_formed();
 }
 
-// Returns the dependencies of a transaction of `worker` that has read the record with the number
+// Returns the dependencies of a transaction of `worker`, which has read the record with number
 // `sequence`.
 inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t sequence) {
   const uint64_t names = (uint64_t{1} << scheme.traits().stream_bits) - 1;
@@ -58,7 +58,7 @@ inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t seq
   return {.max_read = sequence, .max_foreign = foreign ? sequence : 0, .reads = true};
 }
 
-// A published record, as its publisher remembers it and as the reader must find it.
+// A published record. The reader must find the same record.
 struct Published {
   uint64_t sequence, position, txn;
   uint32_t stream, bytes;
@@ -90,15 +90,15 @@ inline Published publish_record(
           reservation.flags};
 }
 
-// The records that each worker publishes. They have from 48 to `max_bytes` bytes, a multiple of 8.
+// The records of each worker. A length is a multiple of 8 from 48 to `max_bytes`.
 struct Mix {
   uint32_t each, max_bytes;
-  uint32_t large_every = 0;  // one record in this many has 64 KiB; 0: none has
-  uint32_t sleep_every = 0;  // a worker sleeps before it fills one record in this many; 0: none
+  uint32_t large_every = 0;  // one record in `large_every` has 64 KiB; 0: none
+  uint32_t sleep_every = 0;  // a worker sleeps before one fill in `sleep_every`; 0: never
 };
 
-// Publishes records from as many threads as the log has workers, as pipelining workers do. One
-// record in 16 is void, but not a thread's last one. Returns what was published.
+// Publishes records, with one pipelining thread for each worker. One record in 16 is void, but the
+// last record of a thread never is. Returns the published records.
 inline std::vector<Published> publish_from_threads(Log& log, uint32_t workers, const Mix& mix) {
   LogScheme& scheme = log.scheme();
   std::vector<std::vector<Published>> published(workers);
@@ -140,7 +140,7 @@ struct ReadLog {
   };
   using Records = std::map<uint64_t, Record>;  // by position
 
-  // Returns the published record in this log, or records.end().
+  // Returns the published record's place in this log, or records.end().
   Records::const_iterator find(const Published& one) const {
     if (one.position != kPlacedLater) return records.find(one.position);
     const auto at = places.find({one.sequence, one.txn});
@@ -176,7 +176,7 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
 
 inline ReadLog read_log(const std::string& path) { return read_log(std::vector{path}); }
 
-// Expects that the log in the directories has these records, and no others.
+// Expects the log in the directories to have exactly these records.
 inline void expect_on_device(const std::vector<Published>& published, const LogOptions& options) {
   const LogFiles files = find_log_files(options.directories);
   ASSERT_EQ(files.error, "");
@@ -200,7 +200,7 @@ inline void expect_on_device(const std::vector<Published>& published, const LogO
   }
 }
 
-// Returns the segment files of a log file or of all log files in a directory.
+// Returns the segment files of one log file, or of all log files in a directory.
 inline std::vector<SegmentFile> segment_files(const std::string& path) {
   std::vector<SegmentFile> files;
   const bool all = std::filesystem::is_directory(path);
@@ -208,7 +208,7 @@ inline std::vector<SegmentFile> segment_files(const std::string& path) {
   return files;
 }
 
-// Returns the log files in a directory, with the numbers of their streams.
+// Returns the log files in a directory with their streams' numbers.
 inline std::vector<std::pair<uint32_t, std::string>> log_files(const std::string& directory) {
   std::vector<std::pair<uint32_t, std::string>> files;
   EXPECT_EQ(log_files_in(directory, &files), 0);
@@ -220,7 +220,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   LogOptions options;
   options.scheme = &scheme;
   options.directories = {directory.path()};
-  options.overwrite = true;  // tests write several logs into their directory
+  options.overwrite = true;  // some tests write several logs into one directory
   options.device = usable_device(scheme, device);
   options.config.workers = workers;
   options.config.buffer_bytes = uint64_t{1} << 20;
@@ -229,7 +229,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   return options;
 }
 
-// The ways to flush a log: the threads that flush, and the number of writes under way.
+// A way to flush a log: which threads flush, and how many writes may be under way.
 struct FlushWay {
   const char* name;
   bool help, preemptible;
@@ -245,8 +245,8 @@ inline constexpr FlushWay kFlushWays[] = {{"helped", true, false, 1},
                                           {"daemon alone", false, false, 4},
                                           {"workers preempted", true, true, 4}};
 
-// Returns log_options() with a directory for each stream of the scheme, at most `most`, and with
-// `most` simulated sockets.
+// Returns log_options() with at most `most` directories, one for each stream of the scheme, and
+// with `most` simulated sockets.
 inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,
                                       const std::string& device, uint32_t workers, uint32_t most) {
   LogOptions options = log_options(scheme, directory, device, workers);
@@ -265,7 +265,7 @@ inline std::string stream_file(const LogOptions& options, uint32_t stream) {
   return log_file_path(options.directories[stream % options.directories.size()], stream);
 }
 
-// All registered schemes that log. Tests iterate them, so each new scheme gets these tests.
+// Returns all registered schemes that log, so that each new scheme is tested.
 inline std::vector<const SchemeInfo*> logging_schemes() {
   std::vector<const SchemeInfo*> schemes;
   for (const SchemeInfo& info : all_schemes()) {

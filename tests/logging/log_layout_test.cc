@@ -1,4 +1,4 @@
-// The files that a log of each kind of scheme has: one for each stream, or for each stripe.
+// The files of a log, for each kind of scheme: one file for each stream, or for each stripe.
 #include <gtest/gtest.h>
 
 #include "logging/log.h"

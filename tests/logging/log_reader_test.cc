@@ -1,5 +1,5 @@
-// Logs that are cut, damaged or mixed with an earlier run's bytes: the reader returns exactly a
-// prefix of what was written, and says why the log ends there.
+// The reader reads logs that are cut, damaged, or mixed with bytes of an earlier run. It must
+// return exactly a prefix of the written records, and the reason why the log ends.
 #include "logging/format/log_reader.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ std::vector<char> read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Overwrites the file in place: if it were truncated first, ext4 would sync it.
+// Overwrites the file in place. If the file were truncated first, ext4 would sync it.
 void write_file(const std::string& path, const std::vector<char>& bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0644);
   ASSERT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -28,7 +28,7 @@ void write_file(const std::string& path, const std::vector<char>& bytes) {
 
 class LogReaderTest : public testing::Test {
  protected:
-  // Writes `count` records with centr on `sync` and returns them, in log order.
+  // Writes `count` records with `centr` on the device `sync`. Returns the records in log order.
   std::vector<Published> write_log(uint32_t count, uint64_t seed, uint32_t max_bytes = 400) {
     LogOptions options = log_options(*find_scheme("centr"), directory_, "sync", 1);
     options.config.buffer_bytes = uint64_t{16} << 20;
@@ -44,7 +44,7 @@ class LogReaderTest : public testing::Test {
     return published;
   }
 
-  // Expects that `log` has exactly the first records of `published`. Returns their number.
+  // Expects `log` to be a prefix of `published`. Returns the number of records in `log`.
   static size_t expect_prefix(const ReadLog& log, const std::vector<Published>& published) {
     EXPECT_LE(log.records.size(), published.size());
     EXPECT_TRUE(log.filled_rightly);
@@ -73,7 +73,7 @@ TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
   for (uint64_t cut = published[46].position; cut <= end; ++cut) {
     auto bytes = whole;
     bytes.resize(kLogHeaderBytes + cut);
-    // Without zeros the end of the file is lost, with zeros a write is lost.
+    // Without zeros, the file has lost its end. With zeros, the file has lost a write.
     for (const bool zeros_after : {false, true}) {
       if (zeros_after) bytes.resize(whole.size());
       write_file(directory_.file(), bytes);
@@ -82,7 +82,7 @@ TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
       while (complete < 50 && published[complete].position + published[complete].bytes <= cut) {
         ++complete;
       }
-      // A record that ends in zeros is complete if only these were cut and zeros follow the cut.
+      // A record that ends with zeros stays complete if only these are cut and zeros follow.
       const size_t found = expect_prefix(log, published);
       EXPECT_GE(found, complete) << "cut at " << cut;
       if (!zeros_after) {
@@ -105,8 +105,8 @@ TEST_F(LogReaderTest, AfterRandomCorruptionAPrefixIsRead) {
     auto bytes = whole;
     uint64_t first = used;  // the first byte that differs
     for (uint64_t n = 1 + random() % 3; n > 0; --n) {
-      // A third of the changes is in the text of the header, the rest in the records. A change
-      // flips bits, or writes random bytes, zeros, or bytes copied from elsewhere in the log.
+      // A third of the changes hit the header's text, and two thirds hit the records. A change
+      // flips bits, or writes random bytes, zeros, or bytes from elsewhere in the log.
       const bool in_header = random() % 3 == 0;
       const uint64_t at =
           in_header ? random() % header_end : kLogHeaderBytes + random() % (used - kLogHeaderBytes);
@@ -159,7 +159,7 @@ TEST_F(LogReaderTest, RandomFilesAreRefused) {
 }
 
 TEST_F(LogReaderTest, FindsTheValidRecordsAfterAnyNumberOfEqualBytes) {
-  constexpr size_t kRecords = 500, kFirst = 5;  // more than a window of 64 KiB
+  constexpr size_t kRecords = 500, kFirst = 5;  // the records need more than a window of 64 KiB
   const auto published = write_log(kRecords, 6);
   const auto whole = read_file(directory_.file());
   for (size_t next = kFirst + 1; next < kRecords; next += next < 40 ? 1 : 23) {
@@ -179,7 +179,7 @@ TEST_F(LogReaderTest, FindsTheValidRecordsAfterAnyNumberOfEqualBytes) {
   }
 }
 
-// Reads the log to its end, a window of `window_bytes` at a time.
+// Reads the log to its end, in windows of `window_bytes`. Returns the tail.
 StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogMemoryMeter* meter) {
   LogReader reader(std::vector{path}, {}, {window_bytes, meter});
   RecordBatch batch;
@@ -188,7 +188,7 @@ StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogM
   return reader.tail();
 }
 
-// The records after the damage are shorter and longer than the windows.
+// After the damage there are records shorter than a window, and longer ones.
 TEST_F(LogReaderTest, FindsTheSameAfterTheDamageInAWindowOfAnyLength) {
   const auto published = write_log(40, 5, 1 << 20);
   auto bytes = read_file(directory_.file());
@@ -210,7 +210,7 @@ TEST_F(LogReaderTest, FindsTheSameAfterTheDamageInAWindowOfAnyLength) {
   }
 }
 
-// Records end where the window ends, begin there, and lie across its end.
+// Some records end at a window's end, some begin there, and some straddle it.
 TEST_F(LogReaderTest, FindsShortRecordsAfterTheDamageInShortWindows) {
   const auto published = write_log(3000, 11);
   auto bytes = read_file(directory_.file());
@@ -227,7 +227,7 @@ TEST_F(LogReaderTest, FindsShortRecordsAfterTheDamageInShortWindows) {
   }
 }
 
-// Zeros, and headers that claim 32 MiB each, as a recycled file may have them.
+// After the log there are zeros, and headers that claim 32 MiB each, as a recycled file may have.
 TEST_F(LogReaderTest, NeedsLittleMemoryAtTheEndOfAStream) {
   const auto published = write_log(10, 12);
   auto bytes = read_file(directory_.file());
@@ -260,7 +260,7 @@ TEST_F(LogReaderTest, ReadsTheSameBatchesAgain) {
   for (RecordBatch batch; reader.next(&batch);) batches.push_back(batch);
   EXPECT_GT(batches.size(), 20u);
   const StreamTail tail = reader.tail();
-  for (const size_t stride : {1, 3}) {  // one after the other, and with gaps
+  for (const size_t stride : {1, 3}) {  // consecutive bytes, and bytes with gaps
     for (size_t i = 0; i < batches.size(); i += stride) {
       RecordBatch again;
       reader.read_again(batches[i].positions[0], &again);
@@ -279,13 +279,13 @@ TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   const auto earlier = read_file(directory_.file());
   const auto published = write_log(10, 7);
   auto bytes = read_file(directory_.file());
-  ASSERT_EQ(bytes.size(), earlier.size());  // recycled
+  ASSERT_EQ(bytes.size(), earlier.size());  // the file is recycled
   ReadLog log = read_log(directory_.file());
   EXPECT_EQ(expect_prefix(log, published), 10u);
   EXPECT_EQ(log.tail.why, "end of log");
 
-  // As after a crash: the watermark record after the last record is lost, and the earlier run's
-  // bytes are in its place.
+  // Simulates a crash that has lost the watermark record after the last record. Bytes of the
+  // earlier run are in its place.
   const auto end = static_cast<ptrdiff_t>(kLogHeaderBytes + log.tail.bytes);
   std::copy(earlier.begin() + end, earlier.end(), bytes.begin() + end);
   write_file(directory_.file(), bytes);
@@ -336,7 +336,7 @@ TEST_F(LogReaderTest, FindsTheFilesOfTheLastRunOrReportsAnError) {
   EXPECT_EQ(find_log_files({directory_.path()}).error, directory_.file() + " is missing");
 }
 
-// A run is used as far as the next one is built on it, and not further.
+// Recovery uses a run only up to the position where the next run begins.
 TEST_F(LogReaderTest, ReadsToTheEndThatItIsGiven) {
   const auto published = write_log(20, 5);
   LogFiles files = find_log_files({directory_.path()});

@@ -16,7 +16,7 @@ TEST(LogSlots, AnEmptySlotIsNotClosed) {
 }
 
 TEST(LogSlots, AFullSlotIsClosedByTheWorkerThatFindsItFull) {
-  LogSlots slots(4096);  // a slot takes a quarter
+  LogSlots slots(4096);  // a slot holds a quarter of the bytes
   const auto first = slots.join(1000), second = slots.join(1000), large = slots.join(3000);
   EXPECT_EQ(second.begin, 1000u);
   EXPECT_EQ(large.begin, 2000u) << "a record that is larger than a slot has one of its own";

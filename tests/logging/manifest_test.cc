@@ -1,4 +1,4 @@
-// The manifest: its text, and the directories in which it is found.
+// The text of the manifest, and the directories in which the manifest is found.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -75,7 +75,7 @@ TEST(Manifest, EveryChangedByteIsFound) {
   }
 }
 
-// Its checksum is right: another program wrote it, or a later version of this one.
+// The checksum is right, as if another program, or a later version of this program, wrote the file.
 TEST(Manifest, EveryNumberThatCannotBeReadIsRefused) {
   const std::string text = sample().encode();
   const std::string first_line = text.substr(0, text.find('\n'));
@@ -111,7 +111,7 @@ class ManifestFile : public testing::Test {
   ManifestFile() : a_(directory_.path_of("a")), b_(directory_.path_of("b")) {
     for (const std::string& one : {a_, b_}) fs::create_directory(one);
   }
-  // Begins a log in these directories.
+  // Begins a log in the given directories.
   std::unique_ptr<LogManifest> begin(const std::vector<std::string>& directories, uint64_t log,
                                      std::vector<uint64_t> replaced = {}) {
     Manifest manifest;
@@ -156,7 +156,7 @@ TEST_F(ManifestFile, AChangeIsThereAndWhatIsOnlyPreparedIsNot) {
   EXPECT_EQ(find_manifest({a_}).manifest.last_ordinal, 3u);
 }
 
-// A crash may leave the manifests of logs that another one has replaced.
+// After a crash, manifests of replaced logs may remain.
 TEST_F(ManifestFile, OneThatWasReplacedDoesNotCount) {
   begin({a_}, 5);
   begin({b_}, 6);
@@ -206,8 +206,8 @@ TEST_F(ManifestFile, OnlyWhatProvesThatItIsOfTheLogIsRemoved) {
   EXPECT_FALSE(fs::exists(checkpoint_directory(a_, 3)));
 }
 
-// A process may be killed after it has created the directory of its run, and before the run is in
-// the manifest.
+// A process may be killed when it has created the directory of its run, but has not yet written the
+// run into the manifest.
 TEST_F(ManifestFile, TheDirectoryOfARunThatNeverWasIsUsedAgain) {
   const std::string path = a_ + "/run-2";
   ASSERT_EQ(make_directory_of(path, 5), 0);

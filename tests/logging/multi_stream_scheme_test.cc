@@ -1,6 +1,6 @@
-// Idle streams do not stall others (R5): acknowledgements do not wait for them, and recovery finds
-// all that was acknowledged. The tests run over all schemes that have several streams. The safety
-// time-out is an hour, so it does not hide a lost wake-up.
+// Idle streams delay no acknowledgement, and recovery finds all acknowledged transactions (R5). The
+// tests run for all schemes that have several streams. The safety time-out is an hour, so it does
+// not hide a lost wake-up.
 
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
@@ -32,7 +32,7 @@ class MultiStreamSchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     return endless;
   }
 
-  // Expects that a recovery now would keep all `acknowledged` records.
+  // Expects recovery to keep all records in `acknowledged`.
   static void expect_survival(const LogOptions& options, uint32_t streams,
                               const std::vector<Published>& acknowledged) {
     const RecoveryRule& rule = options.scheme->recovery;
@@ -74,7 +74,7 @@ class MultiStreamSchemeTest : public testing::TestWithParam<const SchemeInfo*> {
 
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
-// With one worker, there are fewer workers than devices, so some devices have no worker.
+// If there is only one worker, some devices have no worker.
 TEST_P(MultiStreamSchemeTest, OneWorkerIsAcknowledgedWhileAllOthersAreIdle) {
   for (const uint32_t workers : {kWorkers, 1u}) {
     on_all_devices(workers, [=](Log& log) {
@@ -89,7 +89,7 @@ TEST_P(MultiStreamSchemeTest, OneWorkerIsAcknowledgedWhileAllOthersAreIdle) {
   }
 }
 
-// A pipelining worker does not wait for its commits, but polls.
+// A pipelining worker calls poll() and never waits for a commit.
 TEST_P(MultiStreamSchemeTest, APollingWorkerIsAcknowledged) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;
@@ -105,8 +105,8 @@ TEST_P(MultiStreamSchemeTest, APollingWorkerIsAcknowledged) {
   });
 }
 
-// Worker 1 publishes once and makes no further call. Transactions that have read from it are
-// acknowledged nevertheless.
+// Worker 1 publishes once and then makes no calls. Transactions that read its row must still be
+// acknowledged.
 TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;
@@ -124,8 +124,8 @@ TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
   });
 }
 
-// Each transaction reads from the latest published one, usually on another stream, and waits until
-// its own commit is durable.
+// Each transaction reads from the latest transaction, which usually is in another stream, and waits
+// for its own commit.
 TEST_P(MultiStreamSchemeTest, ReadersAcrossStreamsAreAcknowledgedAndSurvive) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;

@@ -1,5 +1,5 @@
-// The device that is memory: bytes that are stored and persisted in place are in the file, however
-// far it grows. Over `faulty`, a power cut loses bytes that were not persisted.
+// The device that is memory. Bytes that a worker stores and persists in place must be in the file,
+// however long the file becomes. On `faulty`, a power cut loses bytes that were not persisted.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ uint64_t file_bytes(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-// Several threads fill and persist neighbouring chunks of the file, far beyond its first size.
+// Several threads fill and persist adjacent chunks, far beyond the file's initial length.
 TEST(NvmDevice, PersistedBytesAreInTheFileHoweverFarItGrows) {
   constexpr uint32_t kThreads = 4;
   constexpr uint64_t kChunkBytes = 4096 - 8, kPieces = 1500;
@@ -62,7 +62,7 @@ TEST(NvmDevice, PersistedBytesAreInTheFileHoweverFarItGrows) {
   }
 }
 
-// A recycled file may be sparse. Opening the device keeps its bytes and allocates its holes.
+// A recycled file may be sparse. The device keeps its bytes and allocates its holes.
 TEST(NvmDevice, ARecycledFileKeepsItsBytesAndGetsBlocksForItsHoles) {
   LogDirectory directory;
   const std::string old = "an earlier run's";
@@ -77,7 +77,7 @@ TEST(NvmDevice, ARecycledFileKeepsItsBytesAndGetsBlocksForItsHoles) {
   EXPECT_EQ(std::memcmp(device->memory()->mapped(0, old.size()), old.data(), old.size()), 0);
 }
 
-// A write persists its bytes, too, whether it copies them or they were filled in place.
+// A write also persists its bytes, whether the device copies them or a worker filled them in place.
 TEST(NvmDevice, EachPersistAndEachWriteTakesAtLeastItsTime) {
   LogDirectory directory;
   const auto device = open_device("nvm:100000", {directory.file(), kMiB, 1});
@@ -93,8 +93,8 @@ TEST(NvmDevice, EachPersistAndEachWriteTakesAtLeastItsTime) {
   takes_its_time([&] { device->start(0, elsewhere, Sync::kData); });
 }
 
-// A killed process loses no byte that it has stored, persisted or not. Over `faulty`, a power cut
-// loses bytes that were not persisted, except for cache lines that left the cache early.
+// A killed process loses none of its stored bytes. On `faulty`, a power cut loses bytes that were
+// not persisted, except cache lines that were evicted before.
 TEST(NvmDevice, OverFaultyAPowerCutLosesOrTearsUnpersistedBytes) {
   constexpr uint64_t kOffset = 4096, kBytes = 640;
   uint64_t all_lost = 0;

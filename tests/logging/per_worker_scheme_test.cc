@@ -1,6 +1,6 @@
-// NV-Logging, NVM-D and Border-Collie's decentralized variant: sequence numbers, which transactions
-// wait for which, and the cut. Each test but the last runs on one thread, without flushers, and
-// calls flush(), so the test decides the interleaving.
+// NV-Logging, NVM-D and Border-Collie's decentralized variant: sequence numbers, waits between
+// transactions, and the cut. A test (except the last one) runs on one thread, without flushers, and
+// calls flush() to decide the interleaving.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace logjam {
 namespace {
 
 constexpr uint32_t kWorkers = 3;
-constexpr uint32_t kWatermarks = kWorkers;  // the stream of watermarks
+constexpr uint32_t kWatermarks = kWorkers;  // number of the stream of watermarks
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
 class PerWorkerSchemeTest : public ScriptedLog {
@@ -44,7 +44,7 @@ TEST_F(PerWorkerSchemeTest, NvlogAcknowledgesInSequenceOrder) {
   EXPECT_EQ(cut().sequence, 3u);
 }
 
-// On an NVM there is no buffer in DRAM: the device's file has the bytes as soon as they are stored.
+// An NVM needs no buffer in DRAM. Stored bytes are in the device's file at once.
 TEST_F(PerWorkerSchemeTest, RecordsAreFilledInTheNvm) {
   for (const char* name : {"nvlog", "nvmd"}) {
     open(name, "nvm");
@@ -69,7 +69,7 @@ TEST_F(PerWorkerSchemeTest, NvmdNumbersExceedDependenciesAndTheWorkersLastNumber
   EXPECT_EQ(publish(2, {.max_war = 7}).sequence, 8u);
 }
 
-// A dependency that is ahead of the clock comes from another socket, or from a hasty log.
+// A number ahead of the worker's clock comes from a socket whose clock is ahead.
 TEST_F(PerWorkerSchemeTest, BorderCollieStampsExceedWhatIsAheadOfTheClock) {
   open("border-collie-d", "sync");
   const uint64_t ahead = platform::ticks() + (uint64_t{1} << 50);
@@ -78,7 +78,7 @@ TEST_F(PerWorkerSchemeTest, BorderCollieStampsExceedWhatIsAheadOfTheClock) {
   EXPECT_EQ(publish(1, {.max_overwritten = ahead + 2}).sequence, ahead + 3);
 }
 
-// Idle workers write nothing, and the numbers that they draw later exceed the watermark.
+// Idle workers write nothing. If they draw numbers later, the numbers exceed the watermark.
 TEST_F(PerWorkerSchemeTest, NvmdIdleWorkersContinueAboveTheWatermark) {
   open("nvmd", "nvm");
   Published last{};
@@ -107,8 +107,8 @@ TEST_F(PerWorkerSchemeTest, NvmdAnOpenReservationHoldsUpLargerNumbersOnly) {
   EXPECT_TRUE(durable(large));
 }
 
-// Worker 1 has announced that its record has number 10 or a larger one when worker 0 looks, which
-// waits for its own number 12. Then worker 1 draws 13.
+// Worker 1 announces that its record has number 10 or a larger one. Worker 0, which waits for
+// number 12, sees this bound and waits for worker 1. Then worker 1 draws 13.
 class StaleBound final : public PerWorkerScheme {
  public:
   using PerWorkerScheme::PerWorkerScheme;
@@ -118,7 +118,7 @@ class StaleBound final : public PerWorkerScheme {
     return open(worker, bytes, 10, [this] {
       announced.test_and_set();
       announced.notify_one();
-      platform::sleep_ns(100'000'000);  // worker 0 goes to sleep
+      platform::sleep_ns(100'000'000);  // time for worker 0 to go to sleep
       return 13;
     });
   }
@@ -133,7 +133,7 @@ TEST(StaleBoundTest, WhoWaitsForASmallerNumberThanIsDrawnIsWoken) {
   const LogDirectory directory;
   LogOptions options = log_options(info, directory, "sync", 2);
   options.config.safety_timeout_ns = 600'000'000'000;
-  Log log(options);  // without its flushers, which would find the number after 20 ms
+  Log log(options);  // without flushers, because a flusher would find the number after 20 ms
   auto& scheme = dynamic_cast<StaleBound&>(log.scheme());
   LogReservation hole;
   std::thread other([&] { hole = scheme.reserve(1, {}, 64); });

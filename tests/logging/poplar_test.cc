@@ -1,5 +1,5 @@
-// Poplar: sequence numbers, the two commit queues, and the cut. Each test runs on one thread,
-// without flushers, and calls flush(), so the test decides the interleaving.
+// Poplar: sequence numbers, the two commit queues, and the cut. A test runs on one thread, without
+// flushers, and calls flush() to decide the interleaving.
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -15,7 +15,7 @@ class PoplarTest : public ScriptedLog {
   }
 };
 
-// Figure 3 of the paper, with LA.ssn = 5 and LB.ssn = 6.
+// Tests Figure 3 of the paper, with LA.ssn = 5 and LB.ssn = 6.
 TEST_F(PoplarTest, NumbersExceedReadsOverwritesAndTheBuffersLastNumber) {
   for (int i = 0; i < 5; ++i) publish(0, {});
   for (int i = 0; i < 6; ++i) publish(1, {});
@@ -25,7 +25,7 @@ TEST_F(PoplarTest, NumbersExceedReadsOverwritesAndTheBuffersLastNumber) {
   EXPECT_EQ(t2.sequence, 7u);
   const Published t3 = publish(0, {.max_read = t2.sequence, .reads = true});
   EXPECT_EQ(t3.sequence, 8u);
-  // t4 overwrites what t3 has read: its number need not exceed t3's.
+  // t4 overwrites a row that t3 has read, but the number of t4 need not exceed that of t3.
   const Published t4 = publish(1, {.max_overwritten = t2.sequence});
   EXPECT_EQ(t4.sequence, 8u);
   EXPECT_EQ(t1.stream, 0u);
@@ -67,8 +67,8 @@ TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsAboveTheCutOfOthers) {
   EXPECT_TRUE(survives(writer, kWriteOnly));
 }
 
-// The commits of the short segment have waited for T in buffer 0. A commit in buffer 1 that came
-// later must not make them wait for its own T.
+// Buffer 0's commits have waited for T. When they need buffer 1, they must not wait again for the T
+// of a later commit in buffer 1.
 TEST_F(PoplarTest, ACommitWaitsForTOnceThoughTheOtherBufferIsNotIdle) {
   options_.config.flush_us = 1'000'000'000;
   options_.config.flush_help = false;

@@ -1,6 +1,6 @@
 // P-WAL: when a worker flushes its file, the safe and the unsafe rule of acknowledgement, the cut
-// of each, and which transactions an idle worker holds up. Most tests run on one thread, without
-// flushers, and call flush(), so the test decides the interleaving.
+// of each rule, and the transactions that an idle worker delays. Most tests run on one thread,
+// without flushers, and call flush() to decide the interleaving.
 
 #include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"
@@ -25,7 +25,7 @@ class PwalTest : public ScriptedLog {
   }
 };
 
-// Algorithm 2, line 4: in the log insert; or when the worker polls, after it released its locks.
+// Tests Algorithm 2, line 4: a flush in the log insert, or in poll() without locks.
 TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   for (const bool locked : {true, false}) {
     flags_.set("test", locked ? "" : "pwal_unlocked_flush:1");
@@ -46,7 +46,7 @@ TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   }
 }
 
-// --commit=sync: a worker that waits has one commit in its file.
+// With --commit=sync, a worker that waits has only one commit in its file.
 TEST_F(PwalTest, AGivenGroupIsKeptByAWorkerThatWaits) {
   const Watchdog watchdog("a worker waits for a group that cannot fill");
   constexpr uint64_t kNever = 1'000'000'000, kDelayUs = 50'000;
@@ -64,7 +64,7 @@ TEST_F(PwalTest, AGivenGroupIsKeptByAWorkerThatWaits) {
   };
   EXPECT_GE(wait_ns(4, kDelayUs), kDelayUs * 1000) << "the worker flushed alone";
   EXPECT_GE(wait_ns(4, 0), 1'000'000) << "a group that does not fill waits for 1 ms";
-  wait_ns(1, kNever);  // returns
+  wait_ns(1, kNever);  // must return
   wait_ns(0, kNever);
 }
 
@@ -98,8 +98,8 @@ TEST_F(PwalTest, ThePapersRuleIgnoresDependenciesAndIsLabelledUnsafe) {
   EXPECT_EQ(options_.scheme->unsafe(), "--ack=unsafe");
 }
 
-// R5: each idle file gets one watermark record for each batch of commits. Its worker later draws
-// numbers above that watermark.
+// R5: for each batch of commits, each idle file gets one watermark record. Later numbers of the
+// file's worker must exceed this watermark.
 TEST_F(PwalTest, FilesOfIdleWorkersGetWatermarks) {
   open(false);
   Published last{};

@@ -1,5 +1,5 @@
-// Range images hold the bytes that a write changes, and applying them to the version that they name
-// gives the new row. Images that contradict themselves are refused.
+// A range image holds the bytes that a write changes. Applied to the version that the image names,
+// it gives the new row. Images that contradict themselves are refused.
 #include "logging/format/range_image.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ Bytes random_row(std::mt19937_64& random, size_t bytes) {
   return row;
 }
 
-// Returns the range image, or nothing if the row is to be logged. Memory that is exactly as long as
-// is allowed shows AddressSanitizer what lies outside.
+// Returns the range image, or nothing if the whole row is to be logged. The buffers have exactly
+// the allowed length, so AddressSanitizer detects accesses outside them.
 Bytes encoded(const Bytes& before, const Bytes& after) {
   Bytes image(after.size());
   image.resize(encode_ranges(kVersion, before.data(), after.data(),

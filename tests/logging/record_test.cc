@@ -1,5 +1,5 @@
-// Decoding returns what was encoded, for writes of every form and order, and refuses a body that
-// contradicts its header. The checksum covers the whole record, its run and its position.
+// Decoding returns the encoded writes, in every form and order. It refuses a body that contradicts
+// its header. The checksum covers the whole record, its run and its position.
 #include "logging/format/record.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace logjam {
 namespace {
 
-constexpr uint32_t kRowBytes = 28;  // not a multiple of 8, and more than a write's header
+constexpr uint32_t kRowBytes = 28;  // no multiple of 8, and longer than a write's header
 const std::vector<std::byte> kAfter(kRowBytes, std::byte{0xaa});
 const std::vector<std::byte> kBefore(kRowBytes, std::byte{0xbb});
 
@@ -63,8 +63,8 @@ void expect_decoded(const std::vector<LoggedWrite>& writes) {
   EXPECT_TRUE(body.well_formed());
 }
 
-// The header of an erase states the row's size, but no after image follows it. That matters when
-// the erase is the last write.
+// The header of an erase gives the row's size, but no after image follows. The decoder must not
+// expect one, even if the erase is the last write.
 TEST(RecordBody, EveryPairOfWritesIsDecodedInOrder) {
   for (const LoggedWrite& first : all_forms()) {
     for (const LoggedWrite& second : all_forms()) expect_decoded({first, second});
@@ -123,7 +123,7 @@ TEST(RecordChecksum, CoversRunPositionAndEveryBit) {
   const uint32_t bytes = header.bytes;
   for (size_t bit = 8 * sizeof(uint64_t); bit < size_t{8} * bytes; ++bit) {
     const size_t at = bit / 8;
-    // The length says how many bytes are covered.
+    // The length field decides how many bytes the checksum covers, so this field is left unchanged.
     if (at >= offsetof(RecordHeader, bytes) && at < offsetof(RecordHeader, kind)) continue;
     record.data()[at] ^= static_cast<std::byte>(1 << bit % 8);
     EXPECT_FALSE(record.checksum_is_right()) << "bit " << bit;

@@ -1,4 +1,4 @@
-// The named recovery rules, on tails written by hand.
+// Tests the named recovery rules with hand-written tails.
 #include "logging/recovery_rule.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(RecoveryRule, AnEmptyStreamCutsEverythingByMinCut) {
   EXPECT_FALSE(survives(rule, 1, cut));
 }
 
-// Watermark records with bodies, in the form of a StreamTail: the number of each, then its
+// Returns watermark records as a StreamTail has them: for each record its number and then its
 // positions.
 std::shared_ptr<const std::vector<uint64_t>> watermarks(std::vector<uint64_t> words) {
   return std::make_shared<const std::vector<uint64_t>>(std::move(words));
@@ -75,8 +75,8 @@ TEST(RecoveryRule, TheLastWatermarkVouchesForAllStreamsThatBearItOut) {
   EXPECT_EQ(cut.sequence, 40u);
   EXPECT_TRUE(survives(rule, 40, cut));
   EXPECT_FALSE(survives(rule, 41, cut));
-  // A log that has lost records up to which it was durable bounds the cut: to its last number, or
-  // to the last watermark that is met in it.
+  // If a stream has lost records that were durable, it bounds the cut. The bound is the stream's
+  // last number, or the last watermark that is met in the stream, whichever is larger.
   tails[1] = tail(199, 35, 0);
   EXPECT_EQ(rule.cut(tails).sequence, 35u);
   tails[1] = tail(150, 20, 0);
@@ -90,8 +90,8 @@ TEST(RecoveryRule, TheLastWatermarkVouchesForAllStreamsThatBearItOut) {
 TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   const RecoveryRule rule = last_met_cut("sync record");
   StreamTail first = tail(300, 0, 0), second = tail(150, 0, 0);
-  // Stream 0 has two sync records, in two batches. The later one wants 160 bytes of stream 1.
-  // The words' upper bits are not part of the positions.
+  // Stream 0 has two sync records, in two batches. The later record needs 160 bytes of stream 1.
+  // The upper bits of its first word are no part of a position.
   first.watermarks = {watermarks({7, 100, 50}),
                       watermarks({9, WatermarkWord::encode(300, 64), 160})};
   second.watermarks = {watermarks({8, 100, 150})};
@@ -102,7 +102,7 @@ TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   second.bytes = 160;
   cut = rule.cut({first, second});
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{300, 150}));
-  // One stream needs no sync records.
+  // A log of one stream needs no sync records.
   EXPECT_EQ(rule.cut({tail(70, 0, 0)}).bytes, std::vector<uint64_t>{70});
 }
 
@@ -112,7 +112,7 @@ TEST(RecoveryRule, ForgetsSyncRecordsBeforeTheLastThatIsMet) {
     return watermarks({number, end, other, number + 1, end + 10, other + 10});
   };
   StreamTail first = tail(500, 0, 0), second = tail(155, 0, 0);
-  second.why = "";  // is read further
+  second.why = "";  // the stream is not read to its end
   first.watermarks = {batch(1, 100, 50), batch(3, 200, 150), batch(5, 300, 170),
                       batch(7, 400, 200)};
   StreamTails tails = {first, second};
@@ -121,7 +121,7 @@ TEST(RecoveryRule, ForgetsSyncRecordsBeforeTheLastThatIsMet) {
   rule.forget(tails);
   EXPECT_EQ(tails[0].watermarks, std::vector(first.watermarks.begin() + 1, first.watermarks.end()));
   EXPECT_EQ(rule.cut(tails).bytes, before.bytes);
-  // The second stream ends, so the sync records that want more of it will never be met.
+  // The second stream ends, so sync records that need more bytes of it will never be met.
   tails[1].bytes = 180;
   tails[1].why = "end of log";
   rule.forget(tails);
@@ -129,11 +129,11 @@ TEST(RecoveryRule, ForgetsSyncRecordsBeforeTheLastThatIsMet) {
   EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{310, 0}));
 }
 
-// Each stream has its own last watermark that is met in it.
+// For each stream, the rule keeps the last watermark that is met in this stream.
 TEST(RecoveryRule, ForgetsWatermarksThatNoStreamNeeds) {
   const RecoveryRule rule = watermarks_cut("GSN");
   StreamTails tails = {tail(100, 5, 0), tail(250, 5, 0), tail(500, 70, 70)};
-  tails[1].why = "";  // is read further
+  tails[1].why = "";  // the stream is not read to its end
   const std::vector all = {watermarks({10, 50, 100, 0}), watermarks({20, 100, 150, 0}),
                            watermarks({30, 110, 200, 0}), watermarks({40, 120, 250, 0}),
                            watermarks({50, 130, 300, 0})};
@@ -148,7 +148,7 @@ TEST(RecoveryRule, ForgetsWatermarksThatNoStreamNeeds) {
   EXPECT_EQ(tails[2].watermarks, (std::vector{all[1], all[3]}));
 }
 
-// A watermark record of stream 0 that wants 150 bytes of stream 1 begins at byte 60.
+// At byte 60, stream 0 has a watermark record that needs 150 bytes of stream 1.
 TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
   const RecoveryRule rule = min_cut_or_closed("GSN");
   StreamTails tails = {tail(100, 50, 50), tail(150, 20, 0)};
@@ -161,7 +161,7 @@ TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
   EXPECT_EQ(cut.sequence, 20u);
   EXPECT_TRUE(rule.survives(closed, cut));
   EXPECT_FALSE(survives(rule, 21, cut));
-  // Stream 1 has lost a byte: what follows the watermark record may rely on it.
+  // Stream 1 has lost a byte. Records after the watermark record may depend on this byte.
   tails[1] = tail(149, 45, 0);
   cut = rule.cut(tails);
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{60, 149}));
@@ -178,7 +178,7 @@ TEST(RecoveryRule, ForgetsTheWatermarksThatAreMet) {
   EXPECT_EQ(rule.cut(tails).bytes[0], 60u);
 }
 
-// A record whose vector has these words.
+// Returns a record whose vector has the given words.
 std::vector<uint64_t> record_with(const std::vector<uint64_t>& words) {
   RecordHeader header{};
   header.bytes = static_cast<uint32_t>(sizeof header + words.size() * sizeof(uint64_t));
@@ -207,8 +207,8 @@ TEST(RecoveryRule, ARecordIsUsedIfEachPositionOfItsVectorIsThere) {
   EXPECT_FALSE(survives(rule, record_with({word(3, 8, false)}), cut)) << "there is no such stream";
 }
 
-// Stream 2 has lost what an anchor of stream 1 says. What stream 1 has after that anchor is not
-// used, and so stream 0 is not used after an anchor that needs it.
+// An anchor of stream 1 needs bytes that stream 2 has lost. So stream 1 is cut at this anchor. An
+// anchor of stream 0 needs later bytes of stream 1, so stream 0 is cut at its anchor, too.
 TEST(RecoveryRule, AStreamIsUsedUpToItsFirstAnchorThatIsNotMetByTheUsedParts) {
   const RecoveryRule rule = met_vectors();
   StreamTails tails = {tail(400, 0, 0), tail(400, 0, 0), tail(96, 0, 0)};
@@ -235,12 +235,12 @@ StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
 TEST(RecoveryRule, AStreamWithNothingAfterItsStartDoesNotHoldMinCutBack) {
   const RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).sequence, 8u);
-  // A stream that was durable up to byte 120 and ends at byte 50 does bound the cut.
+  // A stream that was durable up to byte 120 but ends at byte 50 bounds the cut.
   EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 120}, 50, 0)}).sequence,
             0u);
 }
 
-// A transaction after a start may rely on a watermark record before it.
+// A transaction after its stream's start may depend on a watermark record before the start.
 TEST(RecoveryRule, ClosedRecordsNeedAllStreamsAsFarAsTheyWereDurableAtTheirStarts) {
   const RecoveryRule rule = min_cut_or_closed("GSN");
   EXPECT_TRUE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).closed);

@@ -1,5 +1,5 @@
-// Logs whose beginning is released while they are written: their files are removed or used again,
-// and every record after a StreamStart is still read.
+// The beginning of a log is released while the log is written, and its files are removed or used
+// again. Every record after a StreamStart must still be readable.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -26,9 +26,9 @@ LogOptions with_segments(LogOptions options) {
   return options;
 }
 
-// Writes `count` records. After every `kEach` records it releases all bytes before the last `kKept`
-// records. Calls `released(txn, position)` before a release: record `txn`, which begins at
-// `position`, and all later ones are kept.
+// Writes `count` records. After every `kEach` records, calls `released(txn, position)` and then
+// releases all but about the last `kKept` records. `txn` is the first record that is kept, and
+// begins at `position`.
 constexpr uint64_t kEach = 50, kKept = 150;
 template <class Released>
 void write_and_release(Log& log, uint64_t count, const Released& released) {
@@ -60,18 +60,17 @@ void expect_records_from(const LogOptions& options, uint64_t position, uint64_t 
   EXPECT_EQ(find_damage({reader.tail()}), "");
 }
 
-// Returns the largest number of files that a released log has in each of its directories.
+// Returns the largest number of files that a released log may have in each of its directories.
 uint64_t most_files(uint64_t directories) {
-  // Before a release the log has the records that the previous release kept, and those written
-  // since then. They may begin and end anywhere in a segment, and writes are padded to whole
-  // blocks.
+  // Before a release, the log has the records kept by the previous release, and all later records.
+  // They may begin and end anywhere in a segment, and writes are padded to whole blocks.
   const uint64_t live_bytes = (kKept + 1 + kEach) * kRecordBytes / directories + kLogHeaderBytes;
   const uint64_t live = live_bytes / kSegment + 2;
-  // The grower makes as many segments as are preallocated, one, and a burst of 1 MiB.
+  // The grower makes one preallocated segment and a burst of 1 MiB ahead.
   const uint64_t ahead = 1 + kMiB / kSegment;
-  // As many released segments are kept as the grower makes at once, and two more.
+  // The number of free segments is at most that of segments made ahead, plus two.
   const uint64_t free = ahead + 2;
-  const uint64_t log_file = 1;  // is never released
+  const uint64_t log_file = 1;  // never released
   return log_file + free + live + ahead;
 }
 
@@ -89,7 +88,7 @@ TEST(Release, ALogThatIsReleasedUsesFewFilesAndIsReadFromItsStart) {
       for (uint64_t i = 0; i < directories; ++i) {
         options.directories.push_back(directory.path() + "/" + std::to_string(i));
       }
-      // An open descriptor of each directory's first segment shows whether that file is used again.
+      // An open descriptor of each directory's first segment shows whether this file is used again.
       std::vector<int> first_segments;
       uint64_t first = 0, start = 0;
       {
@@ -129,7 +128,7 @@ TEST(FreeSegments, BecomeTheNextSegmentsAndAreRemovedBeyondABound) {
   const auto write = [&](uint64_t index, const std::string& text) {
     std::ofstream(segment_path(directory.file(), index)) << text;
   };
-  // Returns what the files of segments 0 to 11 hold, "-" for one that is missing.
+  // Returns the contents of the files of segments 0 to 11, with "-" for a missing file.
   const auto files = [&] {
     std::string all;
     for (uint64_t index = 0; index < 12; ++index) {
@@ -158,7 +157,7 @@ TEST(FreeSegments, BecomeTheNextSegmentsAndAreRemovedBeyondABound) {
   EXPECT_EQ(files(), "a-----ghbef-");
 }
 
-// The earlier bytes of a segment that is used again are not read as records.
+// When a segment is used again, its old bytes must not be read as records.
 TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
   const LogDirectory directory;
   const LogOptions options =
@@ -182,7 +181,7 @@ TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
   }
 }
 
-// Every scheme, also those with several streams, and devices without segments.
+// Tests every scheme, including those with several streams, and devices without segments.
 class ReleaseEvery : public testing::TestWithParam<const SchemeInfo*> {};
 
 TEST_P(ReleaseEvery, StreamIsTheSameAfterItsStart) {
@@ -243,11 +242,11 @@ TEST_P(ReleaseEvery, StreamIsTheSameAfterItsStart) {
 
 INSTANTIATE_TEST_SUITE_P(All, ReleaseEvery, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// The first record that is kept by the last release of a run that ends during a release; 0 before
+// A run ends during a release. This is the first record that its last release keeps, or 0 before
 // the first release.
 std::atomic<uint64_t>* first_kept;
 
-// Ends the process at a sync after the first release.
+// Ends the process in one of the syncs after the first release.
 class EndingFiles : public WrappedFiles {
  public:
   explicit EndingFiles(int syncs_to_come) : syncs_to_come_(syncs_to_come) {}
@@ -312,7 +311,7 @@ TEST(ReleaseDeathTest, ASegmentThatIsUsedAgainIsNotOpenUnderItsOldNumber) {
   }
   device->release(5 * kSegment + 100);
   device->write_through(5 * kSegment, {memory.data(), kSegment});
-  // The files of segments 0 and 5, and perhaps for a moment one that the grower makes.
+  // The files of segments 0 and 5, and sometimes a file that the grower is making.
   size_t open = open_files_in(directory.path());
   for (int i = 0; i < 20'000 && open > 2; ++i) {
     usleep(1000);
@@ -346,7 +345,7 @@ TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
     EXPECT_EQ(after.st_size, before.st_size);
     EXPECT_LE(static_cast<uint64_t>(after.st_blocks) * 512 + 5 * kMiB,
               static_cast<uint64_t>(before.st_blocks) * 512);
-    // The header and the bytes that were not released are still there.
+    // The header and all bytes that were not released must still be there.
     std::string bytes(8 * kMiB, '\0');
     const int fd = open(directory.file().c_str(), O_RDONLY);
     EXPECT_EQ(pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -357,7 +356,7 @@ TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
   }
 }
 
-// A recovery needs no file before its start, and every file after it.
+// Recovery needs every file after its start, and no file before its start.
 TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
   const LogDirectory directory;
   const LogOptions options =

@@ -1,4 +1,4 @@
-// A worker that sleeps without leading relies on the flushers of its scheme.
+// A worker that sleeps and does not lead relies on its scheme's flushers.
 #include "tests/forwarding_scheme.h"
 #include "tests/logging/scripted_log.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class RelyOnFlushers : public ScriptedLog, public testing::WithParamInterface<const char*> {};
 
-// Flushers leave their work to workers that led a moment ago, unless a worker relies on the
+// A flusher leaves its work to a worker that has recently led, unless a worker relies on the
 // flushers.
 TEST_P(RelyOnFlushers, TheNextStepOfAFlusherFlushes) {
   options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", 2, 2);

@@ -1,6 +1,5 @@
-// RFA: which transactions are closed, what they wait for, and what a recovery keeps of them. Each
-// test runs on one thread, without flushers, and calls flush(), so the test decides the
-// interleaving.
+// RFA: which transactions are closed, which streams they wait for, and which records recovery
+// keeps. A test runs on one thread, without flushers, and calls flush() to decide the interleaving.
 
 #include "tests/logging/scripted_log.h"
 
@@ -14,14 +13,14 @@ class RfaTest : public ScriptedLog {
     open();
   }
 
-  // Workers 0 and 2 write to log 0, 1 and 3 to log 1.
+  // Workers 0 and 2 write to log 0; workers 1 and 3 write to log 1.
   static Dependencies reads_remote(const Published& from) {
     return {.max_read = from.sequence, .max_foreign = from.sequence, .reads = true};
   }
   static Dependencies reads_own(const Published& from) {
     return {.max_read = from.sequence, .reads = true};
   }
-  // Makes all that is published durable, and all logs remember that in a watermark record.
+  // Makes all published records durable. Each log then gets a watermark record that says so.
   void settle() {
     for (int i = 0; i < 4; ++i) {
       publish(2);
@@ -60,7 +59,7 @@ TEST_F(RfaTest, ATransactionThatReadsWhatIsNotDurableElsewhereWaitsForAllLogs) {
   EXPECT_EQ(counter("false_waits"), 0);
 }
 
-// T1 reads from a remote transaction that is not durable, and T2 reads from T1.
+// T1 reads from a remote transaction that is not durable. T2 reads from T1.
 TEST_F(RfaTest, AReadFromATransactionThatWaitsForAllLogsWaitsForThemToo) {
   const Published remote = publish(1), t1 = publish(0, reads_remote(remote));
   const Published t2 = publish(2, reads_own(t1));
@@ -84,7 +83,7 @@ TEST_F(RfaTest, AsPublishedItDoesNot) {
   EXPECT_TRUE(survives(t2)) << "R4 is broken: T1 is lost";
 }
 
-// The log has a watermark record about the other logs before a transaction relies on them.
+// Before a transaction relies on other logs, its own log has a watermark record about them.
 TEST_F(RfaTest, AfterAWatermarkReadsOfWhatIsDurableEverywhereAreLocal) {
   const Published remote = publish(1);
   publish(0);

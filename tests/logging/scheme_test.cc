@@ -1,4 +1,4 @@
-// The duties of every scheme that logs. The tests run over the registry.
+// Tests that every scheme that logs has to pass. They run for all schemes of the registry.
 
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
@@ -16,8 +16,8 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     return log_options_of_many(*GetParam(), directory_, device, workers, kDirectories);
   }
 
-  // Draws three of the pairs of a device and a way to flush. Few parts of a scheme know of either:
-  // over some commits each scheme meets all pairs.
+  // Draws three pairs of a device and a way to flush. Three are enough, because few parts of a
+  // scheme depend on the pair, and over several commits each scheme is tested with all pairs.
   static std::vector<std::pair<std::string, FlushWay>> ways_on(
       const std::vector<std::string>& devices) {
     std::vector<std::pair<std::string, FlushWay>> all;
@@ -110,7 +110,7 @@ TEST_P(SchemeTest, NoWatermarkPassesAReservationThatIsNotPublished) {
   const LogReservation open = scheme.reserve(0, {}, 64);
   std::atomic<bool> done{false};
   Published later{};
-  std::thread other([&] {  // blocks at the mutex or waits for the hole
+  std::thread other([&] {  // blocks at the mutex, or waits for the hole to be filled
     later = publish_record(log, 1, 2, 64, {.max_read = before.sequence, .reads = true});
     scheme.wait_durable(1, later.point);
     done.store(true);
@@ -148,8 +148,8 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
   EXPECT_TRUE(log.scheme().is_durable(log.scheme().commit_read_only(0, {})));
 }
 
-// Many threads commit synchronously through a small buffer, so workers lead, follow, hand the lead
-// on and wait for space. The safety time-out is an hour, so it does not hide a lost wake-up.
+// Many threads commit synchronously through a small buffer. So workers lead, follow, hand over the
+// lead, and wait for space. The safety time-out is an hour, so it does not hide a lost wake-up.
 TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
   constexpr uint32_t kClients = 16;
   for (const auto& [device, way] : ways_on({"sim:30", "sync", "file", "nvm:500", "null"})) {
@@ -179,8 +179,8 @@ TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
   }
 }
 
-// `scm` has no buffer, and in `centr-lockflush` a worker that finds the buffer full flushes it. A
-// worker that loses its processor may find room when it comes back, so one that waits is awaited.
+// Two schemes never wait: `scm` has no buffer, and in `centr-lockflush` a worker flushes a full
+// buffer itself. With the other schemes, the test repeats reservations until one has to wait.
 TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   const Watchdog watchdog("no reservation says that it waited for room");
   constexpr uint64_t kWriteUs = 2000;
@@ -189,7 +189,7 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   Log log(small);
   log.start();
   const bool waits = !GetParam()->traits.in_place && GetParam()->name != "centr-lockflush";
-  bool waited_long = false;  // for most of the reservation's time, and of a write's
+  bool waited_long = false;  // more than half of the reservation's time, and of a write's time
   for (uint64_t i = 0; i < 20 || (waits && !waited_long); ++i) {
     const uint64_t begin = platform::ticks();
     const LogReservation reservation = log.scheme().reserve(0, {}, 2048);
@@ -206,7 +206,7 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   }
 }
 
-// A row of these schemes is compared with a paper's row, so the scheme says what differs.
+// These schemes are compared with papers, so each says how it differs from its paper.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
   std::istringstream names(
       "aether-cd aether-cd-socket aether-cde aether-d autonomous border-collie border-collie-d "

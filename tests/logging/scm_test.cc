@@ -1,5 +1,5 @@
-// The log that is filled and persisted in place: its watermark is exact, stops at the first hole,
-// and passes no byte that was not persisted.
+// The log that is filled and persisted in place. Its watermark is exact: it stops at the first
+// hole, and passes no byte that was not persisted.
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -23,7 +23,7 @@ TEST(OpenHoles, AnUnfilledHoleStaysWhenItsWorkerReservesAgain) {
   EXPECT_EQ(log.look(), 0u);
 }
 
-// A device in memory that remembers which bytes were persisted.
+// A device in memory that notes which bytes were persisted.
 class RememberingDevice final : public Device, public PersistentMemory {
  public:
   static constexpr uint64_t kBytes = uint64_t{4} << 20;
@@ -44,13 +44,13 @@ class RememberingDevice final : public Device, public PersistentMemory {
   bool persist(std::span<const std::byte> bytes) override {
     const auto begin = static_cast<uint64_t>(bytes.data() - bytes_.data());
     std::this_thread::yield();  // other threads run while the bytes are on their way
-    // Bytes that are not filled at the time of the call do not count as persisted.
+    // Bytes that are filled only after the call do not count as persisted.
     for (uint64_t i = begin; i < begin + bytes.size(); ++i) {
       if (bytes_[i] == kFilled) persisted_[i].store(true, std::memory_order_relaxed);
     }
     return true;
   }
-  // The number of bytes from stream position 0 up to `end` that are not persisted.
+  // Returns the number of bytes before stream position `end` that are not persisted.
   uint64_t missing_before(uint64_t end) const {
     uint64_t missing = 0;
     for (uint64_t i = kLogHeaderBytes; i < kLogHeaderBytes + end; ++i) {
@@ -95,9 +95,9 @@ TEST(Scm, TheWatermarkPassesOnlyPersistedBytes) {
   EXPECT_TRUE(scheme->idle());
 }
 
-// Each worker keeps its hole open until all records before it are durable. So no worker may wait
-// for a later record. A worker that has stored a stale bound, for which others may wait, must wake
-// them: the safety time-out is an hour here.
+// Each worker keeps its hole open until all earlier records are durable, so no worker may wait for
+// a later record. A worker that has stored a stale bound must wake the workers that wait for this
+// bound. The safety time-out of an hour does not hide a lost wake-up.
 TEST(Scm, ARecordNeverWaitsForALaterRecord) {
   const Watchdog watchdog("a record waits for a later record");
   constexpr uint32_t kWorkers = 6;
@@ -123,8 +123,8 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
   EXPECT_TRUE(log.scheme().idle());
 }
 
-// A crash leaves a hole in the log. Recovery uses the records before the hole and reports the
-// records after it. An earlier run's bytes, which are in the hole, do not mislead it.
+// A crash leaves a hole, which has bytes of an earlier run. Recovery must ignore these bytes, use
+// all records before the hole, and report the records after it.
 TEST(Scm, RecoveryStopsAtTheFirstHole) {
   LogDirectory directory;
   const LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 3);
@@ -155,7 +155,7 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(read_log(directory.file()).records.size(), 3u);
 }
 
-// Fang et al.: no record waits for another one. Recovery stops at the hole nevertheless.
+// Fang et al.: no record waits for another record. Recovery still stops at the first hole.
 TEST(Scm, WithUnsafeAcknowledgementsNoRecordWaitsForAHole) {
   LogDirectory directory;
   ScopedFlags flags;

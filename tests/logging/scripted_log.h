@@ -1,5 +1,5 @@
-// A log whose flusher threads do not run. A test runs on one thread and calls flush() for each
-// stream, so the test decides the interleaving.
+// A log without flusher threads. A test runs on one thread and calls flush() for each stream, so it
+// decides the interleaving.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace logjam {
 
 class ScriptedLog : public testing::Test {
  protected:
-  // Closes the current log, if any, and opens the log of `options_`.
+  // Closes the current log, if there is one, and opens a log with `options_`.
   void open() {
-    log_.reset();  // before its files are opened again
+    log_.reset();  // close the log before its files are opened again
     log_ = std::make_unique<Log>(options_);
   }
 
@@ -25,12 +25,12 @@ class ScriptedLog : public testing::Test {
   Published publish(uint32_t worker, const Dependencies& deps = {}) {
     return publish_record(*log_, worker, ++txn_, 64, deps);
   }
-  // Fills and publishes a reservation that the test has made.
+  // Fills and publishes the record of a reservation that the test has made.
   CommitPoint fill(uint32_t worker, const LogReservation& open) {
     fill_record(open, log_->run(), ++txn_);
     return scheme().publish(worker, open, RecordRole::kCommit);
   }
-  // Does all the work that the stream's flusher has now.
+  // Does all work that the stream's flusher would now do.
   void flush(uint32_t stream) {
     for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
   }
@@ -41,7 +41,7 @@ class ScriptedLog : public testing::Test {
   bool durable(const CommitPoint& point) { return scheme().is_durable(point); }
   bool durable(const Published& one) { return durable(one.point); }
 
-  // Returns the tails of the streams that a recovery would find now.
+  // Returns the streams' tails that a recovery would now find.
   std::vector<StreamTail> tails() {
     std::vector<StreamTail> tails;
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -49,7 +49,7 @@ class ScriptedLog : public testing::Test {
     }
     return tails;
   }
-  // Returns the cut of these tails.
+  // Returns the cut that the scheme's recovery rule now gives.
   Cut cut() { return options_.scheme->recovery.cut(tails()); }
   bool survives(const Published& one, uint8_t flags = 0) {
     RecordHeader header{};

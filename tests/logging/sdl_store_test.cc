@@ -1,4 +1,4 @@
-// SDL on the device (logging/stream/stream_state.h).
+// Tests the storing of SDL on the device (logging/stream/stream_state.h).
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class SdlStoreTest : public ScriptedLog {
     options_.config.flush_help = false;
     ScriptedLog::open();
   }
-  // Publishes records of 64 bytes, and flushes them.
+  // Publishes and flushes `count` records of 64 bytes.
   void flush_records(int count) {
     for (int i = 0; i < count; ++i) publish(0);
     while (!scheme().idle()) flush_all_threads();
@@ -38,7 +38,7 @@ class SdlStoreTest : public ScriptedLog {
         .read(reinterpret_cast<char*>(block.data()), kLogHeaderBytes);
     return stored_sdl(block, log_->run());
   }
-  // A log of ELEDA on a device that the test completes.
+  // A log of ELEDA on a device whose writes finish when the test says so.
   struct Held {
     explicit Held(uint32_t depth) : device(depth) {}
     void publish() {
@@ -110,7 +110,7 @@ TEST_F(SdlStoreTest, TheLossOfTheEndIsReported) {
   EXPECT_EQ(find_damage(tails()), "") << "a torn SDL vouches for nothing";
 }
 
-// With one write at a time the store follows the flush, and the next flush follows the store.
+// With one write at a time, the store follows the flush, and the next flush the store.
 TEST_F(SdlStoreTest, AStoreFollowsItsFlushAndHoldsNoCommitUp) {
   flags_.set("eleda_store_sdl", true);
   Held log(1);
@@ -140,7 +140,7 @@ TEST_F(SdlStoreTest, AStoreFollowsItsFlushAndHoldsNoCommitUp) {
   EXPECT_FALSE(log.scheme->idle()) << "the store is under way";
 }
 
-// With more slots the next flush does not wait. The block does not change while it is written.
+// With more slots, the next flush does not wait. A block does not change during its write.
 TEST_F(SdlStoreTest, AStoreTakesASlotOfItsOwnIfThereIsOne) {
   flags_.set("eleda_store_sdl", true);
   Held log(2);

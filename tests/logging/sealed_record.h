@@ -1,4 +1,4 @@
-// A record in a test's memory, written as a worker writes it into its hole.
+// A record in a test's memory, written in the same way as a worker writes a record into its hole.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class SealedRecord {
  public:
   static constexpr uint64_t kRun = 42, kTxn = 5, kSequence = 77, kPosition = 4096;
 
-  // Copies `staged` into a hole of its length and seals it.
+  // Copies `staged` into a hole that has the record's length, and seals the record.
   SealedRecord(StagedRecord& staged, RecordKind kind, uint8_t flags = 0,
                std::span<const uint64_t> vector = {})
       : bytes_(static_cast<uint32_t>(staged.bytes() + vector.size_bytes())),

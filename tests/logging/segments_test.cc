@@ -1,4 +1,4 @@
-// Logs whose files continue in segment files: how they are written, made ahead, read and recycled.
+// Logs that continue in segment files: how segments are written, made ahead, read and recycled.
 #include "logging/format/segments.h"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kSegment = 16384;
-constexpr uint32_t kRecordBytes = 1000;  // does not divide a segment: records lie in two of them
+constexpr uint32_t kRecordBytes = 1000;  // so some records straddle two segments
 
 LogOptions options_of(const LogDirectory& directory, const std::string& device) {
   LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
@@ -37,7 +37,7 @@ void write_records(const LogOptions& options, uint64_t count) {
   }
 }
 
-// Expects every record in order, as it was published.
+// Expects every published record, in order.
 void expect_records(const std::string& path, uint64_t count) {
   const ReadLog log = read_log(path);
   EXPECT_EQ(log.error, "");
@@ -64,20 +64,20 @@ TEST(Segments, RecordsThatLieInTwoSegmentsAreReadBack) {
   }
 }
 
-// Keeps the names and lengths of the files that a power cut would leave at this moment.
+// Notes the names and lengths of the files that would remain after a power cut now.
 class Durable : public WrappedFiles {
  public:
   int sync(int file) override { return after(file, WrappedFiles::sync(file)); }
   int sync_data(int file) override { return after(file, WrappedFiles::sync_data(file)); }
 
-  std::mutex mutex;  // guards the others
+  std::mutex mutex;  // guards the other members
   std::map<std::string, uint64_t> lengths;
   std::set<std::string> names;
 
  private:
   int after(int file, int result) {
     const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file));
-    // A log that does not wait for this sync writes to the file before the sync is recorded below.
+    // If the log did not wait for this sync, it would write to the file during this sleep.
     usleep(2'000);
     const std::lock_guard<std::mutex> hold(mutex);
     if (std::filesystem::is_directory(path)) {
@@ -92,7 +92,7 @@ class Durable : public WrappedFiles {
 };
 
 TEST(Segments, TheLogUsesASegmentOnlyWhenItsBytesAndItsNameAreDurable) {
-  constexpr uint64_t kLong = uint64_t{512} << 10;  // zeroed in two pieces
+  constexpr uint64_t kLong = uint64_t{512} << 10;  // zeroed in two steps
   for (const char* device_name : {"file", "sync"}) {
     SCOPED_TRACE(device_name);
     const LogDirectory directory;
@@ -103,7 +103,7 @@ TEST(Segments, TheLogUsesASegmentOnlyWhenItsBytesAndItsNameAreDurable) {
         open_device(device_name,
                     {.path = directory.file(), .preallocate_bytes = kLong, .segment_bytes = kLong});
     for (uint64_t at = kLong / 2; at < 10 * kLong; at += kLong) {
-      device->write_through(at, {memory.data(), kLong});  // in two segments
+      device->write_through(at, {memory.data(), kLong});  // straddles two segments
       const std::lock_guard<std::mutex> hold(durable.mutex);
       for (uint64_t index = 0; index <= at / kLong + 1; ++index) {
         const std::string path = segment_path(directory.file(), index);
@@ -158,7 +158,7 @@ class ReadSegments : public testing::Test {
 
   static constexpr uint64_t kRecords = 200;
   const LogDirectory directory_;
-  uint64_t end_;  // of the log, as an offset in its file
+  uint64_t end_;  // the log's end, as an offset in its file
 };
 
 TEST_F(ReadSegments, ASegmentThatWasBeingMadeIsTheEndOfTheLog) {
@@ -198,10 +198,10 @@ TEST(Segments, AHoleAfterTheEndOfTheLogIsDamageToo) {
 TEST(Segments, ALogBeforeSegmentsIsRead) {
   const LogDirectory directory;
   LogOptions options = options_of(directory, "sync");
-  options.preallocate_bytes = 0;  // its header has no segments
+  options.preallocate_bytes = 0;  // so that the log's header has no segments
   write_records(options, 100);
   EXPECT_TRUE(segment_files(directory.file()).empty());
-  // A stray file is not its segment.
+  // A stray file is not a segment of this log.
   std::ofstream(segment_path(directory.file(), 2)) << std::string(kSegment, 'x');
   expect_records(directory.file(), 100);
 }

@@ -1,4 +1,4 @@
-// Silo's epochs. Each test runs on one thread, without flushers, and decides the interleaving.
+// Silo's epochs. A test runs on one thread, without flushers, and decides the interleaving.
 #include "logging/schemes/silo/epoch_tids.h"
 #include "tests/logging/scripted_log.h"
 
@@ -16,7 +16,7 @@ class SiloTest : public ScriptedLog {
   }
 
   static uint64_t epoch_of(uint64_t tid) { return EpochTids::epoch_of(tid); }
-  // Does the epoch thread's work until the epoch ends. Its first step only reads the clock.
+  // Does the epoch thread's work until the epoch ends. The first call reads the clock.
   void end_epoch() {
     const uint64_t before = epoch_of(publish(3).sequence);
     while (epoch_of(publish(3).sequence) == before) scheme().flush(kStreams, false);
@@ -40,7 +40,7 @@ TEST_F(SiloTest, ATransactionIsDurableWhenItsEpochIsInEveryStream) {
   EXPECT_TRUE(survives(other));
 }
 
-// OCC draws the number, validates, and then takes the space.
+// OCC draws the number, validates, and only then reserves space.
 TEST_F(SiloTest, ADrawnNumberHoldsUpItsEpochUntilItsRecordIsPublished) {
   const Published before = publish(2);
   scheme().parts().early_numbers->draw_number(0, {.max_read = before.sequence, .reads = true});
@@ -91,14 +91,14 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
   EXPECT_GT(publish(0).sequence, number);
 }
 
-// The TID is drawn before the epoch ends, and published after that, when no stream has been told to
-// write the epoch's watermark. T is 42 days, which is longer than a machine for tests runs: the
-// other stream writes only if it is told.
+// The TID is drawn before its epoch ends, and published after the epoch has ended. No stream has
+// yet been told to write the epoch's watermark. T is 42 days, longer than the test machine runs, so
+// the other stream writes only if it is told to.
 TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
   options_.config.flush_us = uint64_t{1000} * 3600 * 1'000'000;
   open();
   scheme().parts().early_numbers->draw_number(0, {});
-  for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first one reads the clock
+  for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first call reads the clock
   EXPECT_EQ(epoch_of(publish(0).sequence), 1u);
   for (int i = 0; i < 3; ++i) scheme().flush(1, false);
   EXPECT_GT(scheme().durable_positions()[1], 0u);

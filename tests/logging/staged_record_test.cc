@@ -1,5 +1,5 @@
-// The bytes of the log format do not change, and a worker's record has these bytes for all lengths
-// of its rows.
+// The log format must not change: a worker's record must have exactly the bytes of the format, for
+// all lengths of rows.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -24,7 +24,7 @@ void append(std::vector<std::byte>& to, const void* bytes, size_t count) {
   while (to.size() % 8 != 0) to.push_back(std::byte{0});
 }
 
-// Writes, which own their rows, and the body that a record of them must have.
+// Writes with their rows, and the body of a record with these writes.
 struct Writes {
   void add(WriteOp op, WriteImage image, std::vector<std::byte> row) {
     const auto row_bytes = static_cast<uint32_t>(row.size() - 1);
@@ -60,7 +60,7 @@ void expect_right(SealedRecord& record, const Writes& writes) {
   EXPECT_TRUE(record.stays_in_its_hole());
 }
 
-// Rows of every length around the sizes at which memcpy() and XXH3 change their methods.
+// The lengths of rows are near the sizes at which memcpy() and XXH3 change their methods.
 TEST(StagedRecord, HasTheBytesOfItsWritesForEveryLengthOfRows) {
   std::mt19937_64 random(1);
   StagedRecord record;
@@ -104,7 +104,7 @@ TEST(StagedRecord, HasTheBytesOfItsCommandForEveryLengthOfInput) {
   }
 }
 
-// The vector is found from the record's end, and is no part of the writes.
+// The vector lies at the record's end and is no part of the writes.
 TEST(StagedRecord, EndsWithItsVector) {
   std::mt19937_64 random(4);
   StagedRecord record;
@@ -151,8 +151,8 @@ TEST(StagedRecordDeathTest, AHoleOfAnotherSizeOrTooManyWritesEndTheProcess) {
   EXPECT_DEATH(record.add(erase), "more than 65535 rows");
 }
 
-// Logs of earlier revisions stay readable: these numbers were computed by the first revision that
-// wrote format version 2.
+// Logs of earlier revisions must stay readable. These checksums were computed by the first revision
+// with format version 2.
 TEST(RecordFormat, AFixedRecordHasItsBytesAndItsChecksum) {
   const auto fixed = [](uint32_t row_bytes, int count) {
     Writes writes;

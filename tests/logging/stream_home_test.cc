@@ -1,5 +1,5 @@
-// The home of a stream is the socket where its workers run. Its flusher and its ring are there,
-// too.
+// The home of a stream is the socket of its workers. The stream's flusher and ring are on this
+// socket, too.
 #include "logging/stream/stream_home.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::string homes(const LogConfig& config, Writers writers) {
 TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
   EXPECT_EQ(homes(config_of(6, 6), Writers::kDealt), "0.0 1.1 2.2 3.3 0.0 1.1");
-  // The stream that has the watermarks belongs to no worker, so it has no home.
+  // The stream of watermarks belongs to no worker, so it has no home.
   EXPECT_EQ(homes(config_of(6, 7), Writers::kDealt), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
 }
 
@@ -131,7 +131,7 @@ TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {
   EXPECT_EQ(of_directories(3), "- - -") << "streams 0 and 3 do";
 }
 
-// Returns the cores on which those threads of this process may run whose names begin with "log-".
+// Returns the allowed cores of each thread of this process, if its name begins with "log-".
 std::map<std::string, std::string> cores_of_flushers() {
   std::map<std::string, std::string> cores;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -146,7 +146,7 @@ std::map<std::string, std::string> cores_of_flushers() {
   return cores;
 }
 
-// Contexts 0 and 1 play the two sockets.
+// In the simulated placement, core 0 is socket 0 and core 1 is socket 1.
 TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
   auto allowed = platform::allowed_cores();
   std::ranges::sort(allowed);
@@ -165,7 +165,7 @@ TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
     Log log(options);
     log.start();
     Cores cores;
-    // A thread has its name before its cores.
+    // A new thread gets its name before it is bound to cores.
     while (true) {
       cores = cores_of_flushers();
       const auto free = std::ranges::count(cores, everywhere, &Cores::value_type::second);

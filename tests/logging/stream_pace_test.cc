@@ -1,4 +1,4 @@
-// The gap between writes that a pace asks for, and the rounds in which streams write
+// The least gap between writes, which a pace sets, and the rounds in which streams write
 // (logging/stream/flush_gap.h).
 #include <algorithm>
 #include <deque>
@@ -14,7 +14,7 @@
 namespace logjam {
 namespace {
 
-constexpr double kCostUs = 30;  // of a write, to the thread that makes it
+constexpr double kCostUs = 30;  // time that a write costs its thread
 
 class StreamPaceTest : public testing::Test, public StreamOwner, public Durability {
  protected:
@@ -36,14 +36,14 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
     config.devices = {devices_.back().get()};
     return streams_.emplace_back(config, 0, waiters_, *this);
   }
-  // Fills 64 bytes, and returns when they are durable.
+  // Fills 64 bytes, and flushes until they are durable.
   void write_now(Stream& stream) {
     filled_ += 64;
     stream.on_publish(true);
     while (stream.durable() < filled_) stream.flush(Flush::kNow);
   }
-  // Fills 64 bytes, and asks until the stream writes them when they are due. Returns for how long
-  // no write began.
+  // Fills 64 bytes, and polls until the stream has written them. Returns the time from the begin of
+  // the previous write to the begin of this write.
   double us_until_write(Stream& stream) {
     const uint64_t before = begun_;
     filled_ += 64;
@@ -74,7 +74,7 @@ TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
     return gaps_us - before;
   };
   EXPECT_GE(next_gap_us(), kCostUs);
-  // A thread that loses its processor while it makes a write has a longer gap before the next one.
+  // A thread that loses the processor in a write lengthens the next gap. So the test repeats.
   while (next_gap_us() > 0.1) continue;
 }
 
@@ -83,7 +83,7 @@ TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
   Stream& other = make("1");
   one.set_pacer(pacer_);
   other.set_pacer(pacer_);
-  // Returns whether a write of the stream begins a round.
+  // Writes. Returns whether this write begins a round.
   const auto begins = [&](Stream& stream) {
     const uint64_t round = pacer_.round(), before = platform::ticks();
     write_now(stream);
@@ -99,8 +99,8 @@ TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
   EXPECT_FALSE(begins(other));
 }
 
-// The shortest of many times is the one that the gap allows: nothing else makes a time shorter. The
-// pace is so slow that no device takes the time that it asks for.
+// Other load only lengthens a time, so the shortest of many times shows the gap. The pace is so
+// slow that its gap is longer than any device's write.
 TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   const Watchdog watchdog("a stream that joins a round waits for the whole gap");
   constexpr int kWrites = 100;
@@ -108,7 +108,7 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   Stream& stream = make("1");
   FlushPacer slow(10'000'000);
   stream.set_pacer(slow);
-  // Returns the shortest time of kWrites writes, or of more until there is one below `below_us`.
+  // Returns the shortest time of kWrites writes. Goes on until one time is less than `below_us`.
   const auto shortest_us = [&](double below_us) {
     write_now(stream);
     double shortest = us_until_write(stream);
@@ -118,7 +118,7 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
     return shortest;
   };
   EXPECT_GE(shortest_us(1e9), kMostGapUs);
-  slow.note_write(~uint64_t{0}, slow.round());  // there is always a new round
+  slow.note_write(~uint64_t{0}, slow.round());  // makes every round a new one
   EXPECT_GE(shortest_us(kMostGapUs), kMostGapUs / 2);
 }
 

@@ -1,5 +1,5 @@
-// A recovery that begins at StreamStarts has the same cut as a recovery from the beginning, and
-// uses the same records after the starts.
+// A recovery that begins at StreamStarts must have the same cut as a recovery of the whole log, and
+// must use the same records after the starts.
 #include <random>
 #include <thread>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Starts = std::vector<StreamStart>;
 
-// The result of a recovery from the log's files as they are now.
+// The result of a recovery from the log's present files.
 struct Found {
   struct Record {
     uint32_t stream;
@@ -36,7 +36,7 @@ Found find(const LogOptions& options, const Starts& starts = {}) {
   files.starts = starts;
   Found found;
   std::vector<std::vector<std::pair<uint64_t, const RecordHeader*>>> records(files.paths.size());
-  std::vector<LogMemory> memory;  // of the records
+  std::vector<LogMemory> memory;  // holds the memory of the records
   for (size_t s = 0; s < files.paths.size(); ++s) {
     LogReader reader(files.paths[s], files.start(s));
     EXPECT_EQ(reader.error(), "");
@@ -91,15 +91,15 @@ class StartsTest : public ScriptedLog {
  protected:
   void open_log(const SchemeInfo& scheme) {
     options_ = log_options_of_many(scheme, directory_, "sync", kWorkers, kStreams);
-    options_.config.safety_timeout_ns = 50'000;  // for how long a flusher sleeps with nothing to do
+    options_.config.safety_timeout_ns = 50'000;  // sleep of an idle flusher
     open();
   }
-  // Publishes a transaction of `worker`, which may have read from any earlier one.
+  // Publishes a transaction of `worker`, which may have read from any earlier transaction.
   void publish_one(uint32_t worker) {
     const uint64_t read = random_() % 2 == 0 ? 0 : random_() % (last_ + 1);
     last_ = std::max(last_, publish(worker, {.max_read = read, .reads = read != 0}).sequence);
   }
-  // Publishes transactions of workers below `workers`; some flusher takes a step now and then.
+  // Publishes transactions of workers below `workers`. Sometimes a flusher takes a step.
   void run(uint32_t workers, int transactions) {
     for (int i = 0; i < transactions; ++i) {
       publish_one(static_cast<uint32_t>(random_() % workers));
@@ -109,14 +109,14 @@ class StartsTest : public ScriptedLog {
   void step() {
     if (!scheme().idle()) scheme().flush(random_() % scheme().flushers(), true);
   }
-  // Waits until everything is durable that the walk of a checkpoint can have seen, and the log up
-  // to `positions`.
+  // Waits until the log is durable up to `positions`, and until every transaction is durable that a
+  // checkpoint's walk may have read.
   void wait(const std::vector<uint64_t>& positions) {
     const CommitPoint seen = scheme().commit_read_only(0, {.max_read = last_, .reads = true});
     const Watchdog watchdog("what was published does not become durable");
     while (!durable(seen) || !reached(scheme().durable_positions(), positions)) step();
   }
-  // Takes the starts, as a checkpoint does, while workers below `workers` publish transactions.
+  // Takes starts as a checkpoint does, while workers with numbers below `workers` publish.
   Starts take(uint32_t workers, int transactions) {
     const auto positions = scheme().published_positions();
     run(workers, transactions);
@@ -163,7 +163,7 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
     const Starts starts = take(workers, 10);
     EXPECT_NE(starts[0].position, 0u);
     expect_same(options_, starts);
-    // After each step a crash could come.
+    // A crash may come after any step, so the cut is checked after each one.
     for (int i = 0; i < 25; ++i) {
       run(workers, 1);
       step();
@@ -188,7 +188,7 @@ TEST_P(StreamStarts, AStreamMayHaveNothingAfterIts) {
   const Found none = find(options_, starts);
   EXPECT_TRUE(none.surviving.empty());
   expect_same(options_, starts);
-  // From here on one worker alone writes; other streams get watermarks at most.
+  // From now on only worker 0 writes. Other streams may still get watermarks.
   for (int i = 0; i < 20; ++i) {
     publish_one(0);
     step();
@@ -223,7 +223,7 @@ TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
                         ", says the checkpoint"),
               std::string::npos)
         << find_damage(found.tails);
-    // A stream that has lost durable bytes is not complete up to the number of its start.
+    // If a stream has lost durable bytes, it is not complete up to the number of its start.
     EXPECT_LE(found.tails[s].complete_from_start(), found.tails[s].last_sequence);
     std::filesystem::resize_file(paths[0], kLogHeaderBytes + starts[s].position / 2);
     EXPECT_NE(find_damage(find(options_, starts).tails).find(paths[0] + " is too short"),
@@ -233,7 +233,7 @@ TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
   EXPECT_GT(cut_ones, 0u);
 }
 
-// The published_positions() are ends of records, even while other threads publish.
+// Each of published_positions() is the end of a record, even while other threads publish.
 TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
   for (const FlushWay& way : kFlushWays) {
     SCOPED_TRACE(way.name);
@@ -300,7 +300,7 @@ TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
 
 INSTANTIATE_TEST_SUITE_P(All, StreamStarts, testing::ValuesIn(value_schemes()), scheme_test_name);
 
-// With --ack=unsafe a recovery uses every stream to its end.
+// With --ack=unsafe, recovery uses every stream up to its end.
 TEST_F(StartsTest, AreRightWithTheUnsafeCutOfPwal) {
   flags_.set("ack", "unsafe");
   open_log(*find_scheme("pwal"));

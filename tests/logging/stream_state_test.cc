@@ -1,4 +1,4 @@
-// The step of a stream without any thread of a stream: the test takes the latch and the steps.
+// Tests a stream's step without threads: the test itself takes the latch and calls the steps.
 #include "logging/stream/stream_state.h"
 
 #include <memory>
@@ -78,7 +78,7 @@ TEST_F(StreamStateTest, WithATimeoutAloneALookIsNotWorthIt) {
   EXPECT_EQ(state_->durable(), 100u);
 }
 
-// A write that is not as long as the goal leaves the goal open.
+// A write that does not reach the goal leaves the goal open, so another write is due.
 TEST_F(StreamStateTest, AnOpenGoalNeedsNoOtherReason) {
   config_.flush_us = 3'600'000'000;
   config_.flush_txns = 1;

@@ -1,6 +1,6 @@
-// A stream without a scheme: the test sets the position up to which the ring is filled. No flusher
-// thread runs, and the safety time-out is an hour, so that a lost wake-up hangs until the watchdog
-// ends the test.
+// A stream without a scheme. The test sets the position up to which the ring is filled. No flusher
+// thread runs. The safety time-out is an hour, so a lost wake-up hangs until the watchdog ends the
+// test.
 #include "logging/stream/stream.h"
 
 #include <atomic>
@@ -44,7 +44,7 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
  protected:
   void open(const std::string& device, uint64_t io_bytes = 4 << 20) {
     stream_.reset();
-    device_.reset();  // before its file is opened again
+    device_.reset();  // close the device before its file is opened again
     device_ = open_device(device, {directory_.file(), 0, 1});
     config_.devices = {device_.get()};
     config_.io_bytes = io_bytes;
@@ -52,7 +52,7 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
     stream_ = std::make_unique<Stream>(config_, 0, waiters_, *this);
   }
 
-  // Records are filled, without a hole, up to `end`.
+  // Sets the position up to which records are filled without a hole, and tells the stream.
   void publish(uint64_t end, bool commits = true) {
     filled_.store(end);
     stream_->on_publish(commits);
@@ -61,9 +61,9 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
   double handed_over() const { return stream_->counters().value("lead_handovers"); }
 
-  // Returns a thread that sleeps until the stream is durable up to `end`, and does not lead. When
-  // the function returns, the thread has seen that the stream is not durable, and only a wake-up
-  // ends its sleep.
+  // Returns a thread that never leads, and sleeps until the stream is durable up to `end`. Before
+  // the function returns, the thread has seen that the stream is not durable. So only a wake-up can
+  // end its sleep.
   std::thread sleeper(uint64_t end) {
     const uint64_t before = questions_.load();
     std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
@@ -75,9 +75,9 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   LogConfig config_;
   std::unique_ptr<Device> device_;
   std::atomic<uint64_t> filled_{0};
-  std::atomic<uint64_t> looks_{0};              // how often a thread has looked at filled()
-  std::function<void()> on_look_;               // called in each look
-  mutable std::atomic<uint64_t> questions_{0};  // how often a thread has asked is_durable()
+  std::atomic<uint64_t> looks_{0};              // number of calls of filled()
+  std::function<void()> on_look_;               // called in each call of filled()
+  mutable std::atomic<uint64_t> questions_{0};  // number of calls of is_durable()
   std::function<void()> on_question_;           // called before each answer
   DurabilityWaiters waiters_{kWorkers, *this};
   std::unique_ptr<Stream> stream_;
@@ -104,7 +104,7 @@ TEST_F(StreamTest, WorkersThatWaitForAHoleSleepUntilItsPublisherWakesOneToLead) 
   }
 }
 
-// Workers fill their holes in any order, and some do not wait for their commit.
+// Workers fill their holes in any order. Some workers do not wait for their commits.
 TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
   config_.buffer_bytes = uint64_t{1} << 20;
   for (const char* device : {"sync", "sim:20", "null"}) {
@@ -137,7 +137,7 @@ TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
   }
 }
 
-// The hole is filled each time that the worker asks whether its commit is durable.
+// In each round, the hole is filled at another of the worker's calls of is_durable().
 TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep) {
   for (const char* device : {"sync", "null"}) {
     for (uint32_t moment = 1; moment <= 8; ++moment) {
@@ -148,7 +148,7 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
       on_question_ = [&, worker = std::this_thread::get_id()] {
         if (std::this_thread::get_id() == worker && ++question == moment) publish(64);
       };
-      std::thread late([&] {  // if the worker sleeps before that moment
+      std::thread late([&] {  // in case the worker sleeps before this call
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         publish(64);
       });
@@ -160,9 +160,9 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
   }
 }
 
-// Workers that look at the same time take the cache lines from each other, and only one of them
-// gets the latch. So where several workers write to a stream, a poll looks only under the latch. If
-// only one worker writes to it, a poll looks first, and takes the latch only if there is work.
+// A look loads shared cache lines, and only one worker gets the latch. So if several workers write
+// to a stream, a poll looks only after it has taken the latch. If at most one worker writes to the
+// stream, a poll looks first, and takes the latch only if there is work.
 TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   for (const uint32_t workers : {kWorkers, 1U, 0U}) {
     SCOPED_TRACE(workers);
@@ -180,7 +180,7 @@ TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   }
 }
 
-// Under ELEDA a look crawls over the filled records, and no write begins during the crawl.
+// Under ELEDA, a look crawls over all filled records, and no write can begin during the crawl.
 TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
   open("null", 4096);
   publish(3 * 4096);
@@ -189,8 +189,8 @@ TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
   EXPECT_EQ(looks_ - before, 1) << "before the first write";
 }
 
-// The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
-// other waiter's commit is not durable yet.
+// A worker is woken to lead, but its commit is already durable, because a third worker has polled.
+// The commit of the other waiter is not durable yet.
 TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   const Watchdog watchdog("a waiter sleeps though the lead is free and work is pending");
   open("null", 64);
@@ -200,9 +200,9 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   };
   std::thread first([this] { stream_->wait(0, point(64)); });
   std::thread second([this] { stream_->wait(1, point(128)); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as a rule, both sleep now
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // usually, both sleep now
   held.store(first.get_id());
-  publish(128);  // wakes the first, as a rule
+  publish(128);  // usually wakes the first one
   while (durable() < 64) stream_->poll();
   held.store({});
   first.join();
@@ -210,7 +210,7 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   EXPECT_EQ(durable(), 128u);
 }
 
-// Each way in which the stream becomes durable wakes a worker that sleeps for it.
+// However the stream becomes durable, it wakes the worker that sleeps for this position.
 TEST_F(StreamTest, AdvancingWakesASleeper) {
   const auto poll = [this] {
     while (durable() < 64) stream_->poll();
@@ -237,13 +237,13 @@ TEST_F(StreamTest, AdvancingWakesASleeper) {
   }
 }
 
-// The daemon leaves the work to workers that led a moment ago, unless a worker relies on it.
+// The daemon leaves its work to recent leaders, unless a worker relies on the daemon.
 TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   for (const char* device : {"sync", "sim:20"}) {
     SCOPED_TRACE(device);
     open(device);
     publish(64);
-    stream_->wait(0, point(64));  // leads
+    stream_->wait(0, point(64));  // the worker leads
     publish(128);
     stream_->flush(Flush::kByPolicy);
     EXPECT_EQ(durable(), 64u) << "it took a turn at once";
@@ -253,13 +253,13 @@ TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
     stream_->rely_on_daemon(true);
     stream_->flush(Flush::kByPolicy);
     if (device != std::string("sync"))
-      stream_->flush(Flush::kByPolicy);  // the first has started the write
+      stream_->flush(Flush::kByPolicy);  // the first call has only started the write
     EXPECT_EQ(durable(), 256u);
     stream_->rely_on_daemon(false);
   }
 }
 
-// The daemon naps for an hour, because a worker has led a moment ago.
+// Because a worker has recently led, the daemon naps, here for an hour.
 class Napping : public StreamTest {
  protected:
   Napping() { config_.nap_ns = kHourNs; }
@@ -267,16 +267,16 @@ class Napping : public StreamTest {
   void nap_on(const std::string& device) {
     open(device);
     publish(64);
-    stream_->wait(0, point(64));  // leads
+    stream_->wait(0, point(64));  // the worker leads
     daemon_ = std::thread([this] {
       while (!stop_.load()) stream_->flush(Flush::kByPolicy);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as a rule, it naps now
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // usually, the daemon naps now
   }
   void end_daemon() {
     stop_.store(true);
     stream_->rely_on_daemon(true);
-    publish(filled_.load());  // if the daemon is idle, not napping
+    publish(filled_.load());  // wakes the daemon if it is idle and not napping
     daemon_.join();
     stream_->rely_on_daemon(false);
     stop_.store(false);
@@ -303,7 +303,7 @@ TEST_F(Napping, AWorkerThatReliesOnTheDaemonEndsItsNap) {
 
 TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
   const Watchdog watchdog("the daemon still naps though a publisher waits for space");
-  nap_on("sync");  // on which a publisher takes no steps itself
+  nap_on("sync");  // a device on which a publisher takes no steps itself
   const uint64_t capacity = stream_->ring().capacity();
   publish(capacity);
   stream_->wait_for_space(2 * capacity);
@@ -311,7 +311,7 @@ TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
   end_daemon();
 }
 
-// Nothing can be flushed until the hole is filled, perhaps by a worker that needs this core.
+// Until the hole is filled, nothing can be flushed. The hole's worker may need the daemon's core.
 TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
   for (const char* device : {"sync", "sim:20", "null"}) {
     for (const bool help : {true, false}) {
@@ -329,8 +329,8 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
       std::atomic<uint64_t> waited{0};
       std::thread publisher([&] { waited.store(stream_->wait_for_space(capacity + 64)); });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
-      // A step sleeps for 20 ms. One of them may have begun before, the publisher may end the sleep
-      // of one, and one may find the latch taken.
+      // Each step sleeps for 20 ms, except up to three: one may have begun before, the publisher
+      // may wake one, and one may find the latch taken.
       constexpr uint64_t kSteps = 4;
       const uint64_t begin = platform::ticks();
       const uint64_t before = steps.load();
@@ -341,7 +341,7 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
       publisher.join();
       EXPECT_GE(waited.load(), end - begin) << "its wait is counted";
       stop.store(true);
-      publish(capacity);  // wakes the daemon, if it sleeps
+      publish(capacity);  // wakes the daemon if it sleeps
       daemon.join();
     }
   }
@@ -353,21 +353,21 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   std::thread asleep = sleeper(128);
   stream_->wait(0, point(0));
   publish(64);
-  stream_->wait(0, point(64));  // leads, and gives the lead up
+  stream_->wait(0, point(64));  // the worker leads, and then gives up the lead
   publish(128);
   EXPECT_EQ(handed_over(), 0);
   stream_->wait(0, point(128));
   asleep.join();
 }
 
-// The flush policy, followed by each kind of thread that flushes. T is 42 days, longer than a
-// machine for tests runs: nothing on it is T ago.
+// The flush policy, as each kind of flushing thread follows it. T is 42 days, longer than the test
+// machine runs, so T never passes.
 class ByPolicy : public StreamTest {
  protected:
   ByPolicy() { config_.flush_us = kHourNs; }
 
-  // Lets the daemon, or a worker that polls, do its work. Returns the position up to which the
-  // stream is durable then.
+  // Lets the daemon, or with `by_poll` a worker that polls, do its work. Returns the position up to
+  // which the stream is then durable.
   uint64_t flushed(bool by_poll = false) {
     const auto flushes = [this] { return stream_->counters().value("flushes"); };
     const double before = flushes();
@@ -381,7 +381,7 @@ class ByPolicy : public StreamTest {
   }
 };
 
-// On each kind of device, with workers that flush and without.
+// Runs on each kind of device, with and without workers that flush.
 TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
   config_.flush_txns = 3;
   config_.flush_bytes = 1000;
@@ -393,7 +393,7 @@ TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
       const bool by_poll = help && device == std::string("null");
       publish(64);
       publish(128);
-      publish(192, false);  // a record that commits nothing
+      publish(192, false);  // a record without a commit
       EXPECT_EQ(flushed(by_poll), 0u);
       publish(256);
       EXPECT_EQ(flushed(by_poll), 256u);
@@ -411,11 +411,12 @@ TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
   }
 }
 
-// Commits in other streams have waited for their T. Nothing else comes before its own T.
+// If another stream's commits need this stream and have waited for T, this stream is flushed. A
+// commit of this stream still waits for its own T.
 TEST_F(ByPolicy, OnlyWhatOthersWaitForDoesNotWaitForT) {
   open("sync");
   stream_->on_wanted(Flush::kByPolicy);
-  filled_.store(100);  // a watermark record
+  filled_.store(100);  // the end of a watermark record
   EXPECT_EQ(flushed(), 100u);
   publish(200);
   stream_->on_wanted(Flush::kByPolicy);
@@ -427,12 +428,12 @@ TEST_F(ByPolicy, OnlyWhatOthersWaitForDoesNotWaitForT) {
 
   open("sync");
   stream_->on_wanted(Flush::kByPolicy);
-  EXPECT_EQ(flushed(), 0u);  // nothing is wanted any more
+  EXPECT_EQ(flushed(), 0u);  // this stream has no record that the other streams need
   publish(100);
   EXPECT_EQ(flushed(), 0u);
 }
 
-// A commit that is filled after the flush took its end counts for the next flush.
+// If a commit is filled after a flush has loaded its end, the commit counts for the next flush.
 TEST_F(ByPolicy, CommitsThatAFlushDoesNotCoverCountForTheNextOne) {
   config_.flush_txns = 2;
   config_.flush_help = false;

@@ -1,5 +1,5 @@
-// One stream over several devices: every byte arrives in its stripe, no watermark passes a stripe
-// that is not durable, and a log that has lost a stripe ends there.
+// One stream over several devices. Every byte must go to its stripe. No watermark may pass a stripe
+// that is not durable. A log that has lost a stripe ends at this stripe.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ TEST(Stripes, PositionsAndFileOffsetsMatch) {
   }
 }
 
-// A scheme on held devices. It advances when the test calls step().
+// A scheme on mock devices. The scheme advances when the test calls step().
 class Held {
  public:
   Held(uint32_t count, uint64_t buffer_bytes) : devices(count), stripes{count, kStripe} {
@@ -58,11 +58,11 @@ class Held {
     points.push_back(scheme->publish(0, reservation, RecordRole::kCommit));
   }
   void step() {
-    // poll() does not look at the devices more often.
+    // poll() asks the devices at most once in this time.
     std::this_thread::sleep_for(std::chrono::microseconds(3));
     scheme->poll(0);
   }
-  // Returns the number of bytes that are durable according to the scheme's commit points.
+  // Returns the number of bytes that are durable according to the commit points.
   uint64_t acknowledged() const {
     uint64_t most = 0;
     for (const CommitPoint& point : points) {
@@ -70,8 +70,8 @@ class Held {
     }
     return most;
   }
-  // Returns the position up to which the platters hold the bytes that were written. The bytes
-  // before `from` are known to be there.
+  // Returns the position up to which the platters hold the written bytes. The caller knows that the
+  // platters hold the bytes before `from`.
   uint64_t on_platters(uint64_t from = 0) const {
     for (uint64_t at = from; at < written.size(); ++at) {
       const auto& platter = devices[stripes.device(at)].platter;
@@ -90,16 +90,16 @@ class Held {
 
 TEST(Striping, TheWatermarkWaitsForEarlierStripes) {
   Held log(2, 65536);
-  for (int i = 0; i < 20; ++i) log.publish(1000);  // stripes 0 to 3, and some of 4
+  for (int i = 0; i < 20; ++i) log.publish(1000);  // stripes 0 to 3, and a part of stripe 4
   log.step();
   EXPECT_EQ(log.devices[0].under_way(), kStripe);
   EXPECT_EQ(log.devices[1].under_way(), kStripe);
-  for (const uint64_t stripe : {1, 3}) {  // device 1 runs ahead
+  for (const uint64_t stripe : {1, 3}) {  // device 1 is faster
     log.devices[1].complete();
     log.step();
     EXPECT_EQ(log.acknowledged(), 0u) << "stripe " << stripe << " is durable, stripe 0 is not";
   }
-  EXPECT_EQ(log.devices[1].under_way(), 0u);  // it has nothing left to write
+  EXPECT_EQ(log.devices[1].under_way(), 0u);  // device 1 has nothing left to write
   EXPECT_EQ(log.devices[0].under_way(), kStripe);
   log.devices[0].complete();
   log.step();
@@ -118,7 +118,7 @@ TEST(Striping, InAnyOrderOfWritesOnlyBytesOnThePlattersAreAcknowledged) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(seed);
     Held log(static_cast<uint32_t>(2 + seed % 3), 32768);
-    uint64_t seen = 0;  // all of the stripes before it
+    uint64_t seen = 0;  // the end of the bytes that were checked
     for (int event = 0; event < 250; ++event) {
       const bool room = log.written.size() + 3000 < log.acknowledged() + 28000;
       if (room && random() % 2 == 0) log.publish(static_cast<uint32_t>(8 + random() % 300 * 8));
@@ -153,7 +153,7 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
     return options;
   }
 
-  // Publishes from four threads and expects to find every record.
+  // Publishes from four threads. Expects every record in the log.
   static void publish_and_find(const LogOptions& options, uint32_t each, uint32_t max_bytes) {
     Log log(options);
     log.start();
@@ -170,7 +170,7 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
 TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
   int combination = 0;
   for (const char* device : {"file", "sync", "sim:20", "faulty:sim:20"}) {
-    for (const uint32_t devices : {2u, 3u}) {  // one device: SchemeTest
+    for (const uint32_t devices : {2u, 3u}) {  // SchemeTest tests one device
       const bool help = ++combination / 2 % 2 == 0;
       SCOPED_TRACE(std::string(device) + ", devices " + std::to_string(devices) +
                    (help ? ", helped" : ", daemon alone"));
@@ -206,7 +206,7 @@ std::vector<const SchemeInfo*> striped_schemes() {
 
 INSTANTIATE_TEST_SUITE_P(All, StripingTest, testing::ValuesIn(striped_schemes()), scheme_test_name);
 
-// Logs on two directories, which the tests damage.
+// A log in two directories, whose files the tests damage.
 class StripedFiles : public testing::Test {
  protected:
   void write_log(uint32_t count, uint32_t bytes = 400) {
@@ -220,7 +220,7 @@ class StripedFiles : public testing::Test {
     for (uint32_t i = 0; i < count; ++i) published_.push_back(publish_record(log, 0, i, bytes));
     log.drain();
   }
-  // Returns how many records end before `position`.
+  // Returns the number of records that end before `position`.
   uint64_t before(uint64_t position) const {
     return static_cast<uint64_t>(std::ranges::count_if(
         published_, [&](const Published& one) { return one.position + one.bytes <= position; }));
@@ -237,7 +237,7 @@ TEST_F(StripedFiles, TheLogEndsAtALostStripe) {
   const Stripes stripes{2, kStripe};
   for (const bool truncated : {false, true}) {
     for (const uint64_t stripe : {0, 1, 2, 9, 16, 17}) {
-      write_log(200);  // 19 stripes and a half
+      write_log(200);  // 19.5 stripes
       const std::string path = file(stripes.device(stripe * kStripe));
       const auto offset = static_cast<off_t>(stripes.file_offset(stripe * kStripe));
       const int fd = open(path.c_str(), O_WRONLY);
@@ -283,8 +283,8 @@ TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   EXPECT_EQ(find_log_files({directories_[1]}).error,
             "the log of which " + directories_[1] + " is a directory has 2 directories, not 1");
 
-  // A run on one directory leaves the old stripe in the other directory, which then belongs to
-  // another log.
+  // A run in one directory leaves the old stripe in the other directory. So the directories then
+  // belong to two different logs.
   const auto both = directories_;
   directories_ = {both[0]};
   write_log(10);

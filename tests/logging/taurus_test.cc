@@ -1,6 +1,6 @@
-// Taurus: what a transaction waits for, which part of its vector its record carries, and what a
-// recovery keeps. Each test runs on one thread, without flushers, and calls flush(), so the test
-// decides the interleaving.
+// Taurus: which records a transaction waits for, which part of its vector its record has, and which
+// records recovery keeps. A test runs on one thread, without flushers, and calls flush() to decide
+// the interleaving.
 #include "logging/row_vectors.h"
 #include "tests/logging/scripted_log.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kAnchorOfTwo = 32 + 2 * 8;
 
-// The address of a row, which nobody follows. Addresses that do not change share no cell.
+// Returns a row's address, which no code follows. With fixed addresses, rows share no cell.
 const void* row(uint64_t number) { return reinterpret_cast<const void*>(number << 12); }
 
 using Rows = std::vector<uint64_t>;
@@ -29,7 +29,7 @@ class TaurusTest : public ScriptedLog {
     for (const uint64_t one : rows) vectors().gather(row(one), vector);
     return vector;
   }
-  // Publishes the record of a transaction, as concurrency control does.
+  // Publishes a transaction's record in the same way as concurrency control.
   Published run(uint32_t worker, const Rows& reads, const Rows& writes) {
     Rows all = reads;
     all.insert(all.end(), writes.begin(), writes.end());
@@ -43,7 +43,7 @@ class TaurusTest : public ScriptedLog {
     return scheme().commit_read_only(worker, {.vector = vector.data(), .reads = true});
   }
 
-  // Calls `look(header)` with the record, as the log has it. Returns whether it is there.
+  // Calls `look(header)` with the record in the log. Returns whether the log has the record.
   template <class Look>
   bool look_at(const Published& one, const Look& look) {
     LogReader reader({stream_file(options_, one.stream)});
@@ -56,7 +56,7 @@ class TaurusTest : public ScriptedLog {
     }
     return false;
   }
-  // Returns whether a recovery would use the record now.
+  // Returns whether a recovery would now use the record.
   bool survives(const Published& one) {
     const Cut now = cut();
     bool used = one.position + one.bytes <= now.bytes[one.stream];
@@ -65,7 +65,7 @@ class TaurusTest : public ScriptedLog {
     });
     return found && used;
   }
-  // Returns the pairs of stream and position that the record carries.
+  // Returns the pairs of stream and position in the record's vector.
   std::vector<std::pair<uint32_t, uint64_t>> vector_in(const Published& one) {
     std::vector<std::pair<uint32_t, uint64_t>> entries;
     EXPECT_TRUE(look_at(one, [&](const RecordHeader& header) {
@@ -77,7 +77,7 @@ class TaurusTest : public ScriptedLog {
     return entries;
   }
   static uint64_t end_of(const Published& one) { return one.position + one.bytes; }
-  // Fills both logs until each has an anchor about the other one.
+  // Fills both logs until each log has an anchor with a position of the other log.
   void settle() {
     const double before = counter("watermark_records");
     for (int i = 0; i < 100 && counter("watermark_records") < before + 4; ++i) {
@@ -101,7 +101,7 @@ TEST_F(TaurusTest, ATransactionThatDependsOnNothingWaitsForItsOwnLogAlone) {
   EXPECT_EQ(counter("remote_waits"), 0);
 }
 
-// Log 2 and the later record of log 1 do not matter: only Taurus knows that.
+// Only Taurus knows that neither log 2 nor the later record of log 1 matters.
 TEST_F(TaurusTest, AReaderWaitsForTheRecordThatItReadFromAndForNothingElse) {
   open(3);
   const Published remote = run(1, {}, {1});
@@ -127,7 +127,7 @@ TEST_F(TaurusTest, AWriterWaitsForTheWriterOfTheRowThatItOverwrites) {
   EXPECT_TRUE(durable(writer));
 }
 
-// T1 reads from a record of the other log, and T2, in T1's log, from T1.
+// T1 reads from a record of the other log. T2 writes to the log of T1 and reads from T1.
 TEST_F(TaurusTest, AVectorHasWhatATransactionDependsOnThroughOthers) {
   run(1, {}, {1});
   const Published t1 = run(0, {1}, {2});
@@ -173,7 +173,7 @@ TEST_F(TaurusTest, WhoHasGatheredNoVectorWaitsForTheEndsOfAllLogs) {
   EXPECT_EQ(vector_in(writer), (std::vector<std::pair<uint32_t, uint64_t>>{{1, end_of(remote)}}));
 }
 
-// The later commit depends on less. Workers ask for their oldest commits only.
+// The later commit depends on fewer logs. A worker asks only for its oldest commit.
 TEST_F(TaurusTest, AWorkersCommitsThatWaitForOtherLogsBecomeDurableInOrder) {
   open(3);
   run(1, {}, {1});
@@ -201,7 +201,7 @@ TEST_F(TaurusTest, AnAnchorLeavesThePositionsUpToItOutOfLaterVectors) {
   EXPECT_EQ(vector_in(of_late), (std::vector<std::pair<uint32_t, uint64_t>>{{1, end_of(late)}}));
   for (const Published& one : {early, before, after, late, of_late}) EXPECT_TRUE(survives(one));
 
-  // An anchor's positions are ends of records, as deep in the log as they were durable.
+  // An anchor's positions are ends of records. The log was durable up to these positions.
   const std::vector<StreamTail> found = tails();
   ASSERT_FALSE(found[0].watermarks.empty());
   const uint64_t* anchor = &(*found[0].watermarks[0])[0];
@@ -210,8 +210,8 @@ TEST_F(TaurusTest, AnAnchorLeavesThePositionsUpToItOutOfLaterVectors) {
   EXPECT_GE(WatermarkWord::position(anchor[2]), end_of(early));
   EXPECT_LT(WatermarkWord::position(anchor[2]), late.position);
 
-  // Log 1 is damaged before that position. So no record after the anchor is used, although its
-  // vector is empty.
+  // Log 1 is damaged before the anchor's position. So no record after the anchor is used, even one
+  // with an empty vector.
   std::filesystem::resize_file(stream_file(options_, 1), kLogHeaderBytes + early.position + 8);
   EXPECT_FALSE(survives(after));
   EXPECT_FALSE(survives(before));
@@ -219,7 +219,7 @@ TEST_F(TaurusTest, AnAnchorLeavesThePositionsUpToItOutOfLaterVectors) {
   EXPECT_NE(find_damage(tails()), "");
 }
 
-// Of a long record of log 1 a part is durable, which a crash would tear.
+// Only a part of a long record of log 1 is durable, so a crash would tear this record.
 TEST_F(TaurusTest, AnAnchorDoesNotPointIntoARecord) {
   options_.config.io_bytes = 4096;
   ScriptedLog::open();
@@ -248,7 +248,7 @@ TEST_F(TaurusTest, TheLargestRecordHasRoomForItsVectorAndAnAnchor) {
   EXPECT_GE(options_.config.buffer_bytes, largest + 8 + kAnchorOfTwo);
 }
 
-// With --log_records=op the commit record has the vector, for all records of the transaction.
+// With --log_records=op, the commit record has the vector for all records of its transaction.
 TEST_F(TaurusTest, TheCommitRecordHasTheVector) {
   run(1, {}, {1});
   std::vector<uint64_t> vector = gathered({1});

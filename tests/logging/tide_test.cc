@@ -1,5 +1,5 @@
-// tide: numbers, floors and watermarks, what a commit waits for, and what a recovery keeps. Each
-// test runs on one thread, without flushers, and calls flush(), so the test decides the
+// tide: numbers, floors and watermarks, which streams a commit waits for, and which records
+// recovery keeps. A test runs on one thread, without flushers, and calls flush() to decide the
 // interleaving.
 
 #include "tests/logging/scripted_log.h"
@@ -7,7 +7,7 @@
 namespace logjam {
 namespace {
 
-constexpr uint64_t kStep = 1 << 16;  // by which a floor rises
+constexpr uint64_t kStep = 1 << 16;  // rise of a floor
 
 class TideTest : public ScriptedLog {
  protected:
@@ -16,7 +16,7 @@ class TideTest : public ScriptedLog {
     open();
   }
 
-  // Workers 0 and 2 write to stream 0, 1 and 3 to stream 1.
+  // Workers 0 and 2 write to stream 0; workers 1 and 3 write to stream 1.
   Dependencies reads_of(const Published& from) { return reads(scheme(), 0, from.sequence); }
 };
 
@@ -54,7 +54,7 @@ TEST_F(TideTest, DependenciesMayAddMoreThanAFloorRisesBy) {
   EXPECT_TRUE(scheme().idle());
 }
 
-// A worker's buffer is half of what it fills from one write to the next.
+// A worker's buffer is half as long as the bytes that the worker fills between two writes.
 TEST_F(TideTest, LittleOfTheLogIsPadding) {
   constexpr int kWrites = 20, kRecords = 200;
   uint64_t bytes = 0;

@@ -1,5 +1,5 @@
-// Some schemes persist their records in place and need a device that is memory. For them
-// usable_device() replaces any other device by `nvm`, so that tests over the registry name no
+// Some schemes persist records in place and need a device that is memory. For these schemes,
+// usable_device() replaces other devices by `nvm`. So tests over the registry need not name a
 // scheme.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Ends the process with a given sentence if a test hangs before it destroys the watchdog: if the
-// process has used six minutes of processor time, or hardly any in three minutes. Other programs
-// that take the cores lengthen a test, but do not make it hang.
+// Ends the process with a given sentence if a test hangs before it destroys the watchdog. A test
+// hangs if it has used six minutes of processor time, or almost none in three minutes. So a test
+// that other programs slow down does not count as hanging.
 #pragma once
 
 #include <chrono>
