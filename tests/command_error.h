@@ -1,4 +1,4 @@
-// Tests of commands that fail by throwing a platform::CommandError.
+// Helpers for tests of commands that fail. Such a command throws a platform::CommandError.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ struct Ended {
   int status;          // exit status of the script, or -1 if a signal ended it
 };
 
-// Runs the script with $LOGJAM set to the program under test (by default build/logjam).
+// Runs the script. $LOGJAM names the program under test (by default build/logjam).
 inline Ended shell(const std::string& script) {
   setenv("LOGJAM", "build/logjam", 0);
   std::FILE* pipe = popen(script.c_str(), "r");

@@ -260,7 +260,7 @@ TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
 }
 
 // Before an insert commits, a second transaction takes over the inserted tuple, and a third erases
-// the row. The insert then follows the erase, so it is not write-only.
+// the row. The insert then follows the erase, so the insert is not write-only.
 TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
   Actor first(world), second(world), eraser(world);
   EXPECT_EQ(first.insert(*world.hash, 45, 1), Status::kOk);

@@ -143,7 +143,7 @@ class RowVectorsTest : public testing::TestWithParam<std::tuple<std::string, Log
     world.records = std::get<1>(GetParam());
     world.load_tens(*world.ordered, 20);
   }
-  // Commits the transaction of `actor`, and returns where its record ends.
+  // Commits the transaction of `actor`, and returns the end of its record.
   uint64_t commit(Actor& actor) {
     EXPECT_TRUE(actor.commit());
     const LogReservation& last = world.log.entries.back().reservation;

@@ -1,5 +1,5 @@
-// If an index node has changed, a walk over the index reads it again and continues from its last
-// entry. It must visit each entry once, even if one key's entries lie in several nodes.
+// If an index node has changed, a walk reads the node again and continues from its last entry. The
+// walk must visit each entry once, even if one key's entries lie in several nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,8 +74,8 @@ class Walk : public testing::Test {
     return all;
   }
 
-  // Runs `walk` with a visitor: first undisturbed, then with a change of each node at its first
-  // check, or at its first two checks, and then with an abort at each check. Returns the number of
+  // Runs `walk` with a visitor, first undisturbed. Then, for each node, runs it with a change at
+  // the node's first check, with a change at two checks, and with an abort. Returns the number of
   // nodes that an undisturbed walk tracks.
   template <class Body>
   uint64_t expect_visits(const std::vector<Key>& expected, const Body& walk) {

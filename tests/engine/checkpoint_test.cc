@@ -324,7 +324,7 @@ class RowWriterTest : public testing::Test {
     bytes_ = writer.file().bytes;
     return wrong;
   }
-  // Reads the file "rows". Returns an empty string, or what is wrong with it.
+  // Reads the file "rows". Returns an error, or an empty string.
   std::string read() const {
     uint64_t tuples = 0;
     const std::string wrong = read_blocks({.path = "rows", .id = kId, .bytes = bytes_}, nullptr,

@@ -43,7 +43,7 @@ class SetLog final : public ForwardingScheme {
   platform::atomic<uint64_t> durable{0}, sequence{1};
   platform::atomic<bool> safe{false};
   mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
-  uint64_t published_meanwhile = 0;  // 0: no record is published; set early
+  uint64_t published_meanwhile = 0;  // 0: no record is; set before the log is used
 };
 
 class CheckpointerTest : public testing::Test {

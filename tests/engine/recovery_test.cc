@@ -147,7 +147,7 @@ TEST_P(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
 TEST_P(Recovery, VoidRecordsAreSkipped) {
   HandWrittenLog log;
   log.add(RecordKind::kVoid, 1, 1, {});
-  log.add(RecordKind::kVoid, 3, 3, {{WriteOp::kUpdate, 1, 33}});  // whatever its body
+  log.add(RecordKind::kVoid, 3, 3, {{WriteOp::kUpdate, 1, 33}});  // replay ignores a void body
   log.add(RecordKind::kTransaction, 2, 2, {{WriteOp::kUpdate, 1, 11}});
   const RecoveryResult result = replay(log);
   EXPECT_EQ(result.error, "");
@@ -364,8 +364,8 @@ const auto kOrders = testing::Values(ReplayOrder::kParallel, ReplayOrder::kMerge
 INSTANTIATE_TEST_SUITE_P(All, Recovery, kOrders, kNameOfOrder);
 INSTANTIATE_TEST_SUITE_P(All, RangeReplay, kOrders, kNameOfOrder);
 
-// During recovery, a stream that is far ahead waits for the streams that are less far. A stream
-// that has ended reads no more, so no stream may wait for it.
+// During recovery, a stream waits for streams that are less far ahead. A stream that has ended
+// reads no more, so no stream may wait for it.
 TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
   const RecoveryRule rule = first_gap();
   RecoveryProgress progress(rule, 2);

@@ -274,8 +274,8 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
 
 // --- threads, in an order that the test prescribes ---
 
-// A script of commands, and what its replay has done. During replay, the first command waits until
-// the second one is executed.
+// A script of commands, and counts of what its replay has done. During replay, the first command
+// waits until the second one is executed.
 struct Script {
   enum Type : uint32_t {
     kAdd,     // adds 1 to row 0

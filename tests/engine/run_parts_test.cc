@@ -46,7 +46,7 @@ TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
     EXPECT_EQ(arrivals.take(random()), last);
   }
   EXPECT_NEAR(sum / kArrivals, 100, 1);
-  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // of an exponential distribution
+  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // of exponentially distributed distances
 }
 
 TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
@@ -162,7 +162,8 @@ TEST(BreakdownTest, OfASampleOnlyThePartInTheWindowCounts) {
   }
 }
 
-// Waits are timed in all transactions, but samples count kSampleEvery times. So waits are divided.
+// Waits are timed in all transactions, but a sample counts kSampleEvery times. So each wait is
+// divided by kSampleEvery.
 TEST(SpaceWaitTest, WaitsOfTransactionsThatAreNoSampleCount) {
   Breakdown breakdown(true);
   for (uint64_t i = 1; i < Breakdown::kSampleEvery; ++i) {

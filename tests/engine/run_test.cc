@@ -18,8 +18,8 @@
 namespace logjam {
 namespace {
 
-// A log scheme without files, for one worker. `on_wait` decides what becomes durable when the
-// worker waits for a commit point.
+// A log scheme without files, for one worker. When the worker waits for a commit point, `on_wait`
+// decides which commits become durable.
 class HeldLog final : public ForwardingScheme {
  public:
   explicit HeldLog(std::function<void(HeldLog&, uint64_t)> on_wait)

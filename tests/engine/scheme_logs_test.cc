@@ -1,6 +1,6 @@
 // Logs of several streams, which one thread writes for several workers, with every scheme. The
-// dependencies found in the log must be exactly those that were written. Both orders of replay must
-// give the last written rows.
+// dependencies found in the log must be exactly the written ones. Both orders of replay must give
+// the last written rows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -53,7 +53,7 @@ class WorkersLog {
   Log log;
 };
 
-// The number of rows of one transaction that another overwrites, by the two transactions' numbers.
+// By the numbers of two transactions: how many rows of the first the second one overwrites.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {

@@ -28,8 +28,8 @@ Arena& arena(uint32_t thread) {
   return made ? all[thread] : all[0];
 }
 
-// A tree, and what the threads see of it. As under OCC, a thread that scans, or misses a key, notes
-// the node versions. If another thread inserts the key later, a noted version must have changed.
+// A tree, and the threads' notes. As under OCC, a thread that scans, or misses a key, notes the
+// node versions. If another thread inserts the key later, a noted version must have changed.
 class KeysInATree {
  public:
   explicit KeysInATree(const Keys& present) : present_(present) {
@@ -43,7 +43,7 @@ class KeysInATree {
   }
 
   // Checks the tree after all threads have ended. The tree must have each key that is inserted and
-  // not removed, once and in order. Returns what is wrong.
+  // not removed, once and in order. Returns an error, or "".
   std::string wrong() {
     if (wrong_ != nullptr) return wrong_;
     std::string expected, found;
@@ -103,7 +103,7 @@ class KeysInATree {
     }
     return false;
   }
-  // Returns what is wrong after one thread has scanned while another thread inserted a key.
+  // Returns the error, if there is one, after a thread has scanned beside an insert of a key.
   std::string wrong_after_scan(Key inserted) {
     for (const Key key : present_) {
       if (!scanned_[key]) return "a scan misses a key";

@@ -201,10 +201,11 @@ TEST(SharedLatchSteps, OneWriterHasIt) { search_all<SharersAndWriters>(2, 0u, 2u
 constexpr uint32_t kBytes = 8;
 constexpr uint64_t kFloor = 2, kMostNumbers = 16;
 
-// Workers write records into buffers of one record, and steal each other's. A record's word names
-// the worker and the number. A single worker has a second thread beside it, which raises the floor,
-// takes all records, and so learns a number that later records reach. Checked: a worker's records
-// are moved once, filled, in order, into open pieces. Later records reach the number.
+// Workers write records into buffers of one record, and steal each other's records. A record's word
+// names the worker and the number. If there is one worker, another thread raises the floor and
+// takes all records, and so learns the least number of later records. Checked: a worker's records
+// are moved once, filled, in order, into open pieces. Later records have at least the learned
+// number.
 class Thieves {
  public:
   Thieves(uint32_t workers, uint32_t each)

@@ -191,8 +191,8 @@ class LinkedRecords {
     }
     seen_ = end;
   }
-  // Returns what is wrong after all records before unit `end` were published. The next record must
-  // then be at the tail.
+  // Checks the links after all records before unit `end` were published. The next record must then
+  // be at the tail. Returns an error, or "".
   std::string wrong_after(uint64_t end) {
     if (shared_->links.advance(0, 0) != end * kUnit) return "a link is lost";
     publish(end);
@@ -290,8 +290,8 @@ class FilledRegions {
       if ((*bytes_)[i].load(memory_order_relaxed) == 0) hole_ = true;
     }
   }
-  // Returns what is wrong after the first `regions` regions were filled. It must then be the next
-  // region's turn.
+  // Checks the queue after the first `regions` regions were filled. It must then be the next
+  // region's turn. Returns an error, or "".
   std::string wrong_after(uint32_t regions) {
     if (hole_) return "a region was released before it was filled";
     if (queue_->filled() != regions * kRegionBytes) return "not all regions are released";
@@ -430,8 +430,8 @@ class Segments {
     shared_->advancing.unlock();
   }
   uint64_t closed() const { return shared_->index.closed(); }
-  // Returns what is wrong after `segments` segments were closed and filled. The next segment must
-  // not be passed before it is filled.
+  // Checks the index after `segments` segments were closed and filled. The next segment must not be
+  // passed before it is filled. Returns an error, or "".
   std::string wrong_after(uint64_t segments) {
     if (passed_ != segments && *wrong_ == 0) wrong_ = "a segment waits for the next look";
     if (open_ == 0) {
@@ -469,8 +469,8 @@ class FillBesideClose : Segments {
   const uint32_t segment_;
 };
 
-// One publisher fills the last record of a closed segment, another that of the open segment. A
-// third thread closes the open segment. All then look. Checked: both segments are passed.
+// One publisher fills the last record of a closed segment. Another fills the last record of the
+// open segment, which a third thread closes. All then look. Checked: both segments are passed.
 class FillsBesideClose : Segments {
  public:
   FillsBesideClose() : first_(allocate(kBytes)) {

@@ -102,8 +102,8 @@ TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   publish_and_check(skewed, {.each = 250, .max_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
-// Worker 0 has not filled its record when worker 1 publishes the next record. Only with
-// `aether-cde` does worker 1 not wait for worker 0.
+// Worker 0 has not filled its record when worker 1 publishes the next record. Worker 1 then waits
+// for worker 0 in all schemes except `aether-cde`.
 TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   if (!delegates()) GTEST_SKIP() << "the scheme does not delegate releases";
   Log log(options("sim:20", 1 << 20));

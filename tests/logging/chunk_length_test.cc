@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kRing = uint64_t{16} << 20;
 
-// Simulates intervals of `us` microseconds, in each of which a worker fills `bytes`. Returns the
+// Simulates intervals of `us` microseconds. In each interval, a worker fills `bytes`. Returns the
 // length of the worker's next chunk.
 uint64_t length_after(const ChunkLength& length, double us, uint64_t bytes) {
   ChunkLength::Filled filled;

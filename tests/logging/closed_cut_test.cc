@@ -1,5 +1,5 @@
-// Threads write logs, and each log then loses a random part of its end. Recovery must use no record
-// that depends on a missing record, and must use every record that could have been acknowledged.
+// Threads write logs, and then each log loses a part of its end. Recovery must use no record that
+// depends on a missing record, and must use every record that could have been acknowledged.
 #include <mutex>
 
 #include "logging/row_vectors.h"

@@ -214,8 +214,8 @@ struct Sequencer {
 };
 
 // Worker 0 holds the hole of the first 64 bytes. During advance(), worker 1 reserves and fills the
-// next 64 bytes. If advance() loaded the position before the count of filled bytes, it would take
-// these bytes for the hole's.
+// next 64 bytes. If advance() loaded the position before the count of filled bytes, it would count
+// worker 1's bytes as bytes of the hole.
 TEST(UnitCounts, ARecordThatIsFilledMeanwhileDoesNotStandForAHoleBeforeIt) {
   const Ring ring(uint64_t{1} << 16, 512);
   UnitCounts counts(2, ring, kUnit);

@@ -140,7 +140,7 @@ struct ReadLog {
   };
   using Records = std::map<uint64_t, Record>;  // by position
 
-  // Returns the published record's place in this log, or records.end().
+  // Returns an iterator to the published record in this log, or records.end().
   Records::const_iterator find(const Published& one) const {
     if (one.position != kPlacedLater) return records.find(one.position);
     const auto at = places.find({one.sequence, one.txn});

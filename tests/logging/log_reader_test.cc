@@ -260,7 +260,7 @@ TEST_F(LogReaderTest, ReadsTheSameBatchesAgain) {
   for (RecordBatch batch; reader.next(&batch);) batches.push_back(batch);
   EXPECT_GT(batches.size(), 20u);
   const StreamTail tail = reader.tail();
-  for (const size_t stride : {1, 3}) {  // consecutive bytes, and bytes with gaps
+  for (const size_t stride : {1, 3}) {  // batches in sequence, and with gaps
     for (size_t i = 0; i < batches.size(); i += stride) {
       RecordBatch again;
       reader.read_again(batches[i].positions[0], &again);

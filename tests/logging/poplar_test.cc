@@ -25,7 +25,7 @@ TEST_F(PoplarTest, NumbersExceedReadsOverwritesAndTheBuffersLastNumber) {
   EXPECT_EQ(t2.sequence, 7u);
   const Published t3 = publish(0, {.max_read = t2.sequence, .reads = true});
   EXPECT_EQ(t3.sequence, 8u);
-  // t4 overwrites a row that t3 has read, but the number of t4 need not exceed that of t3.
+  // t4 overwrites a row that t3 has read. The number of t4 need not exceed the number of t3.
   const Published t4 = publish(1, {.max_overwritten = t2.sequence});
   EXPECT_EQ(t4.sequence, 8u);
   EXPECT_EQ(t1.stream, 0u);
@@ -85,7 +85,7 @@ TEST_F(PoplarTest, ACommitWaitsForTOnceThoughTheOtherBufferIsNotIdle) {
 }
 
 TEST_F(PoplarTest, LookingForWorkClosesNoSegment) {
-  options_.device = "sim:1";  // workers may poll it
+  options_.device = "sim:1";  // workers may poll this device
   options_.config.flush_us = 1'000'000'000;
   open();
   for (int i = 0; i < 100; ++i) {

@@ -68,7 +68,7 @@ uint64_t most_files(uint64_t directories) {
   const uint64_t live = live_bytes / kSegment + 2;
   // The grower makes one preallocated segment and a burst of 1 MiB ahead.
   const uint64_t ahead = 1 + kMiB / kSegment;
-  // The number of free segments is at most that of segments made ahead, plus two.
+  // Free segments are at most two more than the segments made ahead.
   const uint64_t free = ahead + 2;
   const uint64_t log_file = 1;  // never released
   return log_file + free + live + ahead;

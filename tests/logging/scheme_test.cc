@@ -1,4 +1,4 @@
-// Tests that every scheme that logs has to pass. They run for all schemes of the registry.
+// Every scheme that logs must pass these tests, which run for all schemes of the registry.
 
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"

@@ -43,7 +43,7 @@ class RememberingDevice final : public Device, public PersistentMemory {
   }
   bool persist(std::span<const std::byte> bytes) override {
     const auto begin = static_cast<uint64_t>(bytes.data() - bytes_.data());
-    std::this_thread::yield();  // other threads run while the bytes are on their way
+    std::this_thread::yield();  // other threads run before the bytes are persisted
     // Bytes that are filled only after the call do not count as persisted.
     for (uint64_t i = begin; i < begin + bytes.size(); ++i) {
       if (bytes_[i] == kFilled) persisted_[i].store(true, std::memory_order_relaxed);

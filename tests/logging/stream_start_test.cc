@@ -1,5 +1,5 @@
-// A recovery that begins at StreamStarts must have the same cut as a recovery of the whole log, and
-// must use the same records after the starts.
+// A recovery that begins at StreamStarts must find the same cut as a recovery of the whole log.
+// After the starts, both must use the same records.
 #include <random>
 #include <thread>
 

@@ -78,7 +78,7 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   std::atomic<uint64_t> looks_{0};              // number of calls of filled()
   std::function<void()> on_look_;               // called in each call of filled()
   mutable std::atomic<uint64_t> questions_{0};  // number of calls of is_durable()
-  std::function<void()> on_question_;           // called before each answer
+  std::function<void()> on_question_;           // called in each call of is_durable()
   DurabilityWaiters waiters_{kWorkers, *this};
   std::unique_ptr<Stream> stream_;
 };
@@ -210,7 +210,7 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   EXPECT_EQ(durable(), 128u);
 }
 
-// However the stream becomes durable, it wakes the worker that sleeps for this position.
+// However the stream becomes durable up to a position, it wakes the worker that waits for it.
 TEST_F(StreamTest, AdvancingWakesASleeper) {
   const auto poll = [this] {
     while (durable() < 64) stream_->poll();

@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint32_t kAnchorOfTwo = 32 + 2 * 8;
 
-// Returns a row's address, which no code follows. With fixed addresses, rows share no cell.
+// Returns a row's address, which no code follows. It is fixed, so that rows share no cell by
+// chance.
 const void* row(uint64_t number) { return reinterpret_cast<const void*>(number << 12); }
 
 using Rows = std::vector<uint64_t>;

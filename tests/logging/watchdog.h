@@ -1,6 +1,6 @@
 // Ends the process with a given sentence if a test hangs before it destroys the watchdog. A test
-// hangs if it has used six minutes of processor time, or almost none in three minutes. So a test
-// that other programs slow down does not count as hanging.
+// hangs if its process has used six minutes of processor time, or almost none in three minutes.
+// Other programs can make a test slow, but such a test does not count as hanging.
 #pragma once
 
 #include <chrono>
