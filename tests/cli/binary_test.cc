@@ -99,14 +99,14 @@ TEST(Binary, RecoverKeepsToItsMemory) {
   }
 }
 
-// Sends the signal while the run measures. Returns the output of the run, and "status N", without
-// the stderr of the shell, which names the signal. Waits until the worker runs: while the main
-// thread makes the worker's thread, it blocks signals, and the worker would get the signal before
-// a function of logjam is on its stack.
+// Sends the signal while the run measures. Returns the run's output and "status N", without the
+// stderr of the shell. Waits until the worker runs: the main thread blocks signals while it makes
+// the worker's thread. Then the worker would get the signal before a function of logjam is on the
+// worker's stack.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "
-             "env --default-signal=HUP " +  // nohup has it ignored
+             "env --default-signal=HUP " +  // under nohup, SIGHUP is ignored
              std::string(kRun) +
              "--seconds=100 2>\"$said\" & pid=$!\n"
              "until grep -q 'measure: ' \"$said\" && grep -q worker-0 /proc/$pid/task/*/comm; do "
@@ -124,7 +124,7 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
   }
 }
 
-// While a run writes its log, other commands name the same directory. Then the run is killed.
+// While a run writes its log, other commands get the same directory. Then the run is killed.
 TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT

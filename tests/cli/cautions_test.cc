@@ -1,4 +1,4 @@
-// The notes about the machine that measured a run.
+// The warnings about the machine on which a run was measured.
 #include <gtest/gtest.h>
 
 #include <filesystem>

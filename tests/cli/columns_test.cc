@@ -1,4 +1,4 @@
-// The table of columns has exactly the columns of all commands' rows.
+// The documented table of columns has exactly the columns that the commands' rows have.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@
 namespace logjam {
 namespace {
 
-// Returns the columns of the first line.
+// Returns the names of the columns in the header of a CSV file.
 std::vector<std::string> header_of(const std::string& csv) {
   std::ifstream in(csv);
   std::string line;
@@ -26,7 +26,7 @@ std::vector<std::string> header_of(const std::string& csv) {
   return names;
 }
 
-// Returns a pattern of "COMMAND COLUMN" for each command of each column of the table.
+// Returns a regular expression for each pair "COMMAND COLUMN" of the table.
 std::vector<std::string> patterns() {
   std::vector<std::string> all;
   std::istringstream table(column_table());

@@ -1,4 +1,4 @@
-// `logjam device`: its table, its rows, and that it leaves no file.
+// `logjam device` prints its table and its rows, and leaves no file in the directory.
 #include <gtest/gtest.h>
 
 #include "tests/shell.h"

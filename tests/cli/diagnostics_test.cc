@@ -1,5 +1,5 @@
-// The sentences about an exception that nothing catches. (tests/main.cc starts the diagnostics
-// as the program does.)
+// The messages about an uncaught exception. (tests/main.cc starts the diagnostics as the program
+// does.)
 #include <gtest/gtest.h>
 
 #include <csignal>

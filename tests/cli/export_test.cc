@@ -53,7 +53,7 @@ TEST_F(Export, RefusesADirectoryThatTheLogMayWant) {
             "logjam: cannot export to log/run-2, which is inside a log's directory\n2\n");
 }
 
-// A limit of the shell plays the full disk: a write beyond it fails.
+// The shell limits the size of files. A write beyond this limit fails, as on a full disk.
 TEST_F(Export, AFullDiskIsOneSentence) {
   const Ended ended = after(kTpcb, std::string("trap '' XFSZ; ulimit -f 8; ") + kRecover +
                                        "--export=tables 2>&1 >/dev/null; echo $?");

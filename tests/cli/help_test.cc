@@ -72,7 +72,7 @@ TEST(Flags, OfLibrariesAndSchemesAreNotMisplaced) {
   refuse_misplaced_flags(kRun);
 }
 
-// The golden file has the overview, and the flags of each command that are used most.
+// The golden file has the overview, and the most used flags of each command.
 TEST(Help, IsTheTextOfTheGoldenFile) {
   std::string text = "$ logjam help\n" + overview();
   for (const CommandInfo& each : all_commands()) {

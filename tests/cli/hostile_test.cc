@@ -1,5 +1,5 @@
-// Other programs put files into a log directory, or take files away. No command then changes a byte
-// outside the directory, hangs, or hides that acknowledged transactions are lost.
+// Other programs put files into a log directory, or remove files from the directory. No command may
+// then change a byte outside the directory, hang, or hide the loss of acknowledged transactions.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -32,7 +32,7 @@ class Hostile : public testing::Test {
                  "--wal_dir=log\"; exec 2>&1; " +
                  text);
   }
-  // Changes the manifest as `change` says, and makes its checksum right.
+  // Changes the manifest with `change`, and corrects the manifest's checksum.
   template <class Change>
   void forge(const Change& change) const {
     Manifest manifest = find_manifest({directory_.path_of("log")}).manifest;
@@ -40,7 +40,7 @@ class Hostile : public testing::Test {
     std::ofstream(directory_.path_of("log/manifest")) << manifest.encode();
     std::ofstream(directory_.path_of("log/manifest.copy")) << manifest.encode();
   }
-  // Replaces `from` by `to` in the manifest, and makes its checksum right.
+  // Replaces `from` by `to` in the manifest, and corrects the manifest's checksum.
   void forge_lines(const std::string& from, const std::string& to) const {
     std::string text = read("log/manifest");
     const size_t at = text.find(from);

@@ -7,8 +7,8 @@
 namespace logjam {
 namespace {
 
-// stream_count_of() looks only at one and two directories, workers and sockets. Its counts must be
-// right for all other numbers, too.
+// stream_count_of() computes its counts from one and two directories, workers and sockets. These
+// counts must be right for all larger numbers, too.
 TEST(ListJson, StreamCountsAddUpForEveryScheme) {
   for (const SchemeInfo& scheme : all_schemes()) {
     const StreamCount count = stream_count_of(scheme);

@@ -60,7 +60,7 @@ class Lives : public testing::Test {
     return text.find(part) != std::string::npos;
   }
 
-  // A busy machine may take no checkpoint in a short run, so longer ones are tried.
+  // On a busy machine a short run may take no checkpoint. Then the tests try longer runs.
   static constexpr const char* kLonger[] = {"--seconds=0.2", "--seconds=2", "--seconds=20",
                                             "--seconds=60"};
 
@@ -79,7 +79,7 @@ TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   EXPECT_TRUE(has(logjam({"dump", "--range=run:1,count:1"}), "scheme centr"));
 }
 
-// The mix, which no recovery needs, is in the log's header for the report.
+// No recovery needs the workload's mix. The log's header has the mix for the report.
 TEST_F(Lives, ARecoverySaysTheMixAndTheFlagsOfItsRun) {
   logjam({"run", "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_items=1000",
           "--tpcc_customers=30", "--tpcc_mix=np", "--threads=1", "--transactions=20",
@@ -103,7 +103,7 @@ TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
   EXPECT_TRUE(has(again, "1 holds all of the log already")) << again;
   logjam(run({"--log=eleda", "--continue"}));
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
-  // The checkpoint is damaged: the whole log is still there.
+  // After the checkpoint is damaged, a recovery can still use the whole log.
   std::ofstream(log_ + "/checkpoint-1/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
   const std::string all = logjam({"recover"});
   EXPECT_TRUE(has(all, "note: checkpoint 1 cannot be used")) << all;
@@ -178,8 +178,8 @@ void damage(const std::string& path, std::streamoff at) {
   file.seekp(at).put(static_cast<char>(~was));
 }
 
-// The next three tests: --accept_damage notes in the manifest which end it has accepted, and later
-// commands count from this end.
+// In the next three tests --accept_damage writes the end of the damaged log into the manifest, and
+// later commands use this end.
 TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
   logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
   logjam(run({"--threads=1", "--continue"}));
@@ -189,7 +189,7 @@ TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
   logjam(run({"--threads=1", "--transactions=60", "--continue"}));
   const std::string recovered = logjam({"recover", "--export=" + directory_.path_of("rows")});
   EXPECT_TRUE(has(recovered, "recovered              60 transactions")) << recovered;
-  std::map<std::string, std::string> last;  // by key: how the row begins that run 3 wrote last
+  std::map<std::string, std::string> last;  // by key: the begin of run 3's last row
   std::istringstream dumped(logjam({"dump", "--range=run:3"}));
   for (std::string line; std::getline(dumped, line);) {
     const size_t key = line.find(" key "), after = line.find(" after=");
@@ -293,7 +293,7 @@ TEST_F(Lives, ARunBeforeACheckpointAtItsEndStaysAsLongAsItWas) {
   EXPECT_TRUE(has(said, "bytes, and had 524000 when the log was continued")) << said;
 }
 
-// Scripts of experiments use these names.
+// Scripts of experiments may create files in a log directory, even with names like the log's.
 TEST_F(Lives, WhatIsNotOfTheLogIsLeftAlone) {
   const auto write = [&](const std::string& path) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -355,7 +355,7 @@ TEST_F(Lives, ALostManifestGivesWayToItsCopyIfTheDamageIsAccepted) {
 
 TEST_F(Lives, AKilledCheckpointAndARunThatNeverBeganAreTrimmed) {
   logjam(run({}));
-  // A process was killed during a checkpoint, and the next one before its run began.
+  // One process was killed during a checkpoint, and the next process before its run began.
   const FoundManifest found = find_manifest({log_});
   LogManifest manifest(found.directories, found.manifest);
   Checkpoint checkpoint;
@@ -382,7 +382,7 @@ TEST_F(Lives, AKilledCheckpointAndARunThatNeverBeganAreTrimmed) {
   EXPECT_TRUE(has(logjam({"trim"}), "trimmed                0 runs and checkpoints, 0 bytes"));
   EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2"));
   EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
-  // The next run removes them, too.
+  // The next run removes the same files, too.
   std::filesystem::remove_all(log_);
   std::filesystem::rename(copy, log_);
   logjam(run({"--continue"}));
@@ -413,7 +413,7 @@ TEST_F(Lives, OneBadHeaderIsDamageAndItsRecordsCanBeUsed) {
   EXPECT_TRUE(has(logjam({"recover", "--accept_damage"}), "recovered              1000 trans"));
 }
 
-// Only the header is damaged: the continued log has all records.
+// Only a file's header is damaged, so the continued log has all records.
 TEST_F(Lives, ARunThatFollowsABadHeaderIsRecovered) {
   logjam(run({"--log=pwal"}));
   damage(log_ + "/stream-1.log.db", 20);
@@ -433,8 +433,8 @@ TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
 }
 
-// The checks expect the changes of all commands, and the commands find rows of another run or of a
-// checkpoint.
+// Logged commands of one run execute on rows of an earlier run or of a checkpoint. The checks must
+// find the changes of all commands.
 TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
   const auto run_tpcb = [&](const std::string& scheme, const std::string& more) {
     logjam({"run", "--workload=tpcb", "--tpcb_branches=2", "--tpcb_accounts=50", "--threads=2",

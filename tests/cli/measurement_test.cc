@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kRecordBytes = 48;
 
-// One transaction: the number of attempts that concurrency control aborts during execution and at
-// commit, and the end of the last attempt.
+// A transaction: the reasons of the attempts that concurrency control aborts during execution and
+// at commit, and the outcome of the last attempt.
 struct Step {
   uint32_t type;
   Status outcome;
@@ -39,7 +39,7 @@ const std::vector<Step>& steps() {
   return script;
 }
 
-// A worker's place in the script.
+// A worker's position in the script.
 struct Place {
   uint64_t step = ~uint64_t{0};
   size_t attempt = 0;
@@ -226,7 +226,7 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   EXPECT_EQ(row.at("unsteady"), "the run ended in its warm-up, so nothing was measured");
 }
 
-// Makes nothing durable until it is opened.
+// A scheme that makes no record durable until the test opens it.
 class Stalled final : public ForwardingScheme {
  public:
   Stalled() : ForwardingScheme(1) {}
@@ -289,7 +289,7 @@ TEST_F(StalledRun, WhatCountsForThroughputCountsForLatencyWhereverItBegan) {
   }
 }
 
-// One worker with 1,000 arrivals a second, on a device that takes 20 ms for each commit.
+// One worker with 1,000 arrivals per second, on a device that takes 20 ms for each commit.
 class Overloaded : public testing::Test {
  protected:
   Measured measure_at_1000(double seconds, uint64_t transactions) {

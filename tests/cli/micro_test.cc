@@ -36,11 +36,11 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   return columns;
 }
 
-// A group, or an insert that finds the lock free, tries once to take the log's lock.
+// Each group tries once to take the log's lock. So does each insert that finds the lock free.
 TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   auto row = row_of("--log=aether-c");
   const double share = std::stod(row["consolidated_pct"]) / 100;
-  const std::string& size = row["mean_group_size"];  // empty without a group
+  const std::string& size = row["mean_group_size"];  // empty if no group was formed
   const double groups = size.empty() ? 0 : share / std::stod(size);
   EXPECT_NEAR(std::stod(row["groups_per_insert"]), 1 - share + groups, 0.01);
 

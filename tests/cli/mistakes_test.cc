@@ -1,5 +1,5 @@
-// The answers to mistakes that users have made: the whole message, and the exit status 2. The
-// messages are in tests/golden/mistakes.txt.
+// A wrong command line gets the whole message of tests/golden/mistakes.txt, and the exit status 2.
+// Users have made these mistakes.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCommand = "$ logjam ";
 
-// Returns the command lines of the golden file, with their answers.
+// Returns each command line of the golden file with the expected answer.
 std::vector<std::pair<std::string, std::string>> mistakes() {
   std::vector<std::pair<std::string, std::string>> all;
   std::ifstream in("tests/golden/mistakes.txt");
@@ -31,8 +31,8 @@ std::vector<std::pair<std::string, std::string>> mistakes() {
   return all;
 }
 
-// Lets bash run each command line of the golden file, with an empty directory $D. Returns the
-// program's answers, each with the exit status.
+// Runs each command line of the golden file in bash, with an empty directory $D. Returns the
+// answer and the exit status of each command.
 std::vector<std::string> answers() {
   const TemporaryDirectory directory;
   std::ofstream script(directory.path_of("script"));
@@ -49,7 +49,7 @@ std::vector<std::string> answers() {
   std::vector<std::string> each;
   for (size_t begin = 0, end; (end = output.find('\036', begin)) != output.npos; begin = end + 1) {
     std::string answer = output.substr(begin, end - begin);
-    answer.erase(0, answer.rfind("\nlogjam: ") + 1);  // lines of glog may come before the sentence
+    answer.erase(0, answer.rfind("\nlogjam: ") + 1);  // glog may print lines before the message
     each.push_back(answer);
   }
   return each;

@@ -1,4 +1,4 @@
-// Commands keep their rows, even if the reader of stdout is gone, and replace no other files.
+// Commands write their rows even if stdout is a closed pipe, and never replace another file.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,14 +27,14 @@ class KeptOutput : public testing::Test {
   static constexpr char kShort[] =
       "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 --threads=1 --warmup=0 "
       "--transactions=20 --seconds=3600 ";
-  // Prints the number of lines of a CSV file, and 1 if all lines have as many cells.
+  // Prints the number of lines of a CSV file, and 1 if all lines have the same number of cells.
   static constexpr char kIsTable[] =
       "python3 -c 'import csv, sys; rows = list(csv.reader(sys.stdin)); "
       "print(len(rows), len(set(map(len, rows))))' ";
 };
 
 TEST_F(KeptOutput, AReaderOfStdoutThatIsGoneCostsNothing) {
-  // The reader has closed the pipe before the run begins; `true` might live longer than the run.
+  // The pipe is closed before the run begins. A reader `true` might live longer than the run.
   const Ended ended = in_directory(
       "mkfifo gone; exec 3<>gone 4>gone; exec 3>&-; "
       "$RUN --csv=r.csv --json=r.json --cdf=cdf >&4 2>/dev/null; echo $?; wc -l < r.csv; "
@@ -76,7 +76,7 @@ TEST_F(KeptOutput, WhatKeepsNoTextGetsRowsAndIsNeverRead) {
                    "echo $?; done")
           .output,
       "0\n0\n0\n0\n");
-  // The rows of several writes come under one header.
+  // A command that writes several rows writes one header.
   EXPECT_EQ(in_directory(std::string("mkdir d; $LOGJAM device --wal_dir=d --seconds=0.001 --csv=- "
                                      "2>/dev/null | ") +
                          "grep -c ^device,")
@@ -128,7 +128,7 @@ TEST_F(KeptOutput, ALineWithoutItsNewlineIsCompletedAndACutOneRefused) {
             "file\n");
 }
 
-// A limit of the shell plays the full disk: the last row fits in part.
+// The shell limits the size of files, as on a full disk. Only a part of the last row fits.
 TEST_F(KeptOutput, ARowThatDoesNotFitIsTakenBack) {
   const Ended ended = in_directory(
       "trap '' XFSZ; $RUN --csv=r.csv >/dev/null 2>&1; cp r.csv before; ulimit -f 16; "
@@ -157,7 +157,7 @@ TEST_F(KeptOutput, NoFileOfAnotherKindIsReplaced) {
             refusals + "precious\n");
   EXPECT_EQ(in_directory("mv f g; ln -s g f; " + outputs + "cat g").output,
             refusals + "precious\n");
-  // Each of these replaces its own file.
+  // A second run with one of these flags replaces the file of the first run.
   EXPECT_EQ(in_directory("for turn in 1 2; do for to in timeline cdf history; do "
                          "$RUN --$to=$to --history_mb=1 >/dev/null 2>&1; echo $?; done; "
                          "$LOGJAM dump --wal_dir=log --dependencies=d >/dev/null; echo $?; done | "

@@ -19,7 +19,7 @@ class RowFiles : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory. $RUN writes a log there.
+  // Runs `script` in the directory. $RUN is a run that writes a log into the directory.
   Ended in_directory(const std::string& script, const std::string& run_flags = kTpcb) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
                  "; RUN=\"$LOGJAM run --wal_dir=log --overwrite --log_prealloc_mb=4 " + kShort +
@@ -97,8 +97,8 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// The row has the mean of the gaps that the run has chosen, of which the first is 200. The run has
-// one core.
+// The row has the mean of the flush gaps, in us, that the run has chosen. The first gap is 200 us.
+// The run has one core.
 TEST_F(RowFiles, AGapThatTheRunChoosesFollowsItsLatencyAndItsCost) {
   const auto mean_gap = [&](const std::string& wanted, double seconds) {
     return std::stod(
@@ -113,7 +113,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // A run chooses its gap from its writes, and makes few writes if it hardly gets its core.
+  // A run needs many writes to choose its gap. On a busy core it makes few, so it may run longer.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;
@@ -125,8 +125,8 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   until("auto", [](double us) { return us > 300; });
 }
 
-// TPC-B may insert 200 MB a second. Before it starts, a run takes memory for its seconds at this
-// rate, or for its transactions if they are fewer.
+// TPC-B may insert 200 MB per second. Before a run starts, it takes memory for its seconds at this
+// rate, or for its number of transactions if these need less.
 TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
   const auto memory_mb = [&](const std::string& length) {
     return std::stod(in_directory("$LOGJAM run --log=none --warmup=0 --noverify " + length +
@@ -139,7 +139,7 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   };
   const Watchdog watchdog("a run takes no memory for its inserts");
   const double least = memory_mb("--threads=1 --seconds=0.5 --transactions=1");
-  // A run takes this memory for at most its seconds, and gets little if it hardly gets a core.
+  // A run stops taking memory after its own number of seconds. On a busy core this may be little.
   for (double seconds = 0.5;
        memory_mb("--threads=1 --seconds=" + std::to_string(seconds)) < least + 20; seconds *= 2) {
   }
@@ -147,8 +147,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   EXPECT_LT(memory_mb("--seconds=0.5 --threads=" + more_than_cores), least + 20);
 }
 
-// The durable bytes are the bytes of the log without the last flushes, which belong to the drain.
-// The numbers of the streams have two decimals, which on a busy machine is much of their rate.
+// The last flushes belong to the drain, so the log's bandwidth does not count their bytes. The
+// streams' bandwidths have two decimals, so the rounding errors are large on a busy machine.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "
@@ -202,7 +202,7 @@ TEST_F(RowFiles, ARecoveryIsARow) {
             numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
 }
 
-// Flips a bit of the first record, for which later records vouch.
+// A bit of the first record is flipped. Later records vouch for this record.
 TEST_F(RowFiles, ARecoveryWhoseChecksFailIsARowToo) {
   const std::string recover = "\"$LOGJAM\" recover --wal_dir=log --csv=r.csv >/dev/null 2>&1 ";
   const Ended ended = in_directory(

@@ -31,7 +31,7 @@ TEST(Row, LatencyColumnsHoldThePercentilesThatTheyName) {
   ASSERT_EQ(row.size(), expected.size());
   for (size_t i = 0; i < row.size(); ++i) {
     EXPECT_EQ(row[i].first, expected[i].first);
-    // The middle of a bin is wrong by less than 0.4 %; two percentiles differ by at least 0.1 %.
+    // The middle of a bin differs from the values in it by less than 0.4 %.
     EXPECT_NEAR(std::stod(row[i].second.text()), expected[i].second, 0.004 * expected[i].second);
   }
 }
@@ -71,7 +71,7 @@ TEST(Json, ObjectsAndArraysHaveCommasBetweenTheirParts) {
   EXPECT_EQ(json_array({"1", "null"}), "[1, null]");
 }
 
-// A revision is a string even if it looks like a number.
+// A revision of the source is a string even if all its characters are digits.
 TEST(Json, TheKindOfAValueDoesNotFollowFromItsLooks) {
   Row row = {{"revision", "1234567"},
              {"other", std::string("12e4567")},

@@ -1,4 +1,4 @@
-// The settings that follow from the flags. What is refused is in tests/golden/mistakes.txt.
+// The settings that follow from the flags. tests/golden/mistakes.txt has the refused flags.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
     return ended.output;
   };
   for (const std::string commit : {"pipelined", "async"}) {
-    // A run that loses its processor between its two readings of the end is played again.
+    // The run is repeated if it lost its processor between its two readings of the end time.
     std::string seen;
     while ((seen = phases(commit)) == "again\n") continue;
     EXPECT_EQ(seen, std::string("warm-up measure drain {") +

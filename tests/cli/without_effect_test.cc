@@ -1,4 +1,4 @@
-// Flags that change nothing in a run, and the owners of flags.
+// Flags that have no effect in a run, and the scheme or workload that owns each flag.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string owners(const char* flag) {
   return platform::listed_names(owners_of(gflags::GetCommandLineFlagInfoOrDie(flag)));
 }
 
-// The owner of a new scheme's or workload's flags follows from the place of its file.
+// The path of a source file says which scheme or workload owns the flags in this file.
 TEST(WithoutEffect, EachFlagOfASchemeOrWorkloadHasAnOwner) {
   for (const auto& flag : own_flags()) {
     bool in_table = false;

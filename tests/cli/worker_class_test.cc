@@ -1,4 +1,4 @@
-// --worker_class in build/logjam: the output, and the scheduling class of its threads.
+// --worker_class in build/logjam: the output, and the scheduling classes of the run's threads.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ TEST(WorkerClassFlag, IsInTheSummaryTheRowAndTheFirstLines) {
   EXPECT_NE(row.find(",2,batch,"), std::string::npos);
 }
 
-// Preemption gains nothing where no commit waits for a write.
+// In these runs no commit waits for a write, so a note about preemption would be wrong.
 TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
   const TemporaryDirectory directory;
   for (const char* flags : {"--device=null", "--log=none", "--commit=async", "--commit=sync"}) {
@@ -82,7 +82,7 @@ class LongRun {
   ~LongRun() { end(SIGKILL); }
 
   pid_t pid() const { return pid_; }
-  // Sends the signal and waits for the end.
+  // Sends the signal and waits until the command has ended.
   void end(int signal) {
     if (ended_) return;
     ended_ = true;
@@ -90,8 +90,8 @@ class LongRun {
     waitpid(pid_, nullptr, 0);
   }
 
-  // Waits until two threads have names that begin with `workers`: a worker gets its name after it
-  // has joined the class. Returns the names of all threads with this policy.
+  // Waits until two threads have names that begin with `workers`. A worker joins its class before
+  // it gets its name. Returns the names of all threads with the scheduling policy `policy`.
   std::set<std::string> threads_in(int policy, const std::string& workers) const {
     while (true) {
       std::set<std::string> names, begun;
@@ -130,7 +130,7 @@ TEST(WorkerClassFlag, HoldsForWorkersAndForNoOtherThread) {
             (std::set<std::string>{"insert-0", "insert-1"}));
 }
 
-// The cgroup of a run, on machines where one can be made.
+// The cgroup of a run. The test is skipped where the run cannot make a cgroup.
 TEST(WorkerClassFlag, TheRunsGroupGoesWithItOrWithTheNextRun) {
   const Watchdog watchdog(kHang);
   const platform::KernelFiles kernel;

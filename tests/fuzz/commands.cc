@@ -1,4 +1,4 @@
-// The input of a logged command: as a workload decodes and executes it.
+// The input is a logged command, which a workload decodes and executes.
 //
 // input := the workload (1 byte), the type (1 byte), a command
 #include <memory>
@@ -12,11 +12,11 @@
 namespace logjam::fuzz {
 namespace {
 
-// After this number of commands the databases are made anew.
+// The number of commands after which the target creates new databases.
 constexpr uint64_t kRenewed = 100'000;
 
-// A small database, and what executes transactions on it alone. They are undone, but the rows that
-// they insert leave absent tuples.
+// A small database, and the only worker that executes transactions on it. Every transaction is
+// undone, but its inserted rows leave absent tuples.
 class World {
  public:
   explicit World(const WorkloadInfo& info) {

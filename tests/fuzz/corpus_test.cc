@@ -1,6 +1,6 @@
-// Each file of tests/fuzz/corpus/TARGET/ is an input of that target: seeds from logs that the
-// program has written, inputs that reach more of a parser, and those that once made it fail.
-// `make fuzz` begins with them.
+// Each file of tests/fuzz/corpus/TARGET/ is an input of the target TARGET. The files are seeds from
+// logs that the program has written, inputs that reach new code of a parser, and inputs with which
+// the parser once failed. `make fuzz` begins with these files.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -37,8 +37,8 @@ std::vector<std::byte> content_of(const fs::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Runs the inputs from `first` on, in a child process that ends with the first one that ends it.
-// Returns the child's status, and sets `*reached` to that input.
+// Runs the inputs from index `first` on in a child process, until an input ends the process.
+// Returns the child's status, and sets `*reached` to the index of this input.
 int run_from(const FuzzTarget& target, const std::vector<fs::path>& files, size_t first,
              size_t* reached) {
   *reached = first;
@@ -67,7 +67,7 @@ TEST_P(FuzzCorpus, EachInputIsReadOrRefused) {
   }
   std::ranges::sort(files);
   ASSERT_FALSE(files.empty());
-  // A child says here which input it has reached.
+  // In shared memory, because the child process writes the index of the input that it runs.
   void* const shared =
       mmap(nullptr, sizeof(size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);

@@ -23,7 +23,7 @@
 namespace logjam::fuzz {
 namespace {
 
-// A file in memory. Each target has one, which it writes anew for each input.
+// A file in memory. Each target has one such file, and overwrites the file for each input.
 class MemoryPath {
  public:
   MemoryPath()
@@ -43,16 +43,16 @@ class MemoryPath {
   const std::string path_;
 };
 
-// The file of a history, and what its checkers make of it.
+// Reads an input as the file of a history, and runs the history's checkers.
 //
 //   input := nine numbers of the header (8 bytes each), bits (8 bytes), the areas
 //
-// The bits say whether it is the ledger's history, and whether the run has started and ended.
+// The bits say whether the history is the ledger's, and whether the run has started and ended.
 constexpr size_t kNumbers = 72, kHeadBytes = kNumbers + 8, kMostBytes = 2048;
 // Offsets in the file's header.
 constexpr size_t kChecksum = 8, kFirstNumber = 16, kWorkload = 88, kStarted = 2424,
                  kFinished = 2432;
-// Databases with more keys are not made.
+// The target makes no database with more keys.
 constexpr uint64_t kMostKeys = 64;
 
 std::vector<std::byte> file_of(Input input) {
@@ -75,7 +75,7 @@ std::vector<std::byte> file_of(Input input) {
   return file;
 }
 
-// Returns the rows of a database whose last writers are those of the history.
+// Returns the rows of a database in which the last writer of each row is the history's.
 ledger::LedgerRows rows_of(const ledger::History& history) {
   ledger::LedgerRows rows;
   const ledger::KeySpace& keys = history.keys;
@@ -124,7 +124,7 @@ void read_history(Input input) {
   ledger::check(rows_of(history), history);
 }
 
-// Mostly lets the areas be as long as the header says.
+// Makes the areas as long as the header says, for three of four inputs.
 void mend_history(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (input.size() <= kHeadBytes || random.next() % 4 == 0) return;
   uint64_t workers;
@@ -136,7 +136,7 @@ void mend_history(std::vector<std::byte>& input, platform::SplitMix64& random) {
   input.resize(kHeadBytes + workers * area);
 }
 
-// Returns whether a line of the file asks gflags for more than to set a flag.
+// Returns whether the text may make gflags read the environment, another file, or `undefok`.
 bool names_other_sources(std::string_view text) {
   return text.find("env") != text.npos || text.find("flagfile") != text.npos ||
          text.find("undefok") != text.npos;

@@ -31,12 +31,12 @@ DECLARE_string(wal_dir);
 namespace logjam::fuzz {
 namespace {
 
-// A file system in memory that holds an input.
+// A file system in memory with the files of an input.
 class InputFiles {
  public:
   InputFiles() { content_.directories.insert("d"); }
 
-  // Adds a file, or replaces it. `zeros` more bytes of 0 end the file.
+  // Adds or replaces a file that has `bytes`, and then `zeros` bytes of 0.
   void add(const std::string& path, Input bytes, uint64_t zeros = 0) {
     for (size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
       content_.directories.insert(path.substr(0, at));
@@ -56,8 +56,8 @@ class InputFiles {
   std::unique_ptr<platform::ReplaceFiles> replace_;
 };
 
-// Tables for the targets that fill some: four with rows as long as the ledger's, so that its logs
-// and checkpoints are seeds, and one whose rows end within a word.
+// The tables of the targets that apply rows. Four tables have rows as long as the ledger's, so that
+// logs and checkpoints of the ledger are seeds. The rows of `odd` end within a word.
 Key first_word(Key, const std::byte* row) {
   Key key;
   std::memcpy(&key, row, sizeof key);
@@ -79,15 +79,15 @@ void create_tables(Database& database) {
   add("odd", 21);
 }
 
-// The largest input with records.
+// The size of the largest input that has records.
 constexpr size_t kMostRecordBytes = 4096;
 
 // A log of records as an input:
 //
 //   input := shape (32 bytes), the bytes of each stream
 //
-// The shape says which scheme's rule is used, how many streams there are and how long each is, how
-// they lie in files, and where a recovery begins and ends to read them.
+// The shape selects the scheme whose recovery rule is used, the number and the lengths of the
+// streams, the layout of the streams in files, and the positions between which a recovery reads.
 struct RecordInput {
   explicit RecordInput(Input input) {
     Parts shape(input.first(std::min(input.size(), kShapeBytes)));
@@ -113,7 +113,7 @@ struct RecordInput {
     streams.push_back(left.rest());
   }
 
-  // Returns the files of the log, which it adds to `disk`.
+  // Adds the files of the log to `disk`, and returns these files.
   LogFiles add_files(InputFiles* disk) const;
 
   static constexpr size_t kShapeBytes = 32;
@@ -136,13 +136,13 @@ void put(std::vector<std::byte>* file, uint64_t at, Input bytes) {
   std::memcpy(file->data() + at, bytes.data(), bytes.size());
 }
 
-// A record of an input: its place there, and in its stream.
+// The position of a record in the input, and in the record's stream.
 struct Place {
   size_t at, bytes;
   uint64_t position;
 };
 
-// Returns the records of an input, as far as their lengths lead.
+// Returns the records of an input. Follows the lengths in the headers, as far as these are valid.
 std::vector<Place> places_in(const std::vector<std::byte>& input) {
   std::vector<Place> places;
   const RecordInput parts(input);
@@ -161,7 +161,7 @@ std::vector<Place> places_in(const std::vector<std::byte>& input) {
   return places;
 }
 
-// Adds `bytes` to, or takes them from, the length of the stream that has the byte at `at`.
+// Adds `bytes`, which may be negative, to the length of the stream that has the byte at `at`.
 void note_length(std::vector<std::byte>& input, size_t at, int64_t bytes) {
   const RecordInput parts(input);
   for (size_t s = 0; s + 1 < parts.streams.size(); ++s) {
@@ -175,7 +175,7 @@ void note_length(std::vector<std::byte>& input, size_t at, int64_t bytes) {
   }
 }
 
-// Changes the list of records, or a field of one.
+// Changes the list of records, or a field of one record.
 void change_record(std::vector<std::byte>& input, platform::SplitMix64& random) {
   const std::vector<Place> places = places_in(input);
   if (places.empty()) return;
@@ -251,10 +251,10 @@ LogFiles RecordInput::add_files(InputFiles* disk) const {
   return files;
 }
 
-// Makes the records of an input valid again, after it may have changed, copied or removed one.
+// Changes, copies or removes a record of half of the inputs. Then makes all records valid again.
 void mend_records(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (random.next() % 2 == 0) change_record(input, random);
-  // The records need not lie on words of the input.
+  // Records of an input need not be aligned to words.
   for (const Place& place : places_in(input)) {
     std::vector<uint64_t> words(place.bytes / sizeof(uint64_t));
     std::memcpy(words.data(), &input[place.at], place.bytes);
@@ -264,8 +264,8 @@ void mend_records(std::vector<std::byte>& input, platform::SplitMix64& random) {
   }
 }
 
-// Replays the streams as recover() does, on one thread, and calls `take` for what survives. Returns
-// false if a stream cannot be read.
+// Replays the streams as recover() does, on one thread, and calls `take` for each surviving record.
+// Returns false if a stream cannot be read.
 bool replay_streams(const LogFiles& files, const RecoveryRule& rule, StreamShare share,
                     LogMemoryMeter& meter, const std::function<void(const BodiesToApply&)>& take) {
   if (!is_for_streams(rule, files.paths.size())) return false;
@@ -287,10 +287,10 @@ bool replay_streams(const LogFiles& files, const RecoveryRule& rule, StreamShare
   return true;
 }
 
-// The memory of a recovery that reads little of a stream at once.
+// The memory limit with which a recovery reads the smallest parts of a stream at a time.
 constexpr uint64_t kLittleBytes = 1;
 
-// Reads all bytes of the rows and of what the indexes lead to.
+// Reads all bytes of the rows, and of the rows to which the secondary indexes lead.
 void touch_rows(Database& database) {
   uint64_t sum = 0;
   for (const auto& table : database.tables()) {
@@ -303,7 +303,8 @@ void touch_rows(Database& database) {
   (void)seen;
 }
 
-// Recovers the log into a database: by recover(), or by the functions under it on this thread.
+// Recovers the log into a database. If `whole`, calls recover(); otherwise calls the functions that
+// recover() uses, on this thread.
 void recover_log(Input bytes, bool whole) {
   const RecordInput input(bytes);
   const RecoveryRule& rule = input.scheme->recovery;
@@ -331,7 +332,7 @@ void recover_log(Input bytes, bool whole) {
 void apply_records(Input bytes) { recover_log(bytes, false); }
 void recover_records(Input bytes) { recover_log(bytes, true); }
 
-constexpr const char* kDirectory = "d0";  // of a stream that is not striped
+constexpr const char* kDirectory = "d0";  // the directory of a stream that is not striped
 
 // input := the value of --range, a line break, a log of records
 void dump_log(Input bytes) {
@@ -366,10 +367,10 @@ void mend_dump(std::vector<std::byte>& input, platform::SplitMix64& random) {
 }
 
 constexpr size_t kMostNames = 40;
-// Streams of a run that are read, and bytes of each file that are asked for.
+// The number of streams that the target reads, and the bytes that it reads of each file.
 constexpr uint64_t kMostStreams = 8, kReadBytes = 4096;
 
-// Reads the beginning and the end of a file that may claim any length.
+// Reads the beginning and the end of a file, whose length may have any value.
 void read_ends(SegmentedFile& file) {
   std::vector<std::byte> bytes(kReadBytes);
   const uint64_t end = file.bytes();
@@ -406,7 +407,7 @@ void read_names(Input input) {
   find_manifest({"d"}, true);
 }
 
-// Reads the streams of a run as far as a recovery would.
+// Reads as much of a run's streams as a recovery would read.
 void read_run(const LogFiles& run) {
   check_files(run);
   const SchemeInfo* scheme = find_scheme(run.header.scheme);
@@ -487,7 +488,7 @@ void load_rows(Input input) {
   require(rows == loaded.rows, "the tables have the rows that were loaded");
 }
 
-// Gives the blocks from `begin` on their checksums, as far as their lengths lead.
+// Corrects the checksums of the blocks from `begin` on, as far as the blocks' lengths are valid.
 void mend_blocks(std::vector<std::byte>& input, size_t begin) {
   for (size_t at = begin; at + sizeof(BlockHeader) <= input.size();) {
     BlockHeader header;
@@ -504,7 +505,7 @@ void mend_blocks(std::vector<std::byte>& input, size_t begin) {
 
 void mend_file(std::vector<std::byte>& input, platform::SplitMix64&) { mend_blocks(input, 0); }
 
-// Mostly lets the file be as long as the manifest says.
+// Makes the manifest's length equal to the file's, for most inputs.
 void mend_checkpoint(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (input.size() < kNumbers) return;
   const uint64_t bytes = input.size() - kNumbers;

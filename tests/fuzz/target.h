@@ -1,8 +1,8 @@
-// A target: a parser, and what an input of a fuzzer is to it. tests/fuzz/replaced/driver.cc runs
-// targets for libFuzzer, and tests/fuzz/corpus_test.cc runs them with the files of the corpus.
+// A target gives an input of a fuzzer to a parser. tests/fuzz/replaced/driver.cc runs targets for
+// libFuzzer. tests/fuzz/corpus_test.cc runs targets with the files of the corpus.
 //
-// A target lets platform::fatal() end it. It fails by a signal, a sanitizer's report, an exception,
-// or require().
+// A target may end by platform::fatal(). It fails if a signal, a sanitizer's report, another
+// exception or require() ends it.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,23 @@ using Input = std::span<const std::byte>;
 
 struct FuzzTarget {
   std::string_view name;
-  size_t most_bytes = 0;  // of an input
+  size_t most_bytes = 0;  // the size of the longest input
   void (*run)(Input input) = nullptr;
-  // Makes the checksums in a mutated input right again, and may change it more. Null: the input has
-  // none.
+  // Corrects the checksums in a mutated input, and may mutate the input further. Null: inputs have
+  // no checksums.
   void (*mend)(std::vector<std::byte>& input, platform::SplitMix64& random) = nullptr;
-  bool keeps_memory = false;  // a database outlives the input
+  bool keeps_memory = false;  // a database stays for later inputs
 };
 
-// A target's file holds one static FuzzRegistration for each name.
+// The file of a target has one static FuzzRegistration for each name of the target.
 using FuzzTargets = platform::Registry<FuzzTarget>;
 using FuzzRegistration = FuzzTargets::Registration;
 
 // Ends the process by a signal unless `holds`. `what` says what must hold.
 void require(bool holds, const std::string& what);
 
-// Frees what all arenas have allocated; no database lives any more. Only the arenas of a fuzzer's
-// build can do so: the real ones keep their memory until the process ends.
+// Frees the memory of all arenas. No database may exist at the call. Has an effect only in a
+// fuzzer's build; the arenas of the program keep their memory until the process ends.
 void free_arenas();
 
 inline std::string_view text_of(Input input) {
@@ -45,16 +45,16 @@ inline std::string_view text_of(Input input) {
 }
 inline Input bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-// Takes the parts of an input, from its beginning. Past the end there are zeros.
+// Splits an input into parts, from its beginning. After the end of the input, parts are zeros.
 class Parts {
  public:
   explicit Parts(Input input) : left_(input) {}
   uint8_t byte() { return static_cast<uint8_t>(number(1)); }
   // Returns the next `bytes` bytes, at most 8, as a number.
   uint64_t number(size_t bytes);
-  // Returns the next `bytes` bytes, or what is left of them.
+  // Returns the next `bytes` bytes, or fewer if the input ends before.
   Input take(size_t bytes);
-  // Returns the text up to the next line break, which it passes over.
+  // Returns the text up to the next line break, and skips the line break.
   std::string_view line();
   Input rest() const { return left_; }
 
@@ -62,8 +62,8 @@ class Parts {
   Input left_;
 };
 
-// Gives a text block (logging/format/text_block.h) that begins at `begin` its checksum, and an end
-// if it has none.
+// Writes the checksum of the text block (logging/format/text_block.h) that begins at `begin`. Adds
+// an end to the block if it has no end.
 void mend_text_block(std::vector<std::byte>& input, size_t begin = 0);
 
 }  // namespace logjam::fuzz

@@ -1,4 +1,4 @@
-// proof/disk/crash_states.h: what a crash may leave, and what it may not.
+// proof/disk/crash_states.h: the states that a crash may leave, and the states that it may not.
 #include <functional>
 
 #include "tests/platform/on_memory_files.h"
@@ -32,7 +32,7 @@ TEST_F(CrashStates, ARenameWithoutTheSyncOfItsDirectoryMayBeLost) {
   ASSERT_EQ(files().rename("b", "a"), 0);
   std::set<std::pair<std::string, std::string>> found;
   for (const CrashState& state : now()) found.emplace(text_in(state, "a"), text_in(state, "b"));
-  // Both names change in one step.
+  // A rename removes the old name and creates the new name in one step.
   EXPECT_EQ(found, (decltype(found){{"old", "new"}, {"new", kNone}}));
   ASSERT_EQ(platform::sync_directory("/"), 0);
   EXPECT_EQ(texts("a"), Texts{"new"});
@@ -56,7 +56,7 @@ TEST_F(CrashStates, ARemovalWithoutTheSyncOfItsDirectoryMayBeLost) {
 TEST_F(CrashStates, UnsyncedSectorsPersistInAnySubset) {
   const std::string old(1536, 'o'), fresh(1024, 'n');
   write_durably("a", old);
-  write("a", fresh, 256);  // it changes parts of three sectors
+  write("a", fresh, 256);  // changes parts of three sectors
   Texts expected;
   for (int subset = 0; subset < 8; ++subset) {
     std::string text = old;
@@ -75,7 +75,7 @@ TEST_F(CrashStates, TheLaterOfTwoWritesMayPersistWithoutTheEarlier) {
   write_durably("a", std::string(1024, 'o'));
   write("a", "1", 0);
   write("a", "2", 512);
-  write("a", "3", 1);  // in the first one's sector, so it needs it
+  write("a", "3", 1);  // in the first write's sector, so it persists only with the first write
   std::set<std::string> found;
   for (const std::string& text : texts("a")) {
     found.insert({text[0], text[1], text[512]});
@@ -105,7 +105,7 @@ TEST_F(CrashStates, ASyncedWriteMakesTheLengthDurableThatItNeeds) {
   EXPECT_EQ(texts("a"), Texts{"123456"});
   resize("a", 1000);
   EXPECT_EQ(texts("a").size(), 2u);
-  write("a", "x", 0, true);  // does not need it
+  write("a", "x", 0, true);  // does not need the new length
   EXPECT_EQ(texts("a").size(), 2u);
 }
 
@@ -167,7 +167,7 @@ TEST_F(CrashStates, TheChangesOfOneNamePersistInTheirOrder) {
   ASSERT_EQ(files().remove("a"), 0);
   ASSERT_EQ(files().rename("b", "a"), 0);
   ASSERT_EQ(files().rename("a", "c"), 0);
-  ASSERT_EQ(files().make_directory("d"), 0);  // independent
+  ASSERT_EQ(files().make_directory("d"), 0);  // independent of the other steps
   std::set<std::vector<std::string>> found;
   for (const CrashState& state : now()) {
     found.insert({text_in(state, "a"), text_in(state, "b"), text_in(state, "c"),
@@ -212,7 +212,7 @@ TEST_F(CrashStates, DirectoriesThatWereMadeStay) {
   for (const CrashState& state : now()) {
     EXPECT_EQ(state.directories, (std::set<std::string>{"x", "x/y", "x/y/z"}));
   }
-  // At no step is there a directory that is not below the one before.
+  // At every step each directory that exists has its parent directory.
   for (size_t step = 0; step <= disk_.steps(); ++step) {
     for (const CrashState& state : disk_.states_after(step, kMost, 1)) {
       EXPECT_TRUE(!state.directories.contains("x/y/z") || state.directories.contains("x/y"));
@@ -220,8 +220,8 @@ TEST_F(CrashStates, DirectoriesThatWereMadeStay) {
   }
 }
 
-// Replaces a file in the way that `replace` does, and returns the contents that it may have after a
-// crash at any step; a * follows those that it may have when `replace` has returned.
+// Replaces a file with `replace`. Returns the contents that the file may have after a crash at any
+// step. A * follows each content that a crash after the return of `replace` may leave.
 Texts replaced_by(const std::function<void()>& replace) {
   MemoryFiles disk;
   const platform::ReplaceFiles in_place(disk);
@@ -247,7 +247,7 @@ TEST(CrashStatesOfReplaceFile, TheFileIsTheOldOneOrTheNew) {
             (Texts{"old", "new", "new*"}));
 }
 
-// The same with the mistakes that replace_file() could make.
+// Each copy of replace_file() without one of its steps leaves a wrong state after some crash.
 TEST(CrashStatesOfReplaceFile, EachStepThatIsLeftOutIsSeen) {
   const auto replace = [](bool syncs_file, bool syncs_directory) {
     const int file = files().open("a.new", O_WRONLY | O_CREAT | O_TRUNC);

@@ -1,5 +1,5 @@
-// A directory with copies of those files of /proc and /sys that are about cgroups. It answers
-// writes to them as the kernel does.
+// A directory with copies of the cgroup files of /proc and /sys. Writes to these files have the
+// results that the kernel would give.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ class FakeCgroups {
   }
   std::string real(const std::string& path) const { return directory_.path() + path; }
 
-  // The groups of workers below `group`.
+  // Returns the names of the workers' groups below `group`.
   std::set<std::string> worker_groups(const std::string& group) const {
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(real(group))) {
@@ -67,7 +67,7 @@ class FakeCgroups {
   }
 
   bool has_cpu_idle = true;       // Linux 5.15 or later
-  bool cpu_for_children = false;  // version 2: the controller is on for the children of any group
+  bool cpu_for_children = false;  // version 2: every group enables the controller for its children
   bool may_enable_for_children = true;
   bool may_make_threaded = true;
 

@@ -1,4 +1,4 @@
-// platform/files.h: the system's body, the one in memory, and what both are used for.
+// platform/files.h: the system's files, the files in memory, and the functions that use either.
 #include "platform/files.h"
 
 #include <fcntl.h>
@@ -23,10 +23,10 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Does what `random` says with some files below `root`, and returns what each call returned.
+// Makes random calls with the seed on some files below `root`. Returns the results of the calls.
 std::string do_at_random(Files& files, const std::string& root, uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::map<int, int> open;  // by their order
+  std::map<int, int> open;  // open files by the order of opening
   std::string said;
   const auto path = [&] {
     static constexpr const char* kPaths[] = {"a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "a/b"};
@@ -84,7 +84,7 @@ std::string do_at_random(Files& files, const std::string& root, uint64_t seed) {
         uint64_t bytes = 0;
         const int error = files.size(of, &bytes);
         platform::FileStatus status;
-        // The length of a directory is the file system's own affair.
+        // File systems differ in the length of a directory, so only lengths of files are compared.
         say("size", error);
         if (files.status(one, &status) == 0 && status.kind == platform::FileKind::kFile) {
           say("bytes", static_cast<int64_t>(status.bytes));
@@ -150,8 +150,8 @@ TEST(Files, AWriteThatTakesNothingIsAnError) {
   EXPECT_EQ(stuck.calls, 3);
 }
 
-// The functions on files() do the same on both bodies. The parameter says whether it is the
-// system's.
+// The functions on files() do the same with the system's files and with the files in memory. The
+// parameter is true for the system's files.
 class OnFiles : public testing::TestWithParam<bool> {
  protected:
   OnFiles() {
@@ -260,7 +260,7 @@ TEST(FilesDeathTest, WhatCannotBeReadIsAnErrorAndNotAnAbsence) {
   EXPECT_EXIT(
       {
         constexpr uid_t kNobody = 65534;
-        // Root may read everything, and others may not read what lies above the directory.
+        // Root may read every file. Other users may not read the directories above this directory.
         if (chdir(directory.path().c_str()) != 0) _exit(1);
         if (geteuid() == 0 && seteuid(kNobody) != 0) _exit(1);
         const std::string hidden = "closed";

@@ -1,5 +1,5 @@
-// Cgroups for workers: in a directory that looks like the kernel's, and in the kernel's own where
-// this process may make them.
+// Cgroups for workers, in a copy of the kernel's directories. If this process may make cgroups, the
+// tests also use the kernel's own directories.
 #include "platform/idle_group.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ TEST(IdleGroup, WhereItCannotBeIdleNothingStays) {
   }
 }
 
-// The mount is missing, or the process may not make a directory in it.
+// The mount of the cgroups is missing, or the process may not make a directory below the mount.
 TEST(IdleGroup, WhereNoDirectoryCanBeMadeThereIsNone) {
   FakeCgroups unmounted(1, "/a");
   unmounted.put("/proc/self/mountinfo", "22 1 254:0 / / rw,relatime - ext4 /dev/root rw\n");
@@ -73,7 +73,7 @@ TEST(IdleGroup, WhereNoDirectoryCanBeMadeThereIsNone) {
   EXPECT_EQ(IdleGroup::make(outside.kernel()), nullptr);
 }
 
-// A container mounts the part of the hierarchy that it is in.
+// A container mounts only the part of the hierarchy from its own cgroup down.
 TEST(IdleGroup, IsFoundBelowTheMountedPartOfTheHierarchy) {
   FakeCgroups cgroups(1, "/box/7/a");
   cgroups.put("/proc/self/mountinfo", "32 22 0:28 /box/7 /cg/box/7 rw - cgroup cgroup rw,cpu\n");
@@ -92,7 +92,7 @@ TEST(IdleGroup, RemovesWhatACrashLeftAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(cgroups.real("/cg/a/other")));
 }
 
-// A child makes a group, tells its parent so, and lives until it is killed.
+// A child process that makes a group, tells its parent, and then sleeps until it is killed.
 class OtherRun {
  public:
   explicit OtherRun(const KernelFiles& kernel) {
@@ -139,7 +139,7 @@ TEST(IdleGroup, OfALiveRunStaysAndThatOfACrashedOneIsRemoved) {
   EXPECT_TRUE(cgroups.worker_groups("/cg/a").empty());
 }
 
-// In the kernel's own files.
+// Tests in the kernel's own cgroup files.
 class RealIdleGroup : public testing::Test {
  protected:
   void SetUp() override {
@@ -194,7 +194,7 @@ TEST(GroupPlace, IsThatOfTheOutermostGroup) {
   EXPECT_EQ(group_place(one.kernel()), GroupPlace::kIdle);
 }
 
-// Without the cpu controller a group of version 2 is none to the scheduler.
+// The scheduler ignores a group of version 2 that does not have the cpu controller.
 TEST(GroupPlace, OfVersionTwoCountsOnlyWhereTheControllerIsOn) {
   FakeCgroups two(2, "/a/b");
   EXPECT_EQ(group_place(two.kernel()), GroupPlace::kTop);

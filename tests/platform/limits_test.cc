@@ -1,5 +1,5 @@
-// The memory and the processors that cgroups and resource limits leave to a process, of made-up
-// files of the kernel.
+// The memory and the processors that cgroups and resource limits leave to a process. The tests read
+// copies of the kernel's files with chosen contents.
 #include "platform/limits.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(Limits, AGroupOfVersionOneLeavesItsLimitWithoutWhatIsInUse) {
   EXPECT_EQ(by(), "the limit of the cgroup /one/box");
   one("/box", 600, 700, 0);
   EXPECT_EQ(left(), 0);
-  put("/one/box/memory.limit_in_bytes", "9223372036854771712\n");  // none
+  put("/one/box/memory.limit_in_bytes", "9223372036854771712\n");  // no limit
   EXPECT_EQ(left(), 1000);
   EXPECT_EQ(by(), "");
 }
@@ -104,7 +104,7 @@ TEST_F(Limits, EachGroupUpToTheRootCounts) {
 }
 
 TEST_F(Limits, AHybridMachineHasEachControllerInOneHierarchy) {
-  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // memory is of version two
+  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // memory is in version two
   two("/box", std::to_string(600 << 20), 0, 0);
   one("/box", 1, 0, 0);
   EXPECT_EQ(left(), 600);

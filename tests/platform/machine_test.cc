@@ -16,8 +16,8 @@
 namespace logjam::platform {
 namespace {
 
-// If a thread loses its core between its readings of the two clocks, the ratio is too large or too
-// small.
+// The program measures the ratio of two clocks. If a thread loses its core between the readings of
+// the two clocks, the ratio is wrong.
 TEST(Clock, IntervalsThatWereDisturbedDoNotCount) {
   const ClockInterval good{5'000'000, 10'000'000}, late{9'000'000, 10'000'000},
       early{5'000'000, 14'000'000};
@@ -42,7 +42,7 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// The machine decides whether there is such a core, and which one it is.
+// The core that handles the interrupts of the disk depends on the machine, and may not be known.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);
@@ -66,8 +66,8 @@ TEST(ProcessUseTest, TheKernelsPartIsThatOfSystemCalls) {
   EXPECT_LE(called.system_seconds, called.cpu_seconds);
 }
 
-// Returns the second number that the kernel counts for this thread; the first is its processor
-// time.
+// Returns the second number of this thread's schedstat, the run delay. The first number is the
+// thread's processor time.
 uint64_t counted_by_the_kernel() {
   std::ifstream file("/proc/thread-self/schedstat");
   uint64_t ran = 0, waited = 0;

@@ -1,4 +1,4 @@
-// proof/disk/memory_files.h: what a test may ask of the file system in memory.
+// proof/disk/memory_files.h: the calls of the file system in memory that tests use.
 #include "proof/disk/memory_files.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST_F(MemoryFilesTest, AKillLosesNothing) {
   EXPECT_EQ(text_in(disk_.now(), "x/b"), "2");
 }
 
-// A file of many sectors, of which a crash state and the files made from it share most.
+// A file of many sectors. A crash state and the files made from this state share most sectors.
 TEST_F(MemoryFilesTest, LargeFilesAreKept) {
   std::string text(uint64_t{1} << 20, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i / 512 % 251);
@@ -183,7 +183,7 @@ TEST_F(MemoryFilesTest, ThreadsWriteAtTheSameTime) {
     for (const CrashState& state : disk_.states_after(step, 8, 1)) {
       for (const uint64_t at : state.marks) {
         const auto file = state.files.find("stream-" + std::to_string(at / 512 % kThreads % 2));
-        if (file == state.files.end()) continue;  // its name is not durable before the end
+        if (file == state.files.end()) continue;  // names are durable only after the last step
         EXPECT_NE(file->second.sector(at / 512), nullptr) << state.what;
       }
     }

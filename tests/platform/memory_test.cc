@@ -1,4 +1,4 @@
-// Memory from the kernel. This machine may have only one node, so the tests name nodes themselves.
+// Memory from the kernel. This machine may have only one node, so the tests choose node numbers.
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST_F(MemoryNode, OneNodeIsPreferredForAllPages) {
   }
 }
 
-// The kernel leaves out the nodes that this machine does not have.
+// The kernel ignores node numbers that this machine does not have.
 TEST_F(MemoryNode, SeveralNodesAreInterleaved) {
   ASSERT_TRUE(place_on_numbered(memory_, kBytes, {0, 1}));
   const Policy policy = policy_at(memory_);

@@ -46,7 +46,7 @@ class OnMemoryFiles : public testing::Test {
     EXPECT_EQ(platform::files().resize(file, bytes), 0);
     platform::files().close(file);
   }
-  // Writes files that are there in every state.
+  // Writes a file that exists in every later crash state.
   void write_durably(const std::string& path, std::string_view text) {
     write(path, text);
     sync(path);

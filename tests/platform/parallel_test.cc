@@ -1,6 +1,6 @@
-// Parallel loops: each part runs exactly once, and its effects are visible after the join, from any
-// thread. Counters are not atomic where the join must order their accesses, so ThreadSanitizer
-// checks that it does.
+// Parallel loops: each part runs exactly once, and any thread sees the part's effects after the
+// join. Some counters are not atomic, so that ThreadSanitizer checks that the join orders the
+// accesses.
 #include "platform/parallel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The context of each worker under each policy, on machines that hwloc makes from a description.
+// The hardware context that each policy gives to each worker. hwloc makes the machines from texts.
 #include "platform/placement.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::vector<int> numbers_of(const Placement& placement) {
   return numbers;
 }
 
-// The number of the first `workers` workers on each core, socket or node.
+// Returns how many of the first `workers` workers are on each core, socket or node.
 std::map<int, uint32_t> shares(const Placement& placement, uint32_t workers,
                                int HardwareContext::*of) {
   std::map<int, uint32_t> counts;
@@ -131,7 +131,7 @@ TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
   EXPECT_EQ(numbers(PlacementPolicy::kSmt), (std::vector{0, 2, 4, 6, 1, 3, 5, 7}));
 }
 
-// A process may be confined to any set of contexts.
+// The kernel may confine a process to any set of contexts.
 TEST(Placement, HoldsItsPromisesOnAnyPartOfAMachine) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

@@ -1,4 +1,4 @@
-// atomic_max and EventCount: what schemes rely on whenever one thread waits for another.
+// atomic_max and EventCount, which schemes use where one thread waits for another thread.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -72,7 +72,7 @@ TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   EXPECT_FALSE(event.has_waiters());
 }
 
-// Several threads await one condition each; one notify for all of them makes all conditions true.
+// Several threads each await a condition. One change and one notify make all conditions true.
 TEST(EventCount, OneNotifyWakesAllThatAwait) {
   const Watchdog watchdog("a thread that awaits was not woken");
   atomic<bool> open{false};

@@ -12,7 +12,7 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the cores of `threads` threads that are pinned one after another.
+// Pins `threads` threads, one after another. Returns the core of each thread.
 std::vector<int> cores_of_pinned(int threads) {
   std::vector<int> cores;
   for (int i = 0; i < threads; ++i) {
@@ -43,7 +43,7 @@ TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {
   ASSERT_TRUE(count_cores_from(usual[0]));
 }
 
-// Runs in a process of its own, because the first failure is kept.
+// Runs in a separate process, because a process keeps its first failure to pin.
 void pin_to_a_core_that_is_not_there() {
   Placement elsewhere(*Topology::described("core:4096 pu:1"), PlacementPolicy::kCompact);
   elsewhere.begin_at(4095);
@@ -53,7 +53,7 @@ void pin_to_a_core_that_is_not_there() {
   std::exit(0);
 }
 
-// The kernel widens a thread's set when the set of its group changes.
+// The kernel replaces a thread's set of cores when the set of the thread's cgroup changes.
 void lose_a_pin() {
   thread([] {
     pin_to_core(0);

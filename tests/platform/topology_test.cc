@@ -1,4 +1,4 @@
-// Topologies read from hwloc, on machines that hwloc makes from a description.
+// Topologies that the program reads from hwloc. hwloc makes the machines from descriptions.
 #include "platform/topology.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Topology, KnowsOfEachContextWhereItIs) {
   EXPECT_EQ(text_of(machine_of("pack:1 numa:2 core:1 pu:1")), "0:0.0.0.0 1:0.1.1.0");
 }
 
-// The kernel of many machines with two sockets lists the contexts of each in turn.
+// On many machines with two sockets the kernel's numbers alternate between the sockets.
 TEST(Topology, DoesNotRelyOnTheKernelsNumbers) {
   EXPECT_EQ(text_of(machine_of("pack:2 numa:1 core:2 pu:2(indexes=pack)")),
             "0:0.0.0.0 2:0.0.0.1 4:0.0.1.0 6:0.0.1.1 1:1.1.2.0 3:1.1.2.1 5:1.1.3.0 7:1.1.3.1");
@@ -59,7 +59,7 @@ TEST(Topology, WhatMayNotBeUsedIsNotThere) {
   const auto restricted = [](const std::vector<int>& allowed) {
     return text_of(*Topology::described("pack:3 numa:1 core:2 pu:2", allowed));
   };
-  // A core's second context is its only one, and sockets and nodes are counted without gaps.
+  // Context 3 is the only allowed context of its core. Numbers of sockets and nodes have no gaps.
   EXPECT_EQ(restricted({3, 8, 9, 10}), "3:0.0.0.0 8:1.1.1.0 9:1.1.1.1 10:1.1.2.0");
   EXPECT_EQ(Topology::described("pack:3 numa:1 core:2 pu:2", std::vector{3, 8})->node_number(1), 2);
   EXPECT_FALSE(Topology::described("pack:1 core:2 pu:1", std::vector{7}));

@@ -1,4 +1,4 @@
-// The class that workers are granted on each kind of machine, and the sentences about it.
+// The scheduling class that workers get on each kind of machine, and the messages about the class.
 #include "platform/worker_class.h"
 
 #include <sched.h>
@@ -26,10 +26,10 @@ constexpr WorkerClass::Request kIdle{Wanted::kIdle, 2, true};
 
 struct Joined {
   int policy;
-  bool in_group;  // the worker's number is in a group of workers
+  bool in_group;  // the worker's thread id is in a group of workers
 };
 
-// Returns the scheduling class and group of a worker thread after it has joined.
+// Returns a worker thread's scheduling policy after join(), and whether the thread is in a group.
 Joined join(const WorkerClass& workers, const FakeCgroups& cgroups, const std::string& group) {
   Joined joined{};
   thread worker([&] {
@@ -50,7 +50,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A process in no cgroup whose kernel has cgroups without cpu.idle.
+// A process that is in no cgroup. Its kernel has cgroups, but no cpu.idle.
 class OldKernel : public FakeCgroups {
  public:
   explicit OldKernel(bool autogroup) : FakeCgroups(1, "/") {
@@ -125,7 +125,7 @@ TEST(WorkerClass, IsIdleWithoutEffectOnlyIfAskedFor) {
   EXPECT_EQ(join(workers, cgroups, "/cg").policy, SCHED_IDLE);
 }
 
-// Other programs would take the cores from idle workers.
+// On a busy machine other programs would take the cores from idle workers.
 TEST(WorkerClass, OnABusyMachineAutoIsNormalAndLeavesNoGroup) {
   FakeCgroups cgroups(1, "/");
   const WorkerClass workers(kAuto, cgroups.kernel(), busy_machine);
@@ -195,7 +195,7 @@ TEST(CpuUse, CountsWhatRanOnTheCoresOfThisProcess) {
   EXPECT_EQ(used_seconds(stat, std::array{2}), 0);
 }
 
-// Another process computes on every core that this one may use.
+// Another process computes on every core that the test's process may use.
 TEST(CpuUse, AMachineOnWhichOthersComputeIsNotIdle) {
   std::vector<pid_t> others;
   for (int i = 0; i < core_count(); ++i) {

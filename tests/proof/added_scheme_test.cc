@@ -1,6 +1,6 @@
-// A log scheme is added by one file. The test follows the steps of CONTRIBUTING.md in a copy of the
-// source tree, and changes no other file there. The code of that page makes the scheme `mine`. The
-// program built from the copy lists the scheme, checks its flag, runs it, and survives kill -9.
+// One new file adds a log scheme. The test adds the scheme `mine` to a copy of the source tree with
+// the code and the steps of CONTRIBUTING.md, and changes no other file. The program built from the
+// copy lists the scheme, checks the scheme's flag, runs the scheme, and recovers after kill -9.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,16 +25,16 @@ fs::path root() {
   return fs::absolute(given == nullptr ? "." : given);
 }
 
-// Returns the blocks of code below a heading of a page, without their indentation. A block is
-// indented by four columns or more, beyond the list item that it belongs to.
+// Returns the blocks of code below a heading of a page, without indentation. A block is indented by
+// at least four columns more than its list item.
 std::vector<std::string> code_blocks(const std::string& page, const std::string& heading) {
   std::ifstream file(root() / page);
   std::string line;
   while (std::getline(file, line) && line != heading) {
   }
   std::vector<std::string> blocks;
-  size_t indentation = 0;  // of the block that `line` continues; 0: it continues none
-  std::string blank;       // lines, which belong to the block if it goes on after them
+  size_t indentation = 0;  // the indentation of the present block; 0 outside a block
+  std::string blank;       // blank lines, which belong to the block if the block continues
   while (std::getline(file, line) && !line.starts_with("## ")) {
     const size_t spaces = std::min(line.find_first_not_of(' '), line.size());
     if (line.empty()) {
@@ -51,7 +51,7 @@ std::vector<std::string> code_blocks(const std::string& page, const std::string&
   return blocks;
 }
 
-// Puts `code` in place of the only match of `pattern` in `*text`.
+// Replaces the only match of `pattern` in `*text` by `code`.
 void replace_only(const char* pattern, const std::string& code, std::string* text) {
   const std::regex regex(pattern);
   EXPECT_EQ(std::distance(std::sregex_iterator(text->begin(), text->end(), regex), {}), 1)
@@ -65,9 +65,8 @@ void replace_only(const char* pattern, const std::string& code, std::string* tex
 
 class CrashOfAnAddedScheme : public testing::Test {
  protected:
-  // Follows the walk's steps 1 and 2 in a copy of the tree, and builds the program. The copy keeps
-  // the objects that are built already, and the flags that they were built with, so one file is
-  // compiled.
+  // Follows steps 1 and 2 of the page in a copy of the tree, and builds the program. The copy has
+  // the built object files and the same build flags, so make compiles only the new file.
   void SetUp() override {
     const std::vector<std::string> walk =
         code_blocks("CONTRIBUTING.md", "## Add a scheme: a newcomer's walk");
@@ -92,7 +91,7 @@ class CrashOfAnAddedScheme : public testing::Test {
     replace_only("\n\\}\\)\\);\n", "\n" + walk[3] + "}));\n", &source);
     std::ofstream(path) << source;
 
-    // build-thread is what SAN=thread built; another name was given to make.
+    // SAN=thread builds into build-thread. The caller of make chose any other name of a directory.
     const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
     const bool sanitized = suffix == "thread" || suffix == "address" || suffix == "undefined";
     const Ended built =
@@ -108,7 +107,7 @@ class CrashOfAnAddedScheme : public testing::Test {
 };
 
 TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
-  // The walk's step 3, but with paths of this test's own and a short run.
+  // Step 3 of the page, but with the test's own paths and a short run.
   std::string commands = std::regex_replace(commands_, std::regex("build/logjam "), program_ + " ");
   commands = std::regex_replace(commands, std::regex("/var/tmp/logjam"), tree_.path_of("log"));
   commands = std::regex_replace(commands, std::regex("--seconds=5"), "--seconds=0.2 --warmup=0");
@@ -121,8 +120,8 @@ TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "logjam: --mine_tries is at most 1000\n");
 
-  // A round of `centr`, with the scheme replaced by `mine`. It dies after some acknowledgements: a
-  // loaded machine may acknowledge nothing before a kill from outside.
+  // A round of `centr`, with the scheme replaced by `mine`. The run kills itself after some
+  // acknowledgements. On a loaded machine another process might kill it before any acknowledgement.
   CrashRound round;
   for (uint64_t seed = 0; round.flags.scheme != "centr" || round.ends_by_itself; ++seed) {
     round = derive_round(seed);

@@ -2,15 +2,15 @@
 // remove the file, zero a block of 512 bytes, or put back the file of an earlier life. They may
 // damage any file: the manifest and its copy, member files, checkpoints, and the files of all runs.
 //
-// The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those after some
-// transaction. A recovery that reports no damage must have every acknowledged transaction. One loss
-// cannot be noticed: the end of the last run, which a crash could have lost too. A log is called
-// *settled* if it was recovered after its last transaction, for a checkpoint or another run: then
-// the manifest has the end of the run before, and no loss may be silent.
+// The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those of a prefix
+// of its transactions. A recovery that reports no damage must have all acknowledged transactions.
+// There is one exception: a crash could also lose the end of the last run, so recovery may miss
+// this loss. A *settled* log was recovered after its last transaction, for a checkpoint or another
+// run. Its manifest has the end of the last run, so recovery must report every loss.
 //
 // Environment variables (proof/corruptions.py --runs): LOGJAM_CORRUPTIONS, the number of
-// corruptions for each scheme; LOGJAM_FIRST_LOG, the seed of the first log. Each test prints how
-// many corruptions had which effect, as tests/proof/corruption_test.cc does.
+// corruptions for each scheme; LOGJAM_FIRST_LOG, the seed of the first log. Each test prints the
+// number of corruptions with each effect (tests/proof/corruption_test.cc lists the effects).
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -37,7 +37,7 @@ struct Damage {
   }
 };
 
-// A log whose lives have ended, and its disk at the end of each life.
+// A log after all its lives, and the log's disk at the end of each life.
 class EndedLog {
  public:
   EndedLog(std::string_view scheme, uint64_t seed)
@@ -68,7 +68,7 @@ class EndedLog {
     Damage drawn;
     drawn.how = static_cast<How>(random() % std::size(kHow));
     drawn.path = paths_[random() % paths_.size()];
-    // Most of a file may be zeros, which is seldom of interest.
+    // Most of a file may be zeros, and damage to zeros seldom has an effect.
     const FileImage& image = disk().files.at(drawn.path);
     const std::vector<uint64_t> filled = image.filled_from(0);
     drawn.at = random() % 8 == 0 || filled.empty()
@@ -77,7 +77,7 @@ class EndedLog {
     drawn.at = std::min(drawn.at, image.bytes() - 1);
     return drawn;
   }
-  // Returns the damaged disk. It may be the same as before, because a cut may remove only zeros.
+  // Returns the damaged disk. The disk may be unchanged, because a cut may remove only zeros.
   CrashState damaged(const Damage& one, std::mt19937_64& random) const {
     CrashState state = disk();
     FileImage& image = state.files.at(one.path);
@@ -94,9 +94,9 @@ class EndedLog {
   }
 
   struct Verdict {
-    std::string refused, damage;  // the sentences, or empty
-    std::string wrong;            // which rule the recovery breaks, or empty
-    bool lost = false;            // an acknowledged transaction
+    std::string refused, damage;  // the messages, or empty
+    std::string wrong;            // the rule that the recovery breaks, or empty
+    bool lost = false;            // an acknowledged transaction is lost
   };
   Verdict recover(const CrashState& state) const {
     MemoryFiles files(state);
@@ -113,7 +113,7 @@ class EndedLog {
     verdict.lost = found.value_or(0) < acknowledged_;
     return verdict;
   }
-  // Returns whether the file is one of the last run's.
+  // Returns whether the file belongs to the last run.
   bool of_last_run(const std::string& path) const { return path.find("/run-4/") != path.npos; }
 
  private:
@@ -186,9 +186,9 @@ class ChainDamage : public testing::Test {
 };
 using ChainDamageDeathTest = ChainDamage;
 
-// The rows of such a checkpoint are of different moments.
+// A checkpoint during a run has rows of different moments. They are consistent only with the log.
 TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
-  // A loaded machine needs time for two checkpoints: the run ends when it has taken them.
+  // The run ends when it has taken two checkpoints, which takes long on a loaded machine.
   ASSERT_EQ(
       log_.live({"centr", Begin::kContinued, 100'000, true, false, false, 2}, [](uint64_t) {}), "");
   ASSERT_EQ(log_.recover(&chain_, &recovered_, false), "");
@@ -196,7 +196,7 @@ TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
   const uint64_t before = counted(*recovered_.database).value();
   const std::vector<Checkpoint> checkpoints = chain_.manifest.checkpoints;
   ASSERT_EQ(checkpoints.size(), 2u);
-  // Recovers from a log of run 2 that ends just before what the checkpoint needs of it.
+  // Recovers from a log of run 2 that lacks the last byte that the checkpoint needs.
   const auto recover_without = [&](const Checkpoint& checkpoint) {
     CrashState state = disk_.now();
     FileImage& image = state.files.at("a/run-2/stream-0.log.db");
@@ -210,7 +210,7 @@ TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
   EXPECT_EQ(recovered_.unusable, (std::vector{checkpoints[1].number}));
   EXPECT_EQ(recovered_.checkpoint->number, checkpoints[0].number);
   EXPECT_LT(counted(*recovered_.database), before);
-  // The log before the older checkpoint is gone.
+  // The log was truncated up to the older checkpoint, so no earlier state can be recovered.
   EXPECT_NE(recover_without(checkpoints[0]).find("cannot be used without the log"),
             std::string::npos);
   EXPECT_NE(recovered_.error, "");
@@ -230,7 +230,7 @@ class WithWiderRows final : public Workload {
   std::vector<Check> verify(Database&) override { return {}; }
 };
 
-// A record that replay cannot use is an error, though no checkpoint says that the log is lost.
+// A record that replay cannot apply is an error, even if no checkpoint needs the record.
 TEST_F(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
   ChainOptions options;
   options.make_workload = [] { return std::make_unique<WithWiderRows>(); };
@@ -238,7 +238,7 @@ TEST_F(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
             "a record writes table 0 with rows of 40 bytes, which this workload does not have");
 }
 
-// A failing read is not a wrong byte, for which the checkpoint would be passed over and removed.
+// Recovery skips and removes a checkpoint with a wrong byte, but not one that cannot be read.
 TEST_F(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   ASSERT_EQ(log_.checkpoint(), "");
   for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
@@ -254,7 +254,7 @@ TEST_F(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   }
 }
 
-// No run is built on bytes that may not be durable.
+// If the log cannot be synced, its bytes may not be durable, so no run may continue the log.
 TEST_F(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
   disk_.fail("stream-0.log", FileCall::kSync, EIO);
   EXPECT_FAILED(log_.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
@@ -264,7 +264,7 @@ TEST_F(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
 std::vector<const SchemeInfo*> schemes_of_values() {
   std::vector<const SchemeInfo*> schemes = logging_schemes();
   std::erase_if(schemes, [](const SchemeInfo* scheme) {
-    return scheme->traits.commands || scheme->name == "scm";  // scm needs an NVM
+    return scheme->traits.commands || scheme->name == "scm";  // scm needs non-volatile memory
   });
   return schemes;
 }

@@ -1,16 +1,17 @@
-// The tests damage one stream of a small log: they flip a bit, cut off the file or one of its
-// segment files, or zero a block of 512 bytes, anywhere. The set of transactions that recovery then
-// uses must be whole, ordered and closed (R2 to R4). If a valid record vouches for lost records, or
-// a segment other than the last segment is cut off, recovery must report damage. The tests cover
-// all registered schemes and both record granularities, with and without ranges.
+// The tests damage one stream of a small log at any position: they flip a bit, cut off the file or
+// one of its segment files, or zero a block of 512 bytes. The transactions that recovery then uses
+// must be whole, ordered and closed (R2 to R4). Recovery must report damage if a valid record
+// vouches for lost records, or if a segment before the last segment is cut off. The tests cover all
+// registered schemes and both record granularities, with and without ranges.
 //
 // Environment variable: LOGJAM_CORRUPTIONS, the number of corruptions for each scheme and
-// granularity (proof/corruptions.py). Each test prints how many had which effect:
+// granularity (proof/corruptions.py). Each test prints the number of corruptions with each effect:
 //
-//   unharmed  the damage hit nothing that recovery needs, such as bytes after the end of the log
-//   shorter   some transactions are lost, and a crash could have lost them too. `silent` counts the
-//             corruptions that lost an acknowledged transaction for which nothing vouched.
-//   reported  recovery names the damaged stream; the set that it uses is still closed
+//   unharmed  recovery needs none of the damaged bytes, such as bytes after the end of the log
+//   shorter   some transactions are lost, and a crash could have lost the same transactions.
+//             `silent` counts the corruptions that lost an acknowledged transaction for which no
+//             record vouched.
+//   reported  recovery names the damaged stream; the transactions that it uses are still closed
 //   refused   a file's header is damaged, and the log is not read
 
 #include <cstring>
@@ -30,7 +31,7 @@
 namespace logjam {
 namespace {
 
-// Returns the run as it would be with segment files, which change only the headers.
+// Returns the run as if it had segment files, which change only the headers of files.
 ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
   for (auto& stripes : run.files) {
     for (std::string& content : stripes) {
@@ -48,21 +49,21 @@ ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
 struct Recovered {
   bool refused = false;
   std::string damage;
-  std::string wrong;            // what violates R2 to R4, or empty
+  std::string wrong;            // the violation of R2 to R4, or empty
   std::vector<bool> survivors;  // by transaction
 };
 
 // A record of the undamaged log.
 struct Place {
   uint64_t begin, end;
-  std::vector<uint64_t> vouched;  // by stream; 0: nothing
+  std::vector<uint64_t> vouched;  // by stream: the position for which the record vouches, or 0
 };
 
 struct Corruption {
   How how;  // kFlip, kCut or kZero
   uint32_t stream, stripe;
-  uint64_t at, end;  // the bytes of the file that change
-  uint64_t bit;      // kFlip
+  uint64_t at, end;  // the range of the changed bytes in the file
+  uint64_t bit;      // for kFlip
 };
 
 class DamagedRun {
@@ -175,7 +176,7 @@ class DamagedRun {
     if (result.refused) return "";
     if (!result.wrong.empty()) return result.wrong;
 
-    const Place* first = nullptr;  // the first record of the stream that is hit
+    const Place* first = nullptr;  // the first damaged record of the stream
     bool valid_after = false;
     uint64_t vouched = 0;
     for (uint32_t s = 0; s < places_.size(); ++s) {
@@ -188,7 +189,7 @@ class DamagedRun {
       }
     }
     if (first == nullptr) {
-      // No crash makes a segment too short if a later one exists.
+      // No crash makes a segment too short if a later segment exists.
       const bool hole = one.how == kCut && one.end < content.size();
       if (!result.damage.empty() && !hole && !ends_in_lost_bytes(one)) {
         return "no record is hit, and damage is reported";
@@ -202,8 +203,8 @@ class DamagedRun {
     if (vouched < header.end && !result.damage.empty()) {
       return "damage is reported, and nothing vouches for it";
     }
-    // If no valid record follows, a flipped header may make its record longer than the bytes that
-    // are vouched for.
+    // A flipped bit of a header may make the record longer than the bytes for which other records
+    // vouch. Recovery then reports no damage if no valid record follows.
     const bool longer = one.how == kFlip && touches(one, header) && !valid_after;
     if (vouched >= first->end && !longer && result.damage.empty()) {
       return "a record vouches for what is lost, and no damage is reported";
@@ -211,7 +212,7 @@ class DamagedRun {
     return "";
   }
 
-  // Returns how many acknowledged transactions are lost.
+  // Returns the number of lost acknowledged transactions.
   uint64_t lost(const Recovered& result) const {
     uint64_t count = 0;
     for (size_t t = 1; t < run_.transactions.size(); ++t) {
@@ -221,8 +222,8 @@ class DamagedRun {
   }
 
  private:
-  // Returns whether a segment is so short that it lacks bytes of the header of the stream's next
-  // record, if there were one. Then the lost bytes may be those of a record.
+  // Returns whether the cut segment ends before the header of a further record of the stream would
+  // end. Then the lost bytes might have been a record.
   bool ends_in_lost_bytes(const Corruption& one) const {
     const auto& files = run_.files[one.stream];
     if (one.how != kCut || one.end == files[one.stripe].size()) return false;
@@ -235,7 +236,7 @@ class DamagedRun {
     const auto stripe_count = static_cast<uint32_t>(paths_[one.stream].size());
     const Stripes stripes{stripe_count, run_.stripe_bytes};
     const std::string& content = run_.files[one.stream][one.stripe];
-    uint64_t stream_end = 0;  // of the files with the corruption
+    uint64_t stream_end = 0;  // the end of the stream in the damaged files
     for (uint32_t stripe = 0; stripe < stripe_count; ++stripe) {
       const bool cut = one.how == kCut && stripe == one.stripe && one.end == content.size();
       const uint64_t bytes = cut ? one.at : run_.files[one.stream][stripe].size();
@@ -247,14 +248,14 @@ class DamagedRun {
       const uint64_t from = stripes.file_offset(at), to = from + (end - at);
       const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
       if (begin >= stop) continue;
-      // Bytes that a cut removes from one of several files read as zeros, before the stream's end.
+      // If a cut removes bytes of one of several files before the stream's end, they read as zeros.
       const bool zeros = one.how == kZero || (one.how == kCut && place.end <= stream_end);
       if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
     }
     return false;
   }
 
-  // Judges the recovery only by the script's knowledge and the rows in the log.
+  // Checks the recovery with the script's knowledge and the logged rows only.
   void judge(const BodiesToApply& bodies, Recovered* result) const {
     std::vector<uint64_t> writes(run_.transactions.size());
     std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // number, transaction
@@ -318,7 +319,7 @@ class DamagedRun {
   }
 
   // Applies the bodies in the order of the streams, which is not the order of their numbers.
-  // Returns how the rows differ from what `last` says of them.
+  // Returns the difference between the rows and the last writers in `last`, or an empty text.
   static std::string replayed(const BodiesToApply& bodies,
                               const std::vector<std::pair<uint64_t, uint64_t>>& last) {
     Database database;

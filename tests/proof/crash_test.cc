@@ -4,8 +4,8 @@
 // Environment variables:
 // LOGJAM               the binary (default: build/logjam)
 // LOGJAM_TEST_ALL      if set, a round for each scheme x protocol x commit policy x granularity
-// LOGJAM_CRASH_SEED    the first seed, and
-// LOGJAM_CRASH_ROUNDS  the number of rounds to play instead
+// LOGJAM_CRASH_SEED    plays only rounds of consecutive seeds: this is the first seed, and
+// LOGJAM_CRASH_ROUNDS  the number of the rounds
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,14 +21,14 @@
 
 namespace logjam {
 
-// GoogleTest prints parameters with it.
+// GoogleTest prints the parameters of tests with this function.
 void PrintTo(const CrashRound& round, std::ostream* out) { *out << round.name(); }
 void PrintTo(const LivesRound& round, std::ostream* out) { *out << round.name(); }
 
 namespace {
 
-// Returns seeds of one round for each scheme and protocol. Commit policies and granularities
-// alternate, and LOGJAM_TEST_SEED makes them others (tests/draw.h).
+// Returns the seeds of one round for each scheme and protocol. Commit policies and granularities
+// alternate. LOGJAM_TEST_SEED changes the choice (tests/draw.h).
 std::vector<uint64_t> choose_seeds() {
   std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
   for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
@@ -48,7 +48,7 @@ const std::vector<uint64_t>& seeds_of_each_scheme_and_protocol() {
   return seeds;
 }
 
-// Returns the seeds that the environment names.
+// Returns the seeds that the environment variables select.
 std::vector<uint64_t> asked_seeds() {
   const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
   std::vector<uint64_t> seeds(number_from("LOGJAM_CRASH_ROUNDS", 0));
@@ -89,7 +89,7 @@ TEST_P(Crash, LosesNothing) {
       << "no logjam at " << binary_under_test() << ": set LOGJAM to the binary";
   const CrashRound& round = GetParam();
   const CrashResult result = play_and_tell(round);
-  // A round in which nothing was acknowledged would prove nothing. A kill may come that early.
+  // A round without acknowledgements proves nothing. Only a kill may come before all of them.
   if (round.ends_by_itself) {
     EXPECT_GT(result.acknowledged, 0u);
   }
@@ -103,7 +103,7 @@ std::vector<LivesRound> rounds_of_lives() {
   for (const uint64_t seed : asked_seeds()) all.push_back(derive_lives(seed));
   if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
-    constexpr uint64_t kEach = 3;  // a third of the pairs, others by another seed
+    constexpr uint64_t kEach = 3;  // a third of the pairs, which depends on the seed
     if (seed % kEach == 0 || tries_all()) all.push_back(derive_lives(seed));
   }
   return all;

@@ -1,5 +1,4 @@
-// The kinds of damage that tests do to a file of a log, and how many damages of each kind had which
-// effect.
+// The kinds of damage that tests do to a file of a log, and counts of their effects.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace logjam {
 enum How : uint8_t { kFlip, kCut, kZero, kRemove, kEarlier };
 inline constexpr const char* kHow[] = {"flip", "cut", "zero", "remove", "earlier"};
 
-// Flips bit `bit` of the byte at `at`, cuts the file off there, or zeroes the sector of that byte.
+// Flips bit `bit` of the byte at `at`, cuts the file off before this byte, or zeroes its sector.
 inline void damage(FileImage* image, How how, uint64_t at, uint64_t bit) {
   if (how == kFlip) change_byte(image, at, std::byte{1} << bit);
   if (how == kCut) image->resize(at);

@@ -1,14 +1,14 @@
-// The power fails at each step of a log's life: of its beginning, and when another run continues or
-// replaces, checkpoints and truncates the log. The tests recover each state that the disk may then
-// have, continue the log, and recover it again.
+// The power fails at each step of a log's life: when the log begins, when another run continues or
+// replaces the log, and during checkpoints and truncation. For each state that the disk may then
+// have, the tests recover the log, continue it, and recover it again.
 //
-// The worker counts (proof/rounds/counting_log.h). The recovered rows must be those after some
-// transaction that is not before the last acknowledged transaction (R1 to R4). While a
-// log is replaced, the rows are those of the earlier log as it ended, or of the new one.
+// The worker counts (proof/rounds/counting_log.h). The recovered rows must be the rows after the
+// last acknowledged transaction, or after a later one (R1 to R4). While a log is replaced, the rows
+// are the last rows of the earlier log, or the rows of the new log.
 //
-// The model is ALICE (Pillai et al., OSDI 2014): each life runs once, uncut, and
-// proof/disk/crash_states.h derives the states of the disk. At each step all states are tried if
-// they are few, and seeded choices if they are many.
+// The method is ALICE's (Pillai et al., OSDI 2014): each life runs once without a crash, and
+// proof/disk/crash_states.h derives the states of the disk. If a step has few states, the tests try
+// all of these states; otherwise they try a seeded choice.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using Begin = CountingLife::Begin;
 
-constexpr uint64_t kNewLog = 1'000'000;  // the marks of the log that replaces the first one
+constexpr uint64_t kNewLog = 1'000'000;  // added to the marks of the log that replaces the first
 
 struct Scenario {
   const char* name;
@@ -40,7 +40,7 @@ class DiskCuts : public testing::TestWithParam<Scenario> {
  protected:
   // Checks that the recovered log has every transaction acknowledged before the cut. The last
   // life began with `before` transactions, or replaced the log `replaced`. Sets `transactions` to
-  // how many the log has.
+  // the number of transactions in the log.
   static std::string check(const CrashState& state, const LogChain& chain,
                            const RecoveredChain& recovered, uint64_t before, uint64_t replaced,
                            uint64_t* transactions) {
@@ -65,12 +65,12 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
   const size_t most = thorough ? 8 : 2;
   CrashState content;
   uint64_t before = 0, steps = 0, states = 0, nothing = 0;
-  // Tries all that a cut of the last life may leave. `replaced`: the log that it replaced, or 0.
-  // `damaged`: the file whose damage the life accepts, or empty.
+  // Tries the states that a cut of the last life may leave. `replaced` is the log that this life
+  // replaced, or 0. `damaged` is the file whose damage this life accepts, or empty.
   const auto cut = [&](const MemoryFiles& disk, uint64_t replaced, bool began,
                        const std::string& damaged) {
     const size_t stride = thorough ? 1 : std::max<size_t>(1, disk.steps() / kSteps);
-    // Between two changes of names most cuts are alike.
+    // Most cuts between two changes of file names have the same effect, so some steps are enough.
     const auto counts = [&](size_t step) {
       const std::string what = step == 0 ? "" : disk.step(step - 1);
       return step % stride == test_seed() % stride || what.find("manifest") != what.npos ||
@@ -158,9 +158,8 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
               states, nothing);
 }
 
-// A killed process leaves bytes that a recovery reads although they are not durable. The run that
-// continues the log is built on them, so they must be durable before the manifest says how many
-// they are.
+// A killed process leaves bytes that are not durable. A recovery reads these bytes, and the next
+// run depends on them. So the bytes must be durable before the manifest has their number.
 TEST(DiskCutsOfAKilledRun, LeaveWhatItsSuccessorHasRead) {
   const CountingLog log{{"a", "b"}, 4096};
   MemoryFiles lived;

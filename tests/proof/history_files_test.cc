@@ -1,5 +1,5 @@
 // The files of a history that spans lives: the files that a run writes, removes, reads and refuses.
-// All workloads continue their histories.
+// Every workload continues the history of the earlier lives.
 #include "proof/history/history_files.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class HistoryFilesTest : public testing::Test {
     area.intend(make_id(1, count + 1), 0);
     area.acknowledge(make_id(1, count + 1));
   }
-  // Plays a life that is killed before its file gets its name.
+  // Plays a life that is killed before the life's history file gets its name.
   void killed_life(uint32_t life) {
     const std::string unfinished = unfinished_history(file_of_life(path_, life));
     const std::string kept = path_ + ".killed";
@@ -176,7 +176,7 @@ TEST_F(HistoryFilesTest, ALifeThatWasKilledBeforeItsFileGotItsNameIsFound) {
   EXPECT_EQ(adopt_history(path_, parameters_.log, 2), "");
   EXPECT_TRUE(there(".2"));
   EXPECT_EQ(gap_in_history(path_, 2), "");
-  // The runs before had no record, so the third one begins anew.
+  // The earlier runs have no records, so the third run begins a new history.
   parameters_.ordinal = 3;
   parameters_.after = 0;
   killed_life(1);

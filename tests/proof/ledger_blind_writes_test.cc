@@ -1,4 +1,4 @@
-// Hand-made histories of blind writes, inserts and erases, with one violation each.
+// Hand-made histories of blind writes, inserts and erases. Each has one violation.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,7 +23,7 @@ TEST(LedgerChecker, AGoodHistoryOfBlindWritesPasses) {
   EXPECT_EQ(result.recovered, 6u);
 }
 
-// Poplar keeps a write-only transaction whose predecessor is lost.
+// Poplar may recover a write-only transaction although the previous writer of its row is lost.
 TEST(LedgerChecker, AnUpdateDependsOnABlindWriteAndAnotherBlindWriteDoesNot) {
   for (const Op op : {Op::kBlind, Op::kUpdate}) {
     World world;
@@ -74,7 +74,8 @@ TEST(LedgerChecker, FindsARecoveredReaderOfALostBlindWrite) {
   world.expect("R4: 1:1 is there, but the write of cell 4 by 0:1 that it read is not");
 }
 
-// The reader's write was overwritten blindly, so it does not show. Another transaction has read it.
+// No row shows the reader's write, which was overwritten blindly. But a third transaction that is
+// recovered has read this write.
 TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
   World world;
   const TransactionId lost = world.change(0, {}, {{Op::kBlind, 5}}, kLost);
@@ -89,8 +90,8 @@ TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
       "0:1 that it read is not");
 }
 
-// The write that was read is overwritten. The other write of the same transaction shows that it is
-// lost.
+// A transaction writes two cells. A reader reads one write, which is then overwritten. The other
+// cell shows that the transaction is lost.
 TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   for (const Fate fate : {kThere, kAcknowledged}) {
     World world;
@@ -107,7 +108,7 @@ TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   }
 }
 
-// Catches the bug that the log takes an insert after an erase for a write-only transaction.
+// The log must not treat an insert after an erase as a write-only transaction.
 TEST(LedgerChecker, AnInsertDependsOnTheEraseBeforeIt) {
   World world;
   const TransactionId erase =
@@ -119,7 +120,7 @@ TEST(LedgerChecker, AnInsertDependsOnTheEraseBeforeIt) {
       "cell 5 over the initial load is not there, the initial load wrote last");
 }
 
-// An overwrite or an erase depends on the insert of the row, and on no overwrite in between.
+// An overwrite or an erase depends on the insert of the row, but not on other overwrites.
 TEST(LedgerChecker, AnEraseDependsOnTheInsertOfTheRow) {
   for (const bool insert_is_lost : {false, true}) {
     for (const Op op : {Op::kErase, Op::kBlind}) {

@@ -1,4 +1,4 @@
-// Hand-made histories with one violation each. The checker must find the violation and name it.
+// Hand-made histories with one violation each. The checker must find and name the violation.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -197,8 +197,8 @@ TEST(LedgerChecker, FindsWriteSkew) {
       "1, 1:1 overwrote what 0:1 had read at ledger key 2");
 }
 
-// A read-only transaction sees the second of two transactions, but not the first. That is no
-// violation if the reader was not acknowledged.
+// A read-only transaction sees the second of two transactions, but not the first. The history is
+// correct if the reader was not acknowledged.
 TEST(LedgerChecker, FindsAReadOnlyAnomaly) {
   for (const Fate fate : {kLost, kAcknowledged}) {
     World world;

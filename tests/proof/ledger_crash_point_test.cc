@@ -27,8 +27,8 @@ TEST(CrashPoint, SparesAcknowledgementsThatComeInOrder) {
   Acknowledged acknowledged(2);
   CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
   mine.note_dependency(make_id(0, 1), make_id(1, 7));  // acknowledged before 0:1
-  mine.note_dependency(make_id(0, 2), 0);              // the initial load
-  mine.note_dependency(make_id(0, 3), make_id(0, 2));  // the worker's own
+  mine.note_dependency(make_id(0, 2), 0);              // depends on the initial load
+  mine.note_dependency(make_id(0, 3), make_id(0, 2));  // depends on the worker's own transaction
   mine.note_dependency(make_id(0, 4), make_id(1, 9));  // the commit of 0:4 is refused
   mine.on_refusal(make_id(0, 4));
   other.on_acknowledgement(make_id(1, 7));

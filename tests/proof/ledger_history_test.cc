@@ -1,5 +1,4 @@
-// The history file: the entries that are read back, and the files that are refused. Also the
-// checker's graph.
+// The entries that a checker reads from a history file, the files that it refuses, and its graph.
 #include <gtest/gtest.h>
 
 #include <filesystem>

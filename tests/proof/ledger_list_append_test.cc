@@ -1,4 +1,4 @@
-// The exported form of a history: its exact text, for transactions that ended in each way.
+// The exact exported text of histories whose transactions end in each possible way.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ class ListAppend : public testing::Test {
   const TemporaryDirectory directory_;
   const std::string path_ = directory_.path_of("history.edn");
 
-  // Returns the lines of the exported history, each from its type on.
+  // Returns the lines of the exported history, without the text before the type.
   std::vector<std::string> exported(World& world) {
     EXPECT_EQ(export_list_append(world.rows(), open_history(world.path()), path_), "");
     std::ifstream in(path_);
@@ -77,8 +77,8 @@ TEST_F(ListAppend, WhatWasRecoveredOrAcknowledgedHasHappened) {
   for (size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(end_of(lines, i, ends.size()), ends[i]) << i;
 }
 
-// A transaction that was acknowledged and is not in the database is :ok, so the last read, which
-// comes after it and lacks its write, is an anomaly.
+// An acknowledged transaction is exported as :ok, even if it is not in the database. The last read
+// comes later and lacks the transaction's write, which is an anomaly.
 TEST_F(ListAppend, ALostAcknowledgementShowsInTheLastRead) {
   World world;
   world.run(0, {}, {1}, kAcknowledged);
@@ -104,8 +104,8 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   EXPECT_EQ(end_of(lines, 2, 3), ":ok");
 }
 
-// A blindly overwritten write is in the list if its transaction is known to have happened. A
-// transaction that does not show and was not acknowledged has not happened.
+// A blindly overwritten write is in the list if its transaction certainly happened. A transaction
+// that was not acknowledged, and that no row shows, counts as one that did not happen.
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
@@ -121,8 +121,8 @@ TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   EXPECT_NE(lines.back().find("[:r 12 [0 2]]"), std::string::npos) << lines.back();
 }
 
-// An acknowledged update has read from a blind write that was not acknowledged, and is itself
-// overwritten blindly. Nothing of the first write shows, but it has happened.
+// An acknowledged update has read a blind write that was not acknowledged. The update is itself
+// overwritten blindly. No row shows the first blind write, but it has happened.
 TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}}, kThere);
@@ -135,7 +135,7 @@ TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   EXPECT_NE(lines.back().find("[:r 12 [0 1 2]]"), std::string::npos) << lines.back();
 }
 
-// A checker then finds a value in a list that nothing appended.
+// A checker then finds a number in a list that no transaction has appended.
 TEST_F(ListAppend, AWriterThatTheHistoryDoesNotKnowGetsANumberOfItsOwn) {
   World world;
   world.make(0, {{1, make_id(2, 77)}, {2, make_id(2, 78)}, {1, make_id(2, 77)}}, {});

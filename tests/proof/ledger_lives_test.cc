@@ -45,7 +45,7 @@ TEST(LedgerLives, WhatTheFirstAcknowledgedIsThereAfterTheThird) {
       "load is not there, 1:2 overwrote the same (fork)");
 }
 
-// Two lives write one cell blindly: the process of the second life must know of the first write.
+// Two lives write one cell blindly. The process of the second life must know the first write.
 TEST(LedgerLives, ABlindWriteOverwritesThatOfAnEarlierLife) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}});
@@ -129,7 +129,7 @@ class LedgerLivesRun : public testing::Test {
     workload_->start_history(workers, {.ordinal = lives_, .after = lives_ - 1});
     workload_->keep_history();
     ForwardingScheme scheme(workers);
-    // The run ends after its transactions, long before the time is over.
+    // The run ends after its transactions, long before its time.
     run(*workload_, database_, *find_protocol("occ"), scheme,
         {.threads = workers,
          .seconds = 3600,
@@ -149,7 +149,7 @@ class LedgerLivesRun : public testing::Test {
   uint32_t lives_ = 0;
 };
 
-// A row whose last writer is of the first life is set back to the previous writer.
+// The test sets a row whose last writer belongs to the first life back to the previous writer.
 TEST_F(LedgerLivesRun, AreOneHistoryInWhichAWriteOfTheFirstIsMissed) {
   constexpr uint64_t kKeysOfRun = 400;
   flags_.set("ledger", "slots:4,keys:400");

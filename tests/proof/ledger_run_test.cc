@@ -16,7 +16,7 @@
 namespace logjam {
 namespace {
 
-// Of each worker. Few show a race to ThreadSanitizer, where they are slow.
+// The transactions of each worker. ThreadSanitizer is slow, and finds races with few transactions.
 #if defined(__SANITIZE_THREAD__)
 const uint64_t kTransactions = 500;
 #else
@@ -49,7 +49,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     flags_.set("test", "ledger_yield:7");
   }
 
-  // Runs the ledger, and expects its own check and the check of its history to pass.
+  // Runs the ledger, and expects that the checks of its rows and of its history pass.
   void run_and_verify(const char* ledger, uint64_t transactions, bool early_lock_release = true) {
     flags_.set("ledger", ledger);
     const WorkloadInfo* info = find_workload("ledger");
@@ -61,7 +61,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     Dawdler scheme(kThreads);
     workload->start_history(kThreads, {});
     workload->keep_history();
-    // The run ends after its transactions, long before the time is over.
+    // The run ends after its transactions, long before its time.
     run(*workload, database, *find_protocol(GetParam()), scheme,
         {.threads = kThreads,
          .seconds = 3600,
@@ -88,7 +88,7 @@ TEST_P(LedgerRun, IsSerializable) {
   run_and_verify("keys:500,reads:8,writes:20,theta:0.9", kTransactions / 2);
 }
 
-// A checker proves nothing about cases that do not occur.
+// The runs must have the cases that the checker is to check.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
   run_and_verify("slots:4", kTransactions / 2);
   uint64_t over_an_erase = 0, write_only = 0;

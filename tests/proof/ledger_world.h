@@ -19,7 +19,7 @@ namespace logjam::ledger {
 
 inline constexpr uint64_t kKeys = 8;
 inline constexpr uint64_t kCells = 6, kSlots = 4;
-// Returns the key of a cell in histories.
+// Returns the key that stands for a cell in histories.
 constexpr Key cell_key(uint64_t cell) { return kKeys + cell; }
 
 // A transaction's change of a cell, and of its slot if it has one.
@@ -28,11 +28,11 @@ struct CellChange {
   uint64_t cell;
 };
 
-// The fate of a transaction: its writes are not in the database; or they are in it; or they are in
-// it and the transaction is acknowledged.
+// The fate of a transaction: its writes are lost; or in the database; or in the database, and the
+// transaction is acknowledged.
 enum Fate { kLost, kThere, kAcknowledged };
 
-// A small database without concurrency, and its history.
+// A small database, whose transactions run one after another, and its history.
 class World {
  public:
   explicit World(const std::string& unsafe = "")
@@ -118,7 +118,7 @@ class World {
     return attempt.id;
   }
 
-  // Changes a cell, and its slot if it has one, as `writer` does.
+  // Changes a cell, and the cell's slot if it has one, in the name of `writer`.
   void apply(Op op, uint64_t number, TransactionId writer) {
     const bool slot = keys_.has_slot(cell_key(number));
     std::erase_if(rows_.slots, [&](const auto& s) { return s.first == number; });
@@ -140,7 +140,7 @@ class World {
     record(attempt, fate);
   }
 
-  // Records such a transaction of `worker`. Returns its id.
+  // Records a transaction of `worker` as record() does. Returns the transaction's id.
   TransactionId make(uint32_t worker, std::vector<Access> reads, std::vector<Access> writes,
                      Fate fate = kAcknowledged) {
     const TransactionId made = id(worker);
@@ -163,7 +163,7 @@ class World {
 
   CheckResult check() { return ledger::check(rows_, open_history(path_)); }
 
-  // Expects the checker to find the violation; an empty sentence stands for none.
+  // Expects the checker to report `sentence`, or no violation if `sentence` is empty.
   void expect(const std::string& sentence) {
     const CheckResult result = check();
     EXPECT_EQ(result.passed, sentence.empty());

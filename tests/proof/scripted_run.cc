@@ -14,12 +14,12 @@ namespace logjam {
 namespace {
 
 constexpr uint32_t kWorkers = 4;
-constexpr uint32_t kStreams = 3;  // at most, where their number can be chosen
+constexpr uint32_t kStreams = 3;  // the most streams, if the scheme lets the user choose
 constexpr uint64_t kTransactions = 50;
 
 using Row = ScriptedRun::Row;
 
-// One worker of the script.
+// A worker of the script.
 struct Actor {
   Actor(uint32_t id, Database& database, Log& log, const ScriptOptions& options,
         platform::atomic<uint64_t>& ages) {
@@ -75,7 +75,7 @@ class Script {
       for (uint64_t i = 0; i < kTransactions; ++i) {
         Actor& actor = *actors_[random_() % kWorkers];
         commit_one(actor);
-        // Some records wait for the device while later ones are made.
+        // Some records wait for the device while the script makes later records.
         while (random_() % 2 == 0) look_after(log, random_() % kWorkers);
       }
       if (options_.finished) {
@@ -129,7 +129,7 @@ class Script {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();
     log.scheme().poll(static_cast<uint32_t>(worker));
-    // In a scheme with several streams and one more thread, that thread ends epochs.
+    // If a scheme has one thread more than its several streams, the last thread ends epochs.
     if (log.streams() > 1 && log.scheme().flushers() > log.streams() && random_() % 4 == 0) {
       log.scheme().flush(log.streams(), true);
     }
@@ -147,7 +147,7 @@ class Script {
       for (const std::string& path : paths) {
         std::ifstream in(path, std::ios::binary);
         images.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-        // The log's bytes, and some zeros after them.
+        // The file has the log's bytes, and then some zeros.
         const uint64_t end =
             paths.size() == 1 ? kLogHeaderBytes + reader.tail().bytes + 1024 : images.back().size();
         images.back().resize(end);

@@ -1,6 +1,6 @@
-// A small log, written by a script on one thread, and the script's knowledge of it: which
-// transaction read from which, and the writers of each row in order. The script does not know the
-// scheme's numbers, so a judge that uses only the script's knowledge is independent of the scheme.
+// A small log that a script writes on one thread. The script knows from which transactions each
+// transaction has read, and the order of each row's writers. The script does not know the scheme's
+// sequence numbers, so a check that uses only the script's knowledge is independent of the scheme.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace logjam {
 struct ScriptedRun {
   static constexpr uint64_t kKeys = 12;
 
-  // The load is transaction 0.
+  // Transaction 0 is the initial load.
   struct Transaction {
     std::vector<uint64_t> read_from;  // transactions whose rows it has read
-    std::vector<uint64_t> writes;     // keys
-    bool acknowledged = false;        // before the run ended
+    std::vector<uint64_t> writes;     // the keys of the written rows
+    bool acknowledged = false;        // acknowledged before the run ended
   };
   struct Row {
     uint64_t transaction;  // the transaction that wrote the row
-    uint64_t same[4];      // the same in all writes of the row
+    uint64_t same[4];      // words that all writes of the row leave unchanged
     uint64_t check;
     bool operator==(const Row&) const = default;
   };
@@ -42,7 +42,7 @@ struct ScriptOptions {
   LogRecords records = LogRecords::kTransaction;
   bool ranges = false;
   bool finished = true;  // otherwise the machine stops right after the last transaction
-  bool striped = false;  // if the scheme has one stream that may be
+  bool striped = false;  // stripes the stream, if the scheme has one stream and allows stripes
   uint64_t seed = 0;
 };
 

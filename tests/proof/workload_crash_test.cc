@@ -1,7 +1,7 @@
-// A short crash round of each small scale of each workload: run with a history, kill -9, recover,
-// and check the workload's own conditions and the history. The ledger has rounds of its own
-// (crash_test.cc). Schemes, protocols and commit policies alternate; proof/workload_rounds.py plays
-// more rounds.
+// A short crash round for each small scale of each workload except the ledger (crash_test.cc). A
+// round runs with a history, is killed by kill -9, and recovers. Then it checks the workload's own
+// conditions and the history. Schemes, protocols and commit policies alternate.
+// proof/workload_rounds.py plays more rounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // The rules of the history of writes (proof/history/with_history.h), in hand-made histories and
-// databases: torn transactions, sets that are not closed, updates lost during the run, and correct
-// ones.
+// databases: torn transactions, sets that are not closed, lost updates, and correct histories.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +20,7 @@ class Rules : public testing::Test {
  protected:
   Rules() { writer_->keep(); }
 
-  // A change of row `key` from one number to another; 0 stands for no row.
+  // A change of row `key` from one number to another number. The number 0 stands for no row.
   struct Change {
     Key key;
     uint64_t from, to;
@@ -58,9 +57,9 @@ class Rules : public testing::Test {
     const Check check = check_history(database_, path_, "made", {"change"});
     return check.passed ? "" : check.detail;
   }
-  static constexpr bool kCommitted = false;  // and not acknowledged
+  static constexpr bool kCommitted = false;  // committed, but not acknowledged
 
-  // Starts another life. The previous one was killed or, if `ended`, ended by itself.
+  // Starts another life. The previous life ended by itself if `ended`, and otherwise was killed.
   void next_life(bool ended = false) {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
@@ -140,7 +139,7 @@ TEST_F(Rules, ATransactionIsTorn) {
             "which is as loaded");
 }
 
-// Row 1 is as the lost transaction would have left it, but it was so before.
+// The lost transaction would have left row 1 as it was before, so row 1 does not show a write.
 TEST_F(Rules, ATransactionThatLeavesARowAsItWasIsNotTorn) {
   rows({{1, 10}, {2, 20}, {3, 31}});
   commit(0, {{1, 10, 10}, {2, 20, 21}}, kCommitted);
@@ -202,7 +201,7 @@ TEST_F(Rules, ARowIsAbsentThatNoTransactionHasErased) {
   EXPECT_EQ(violation(), "R3: rows 1 is absent, and no transaction has erased it");
 }
 
-// In one life, this would be a lost update.
+// The two transactions change one row from the same value. In one life, one update would be lost.
 TEST_F(Rules, ALifeGoesOnWithWhatWasRecovered) {
   rows({{1, 13}, {2, 20}});
   commit(0, {{1, 10, 11}});

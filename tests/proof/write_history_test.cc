@@ -1,5 +1,5 @@
-// The history of writes must find the error if transactions are left out of a recovered log, or if
-// rows are changed, for every workload that does not keep a history of its own.
+// The test leaves transactions out of a recovered log, or changes rows. The history of writes must
+// find each error, for every workload that has no history of its own.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -59,7 +59,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
     Log log(log_options);
     auto database = load(*workload, 1);
     log.start();
-    // The run ends after its transactions, long before the time is over.
+    // The run ends after its transactions, long before its time.
     run(*workload, *database, all_protocols()[1], log.scheme(),
         {.threads = kWorkers,
          .seconds = 3600,
@@ -136,8 +136,8 @@ TEST_P(WriteHistory, FailsOnARecoveryOfNothing) {
   expect_fails(*empty, "nothing of the run is there: ");
 }
 
-// A transaction whose rows were all overwritten may be left out without a trace. The checker misses
-// any other.
+// If all rows of a transaction were overwritten, no row shows that the transaction is left out. The
+// checker must report every other transaction that is left out.
 TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
   const uint64_t whole = fingerprint(*run_and_log());
   const std::vector<uint64_t> numbers = logged();
@@ -157,7 +157,8 @@ TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
   EXPECT_GT(missed, 0u);
 }
 
-// The worker is that of the last transaction in the log, which no other has overwritten.
+// No transaction has overwritten the rows of the last transaction in the log. The test leaves out
+// this transaction and others of the same worker.
 TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
   run_and_log();
   const std::vector<uint64_t> numbers = logged();
@@ -169,7 +170,7 @@ TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
                                std::to_string(worker) + ": ");
 }
 
-// A row in a state that no transaction left: with a changed byte, or erased.
+// A row has a state that no transaction left: a byte is changed, or the row is erased.
 TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   const auto database = run_and_log();
   const HistoryFile history = open_history_file(path_);
@@ -179,7 +180,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
     return std::span(first, header->writes);
   };
   const write_history::RecordedWrite& write = writes_of(history.entries[0])[0];
-  // The first write in the order of the row's writers.
+  // The row's first write.
   const write_history::RecordedWrite* first = &write;
   for (const HistoryEntry& entry : history.entries) {
     for (const write_history::RecordedWrite& other : writes_of(entry)) {
@@ -193,7 +194,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   Tuple& tuple = *Table::tuple_of(entry);
   if (!tuple.load_version().absent()) {
     tuple.row()[table.row_bytes() - 1] ^= std::byte{1};
-    // The loaded contents of a row are unknown if its first overwrite was blind.
+    // If a row's first overwrite was blind, the history does not have the row's loaded contents.
     expect_fails(*database, first->before == write_history::kUnknownRow
                                 ? "which is as the load left it, or as no transaction did"
                                 : "is as neither the load nor a transaction left it");
@@ -220,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Scales, WriteHistory, testing::ValuesIn(scales()), [](c
   return name;
 });
 
-// A workload that notes which calls reach it.
+// A workload that records the calls of its functions.
 struct Inner final : Workload {
   void create_tables(Database&) override {}
   void load(Database&, uint32_t, uint32_t, Arena&) override {}

@@ -20,7 +20,7 @@ TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
   caches.store(kHere, line);
   EXPECT_EQ(caches.load(kHere, line), 0U);
   EXPECT_EQ(caches.store(kHere, line), 0U);
-  // These two lines share a set with `line` in the first level, but not in the second.
+  // These two lines share a set with `line` in the L1, but not in the L2.
   caches.load(kHere, line + 8), caches.load(kHere, line + 24);
   ASSERT_FALSE(caches.in_l1(kHere, line));
   EXPECT_EQ(caches.store(kHere, line), 12U);
@@ -74,8 +74,8 @@ TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
   EXPECT_EQ(caches.store(kHere, line), 250U);
   share(kAcross);
   EXPECT_EQ(caches.store(kHere, line), 350U);
-  // A core that does not have the line waits for the line and for the invalidations: for the longer
-  // of the two.
+  // A core that does not have the line waits for the line's transfer and for the invalidations. The
+  // longer of the two counts.
   share(kAcross);
   EXPECT_EQ(caches.store(kAcrossToo, line), 350U);
   share(kNeighbour);
@@ -99,7 +99,7 @@ TEST(Caches, MemoryAnswersForACleanLineIfItIsNearer) {
   const uint32_t near = line_of_new_page(3), far = line_of_new_page(0);
   for (const uint32_t line : {near, far}) {
     caches.load(kHere, line);
-    caches.load(kHere + 1, line);  // nobody may write it now
+    caches.load(kHere + 1, line);  // now no core may write the line
   }
   EXPECT_EQ(caches.load(kAcross, near), 220U) << "its own memory";
   EXPECT_EQ(caches.load(kAcross, far), 300U) << "memory takes 420 from there";
@@ -292,7 +292,7 @@ TEST_P(CachesProperty, ACoreHasTheTagIfAndOnlyIfTheLineNamesIt) {
   }
   std::mt19937 random(3);
   for (uint32_t step = 0; step < 100'000; ++step) {
-    // Lines with small indexes are drawn more often.
+    // Lines with small indexes are chosen more often.
     const uint32_t line = lines[std::min(random() % kLinesUsed, random() % kLinesUsed)];
     caches_.access(random() % kCores, line, random() % 3 == 0);
     if (step % 8 == 0) check(line);
@@ -310,8 +310,8 @@ TEST_P(CachesProperty, ACoreHasTheTagIfAndOnlyIfTheLineNamesIt) {
 INSTANTIATE_TEST_SUITE_P(, CachesProperty, testing::Bool(),
                          [](const auto& info) { return info.param ? "TwoLevels" : "OneLevel"; });
 
-// The caches that cores share: one for each socket or complex. Loading leaves lines in them.
-// Two complexes a socket: cores 0 and 1, 2 and 3, and those of the other sockets.
+// Shared caches, of which each socket or complex has one. The load of data leaves lines in them.
+// Returns a profile with two complexes per socket: cores 0 and 1, cores 2 and 3, and so on.
 Profile profile_of_complexes() {
   Profile profile = small_profile();
   profile.complexes = 2;
@@ -399,7 +399,7 @@ TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
   EXPECT_EQ(caches.load(kHere, page + 16), 220U);
 }
 
-// The filter of warm() lets no line grow old that is touched all the time.
+// warm() filters repeated touches. Yet a line that is touched all the time must not be evicted.
 TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
   Profile profile = small_profile();
   profile.l3_mib = 1;

@@ -11,7 +11,7 @@
 namespace logjam::sim {
 namespace {
 
-// Spends time until `cycles`, because fibers begin one after the other.
+// Spends time until `cycles`. So fibers, which begin one after another, act at chosen times.
 void wait_until(RunningMachine& machine, Picoseconds cycles) {
   machine->spend(cycles * kCycle - machine->now());
 }
@@ -24,7 +24,7 @@ Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind)
   return (machine->now() - before) / kCycle;
 }
 
-// The observer loads data before the workers start. They find it in the shared cache.
+// The observer loads data before the workers start. The workers find this data in a shared cache.
 TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   RunningMachine machine(small_profile(), 1);
   const auto* page = static_cast<const char*>(address_of(line_of_new_page()));
@@ -45,8 +45,8 @@ TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   EXPECT_EQ(machine->now(), before) << "loading takes no time";
 }
 
-// One socket of two cores with two contexts each, whose shared cache does the atomic operations:
-// one of a line each 24 cycles.
+// Returns a profile of one socket of two cores with two contexts each. The shared cache executes
+// atomic operations, and one operation on a line takes 24 cycles.
 Profile profile_of_far_atomics() {
   Profile profile = free_kernel();
   profile.cores = profile.contexts = 2;
@@ -91,7 +91,7 @@ TEST(Charge, FarAtomicsOfALineComeOneAfterTheOtherAlsoInACore) {
   }
 }
 
-// A far compare-and-swap waits for its turn, and sees what others stored meanwhile.
+// A far compare-and-swap waits for its turn, and sees the stores that other cores make meanwhile.
 TEST(Charge, AFarAtomicIsDoneWhenItsTurnComes) {
   RunningMachine machine(profile_of_far_atomics(), 3);
   const void* word = address_of(line_of_new_page());
@@ -121,8 +121,8 @@ TEST(Charge, WhatAFiberTouchesIsNotWarmed) {
   machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 220U); }});
 }
 
-// A transfer takes 110 cycles, and the owner hears of the request after 22 of them; an addition
-// takes 20.
+// A transfer takes 110 cycles, and the request reaches the owner after the first 22 cycles. An
+// addition takes 20 cycles, so the owner makes two additions in a row.
 TEST(Charge, AnOwnerAddsOnUntilItHearsOfTheNextRequest) {
   RunningMachine machine(small_profile(), 2);
   const void* word = address_of(line_of_new_page());
@@ -198,8 +198,8 @@ TEST(Charge, APrefetcherRunsAheadOfACoreThatReadsInOrder) {
   RunningMachine machine(small_profile(), 1);
   const uint32_t line = line_of_new_page();
   machine.run_pinned({[&] {
-    // The first load takes the whole latency, the second one overlaps with it, and then each takes
-    // the prefetcher's time for a line.
+    // The first load takes the whole latency. The second load overlaps with the first load. Each
+    // further load takes the prefetcher's time for a line.
     EXPECT_EQ(loads_in_order(machine, line, 5), (std::vector<Picoseconds>{220, 73, 21, 21, 21}));
     machine->spend(1000 * kCycle);
     EXPECT_EQ(loads_in_order(machine, line + 5, 4), (std::vector<Picoseconds>{0, 0, 21, 21}));
@@ -236,13 +236,13 @@ TEST(Charge, StoresInOrderTakeWhatTheirLinesNeedToComeAndGo) {
     before_read_modify_write(nullptr, own);
     const Picoseconds before = machine->now();
     for (uint32_t at = 0; at < 7; ++at) access(nullptr, address_of(line + at), 1, Access::kStore);
-    before_read_modify_write(nullptr, own);  // waits for all of them
-    // The second one waits for memory's bandwidth, too.
+    before_read_modify_write(nullptr, own);  // waits for all the stores
+    // The second store also waits for memory's bandwidth.
     EXPECT_EQ((machine->now() - before) / kCycle, 73U + 83 + 5 * 30 + 20);
   }});
 }
 
-// Lets context 1 store `lines` lines, and returns the cycles of each load by context 0, much later.
+// Lets context 1 store `lines` lines. Returns the cycles of each later load by context 0.
 std::vector<Picoseconds> loads_of_anothers(const Profile& profile, uint32_t lines) {
   RunningMachine machine(profile, 2);
   const uint32_t line = line_of_new_page();
@@ -260,10 +260,10 @@ std::vector<Picoseconds> loads_of_anothers(const Profile& profile, uint32_t line
   return cycles;
 }
 
-// No prefetcher runs ahead through lines that another core has written.
+// The prefetcher does not fetch lines that another core owns.
 TEST(Charge, LinesInOrderThatAnotherCoreOwnsOverlapAndNothingMore) {
   Profile profile = small_profile();
-  profile.l1_kib = profile.l2_kib = 64;  // the owner keeps all of them
+  profile.l1_kib = profile.l2_kib = 64;  // the owner's caches keep all lines
   const std::vector<Picoseconds> cycles = loads_of_anothers(profile, 64);
   EXPECT_EQ(cycles[0], 110U);
   for (size_t at = 1; at < cycles.size(); ++at) EXPECT_EQ(cycles[at], 36U) << at;
@@ -296,7 +296,7 @@ TEST(Charge, StreamsFromAnotherSocketsMemoryAreSlower) {
   }});
 }
 
-// Four cores read 64 lines each, and memory gives a line in 40 cycles: 10,240 cycles for all.
+// Four cores read 64 lines each. Memory needs 40 cycles for a line, so 10,240 cycles for all lines.
 TEST(Charge, StreamsWaitForMemorysBandwidth) {
   Profile profile = small_profile();
   profile.memory_gb_s = 1.6;
@@ -316,8 +316,8 @@ TEST(Charge, StreamsWaitForMemorysBandwidth) {
   EXPECT_NEAR(static_cast<double>(last), 64 * 4 * 40, 500);
 }
 
-// The clock of a context never goes back, also where another fiber of the context runs while a
-// load waits for its turn: RunningMachine's scheduler checks that at each switch.
+// Another fiber of a context may run while a load waits for its turn. Even then the context's clock
+// never goes back; RunningMachine's scheduler checks the clock at each switch.
 TEST(Charge, AFiberThatRunsMeanwhileTakesItsTime) {
   Profile profile = small_profile();
   profile.time_slice_us = 10;
@@ -363,8 +363,8 @@ TEST(Charge, AFiberThatRunsMeanwhileTakesItsTime) {
   EXPECT_GE(last - begin, worked / 2);
 }
 
-// Core 0 stores a record's line, which takes 220 cycles, and then unlocks. Another core that looks
-// at the lock meanwhile finds it held.
+// Core 0 stores a record's line, which takes 220 cycles, and then unlocks. Another core that loads
+// the lock during the 220 cycles finds that the lock is held.
 TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
   Profile profile = small_profile();
   profile.overlap = 1;
@@ -394,7 +394,8 @@ TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
   }
 }
 
-// Core 0 has asked for the line that cores of its socket and of the next one want as well.
+// Core 0 waits for a line for which other cores of its socket and of the next socket then ask.
+// Returns the order in which the cores get the line.
 std::string served(double nearest_first) {
   Profile profile = small_profile();
   profile.nearest_first = nearest_first;

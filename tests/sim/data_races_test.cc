@@ -1,4 +1,4 @@
-// Which accesses race, and which orders prevent it.
+// The accesses that race, and the memory orders that prevent races.
 #include "sim/explore/data_races.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace logjam::sim {
 namespace {
 
-// Two threads, 1 and 2, and words of the simulated memory. The sites are null.
+// Two threads, 1 and 2, access words of the simulated memory. The accesses have null sites.
 class DataRacesTest : public ExplorerTest {
  protected:
   using Kind = DataRaces::Kind;
@@ -94,8 +94,8 @@ TEST_F(DataRacesTest, AReadModifyWriteAcquires) {
   EXPECT_FALSE(loads(2, data_));
 }
 
-// An access that is kept may stand for an earlier one only if all that races with the earlier one
-// races with it.
+// The detector may replace an earlier access by a later one only if every access that races with
+// the earlier access also races with the later access.
 TEST_F(DataRacesTest, NoAccessIsForgottenForOneThatRacesWithLess) {
   EXPECT_FALSE(stores(1, data_));
   store(1, __ATOMIC_RELEASE);
@@ -181,7 +181,7 @@ TEST_F(DataRacesTest, WeakenedOperationsCountAsRelaxed) {
 
 using ExplorerDeathTest = ExplorerTest;
 
-// A thread stores a word and then a flag; another one waits for the flag and loads the word.
+// A thread stores a word and then a flag. Another thread waits for the flag and loads the word.
 TEST_F(ExplorerDeathTest, ARaceIsFoundOnAnyScheduleInWhichTheDataIsUsed) {
   uint64_t &data = shared_.x, &flag = shared_.y;
   const auto program = [&](int order) {
@@ -207,7 +207,7 @@ TEST_F(ExplorerDeathTest, ARaceIsFoundOnAnyScheduleInWhichTheDataIsUsed) {
               "a data race: nothing orders thread 2 loads in .*, after thread 1 stores in");
 }
 
-// While a call of a disk that is late lasts, the other thread makes more steps than else.
+// During a call of a late disk, the other thread makes more steps than during other calls.
 TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
   const auto steps_during_calls = [&](bool late) {
     uint64_t all = 0, begun = 0;
@@ -230,8 +230,8 @@ TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
   EXPECT_GT(steps_during_calls(true), 3 * steps_during_calls(false));
 }
 
-// Two threads make calls of a late disk. A crash may drop the steps of the last call only if no
-// caller relies on them. The process ends if a judge returns 1.
+// Two threads make calls of a late disk. A crash may drop the disk's steps of the last call only if
+// no caller relies on these steps. The process ends if a judge returns 1.
 TEST_F(ExplorerTest, ACrashDuringALateCallKeepsWhatALaterCallHasReturned) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     platform::Schedule schedule = Explored::seeded(seed);

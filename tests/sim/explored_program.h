@@ -1,4 +1,4 @@
-// Programs of a few steps under the explorer, for its tests.
+// Programs of a few steps, for the tests of the explorer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace logjam::sim {
 
 using Body = std::function<void()>;
 
-// The tests' code is not instrumented, so each access says what it is.
+// The compiler does not instrument the tests, so the tests report each access with these functions.
 inline uint64_t load(const uint64_t& at) {
   before_atomic_load(nullptr, &at);
   return at;
@@ -41,7 +41,7 @@ inline void increment(uint64_t& at) {
   ++at;
 }
 
-// Words that threads share, each in a line of its own.
+// Words that threads share. Each word is in a separate cache line.
 struct Shared {
   alignas(kLineBytes) uint64_t x = 0;
   alignas(kLineBytes) uint64_t y = 0;
@@ -51,7 +51,7 @@ struct Shared {
 // Runs programs under the explorer, one after the other.
 class Explored {
  public:
-  // Runs the bodies side by side. Returns how the schedule went.
+  // Runs the bodies in concurrent threads. Returns a description of the executed schedule.
   static platform::Explored run(platform::Schedule schedule, const std::vector<Body>& bodies,
                                 std::unique_ptr<Order> order = nullptr) {
     if (!schedule.ended) {
@@ -88,7 +88,7 @@ class ExplorerTest : public testing::Test {
   }
 
   using Outcome = std::array<uint64_t, 4>;
-  // Runs the program under many seeds. `outcome` reads what is left of it, and of memory.
+  // Runs the program under many seeds. Returns the set of the registers' final values.
   std::set<Outcome> outcomes(const std::vector<Body>& bodies, Outcome& registers,
                              bool late_stores = true) {
     constexpr uint64_t kSeeds = 4000;
@@ -108,8 +108,8 @@ class ExplorerTest : public testing::Test {
   Outcome r_{};
 };
 
-// Runs the bodies that `begin` makes in all schedules with at most `preemptions` preemptions, and
-// `check` after each. Returns how many schedules there are.
+// Runs the bodies that `begin` makes in all schedules with at most `preemptions` preemptions. Calls
+// `check` after each schedule. Returns the number of schedules.
 inline uint64_t search(uint32_t preemptions, const std::function<std::vector<Body>()>& begin,
                        const std::function<void()>& check) {
   Search all(preemptions);

@@ -1,4 +1,4 @@
-// The errors that the explorer finds by itself, crashes, and schedules that are played again.
+// The errors that the explorer finds without a check of the test, crashes, and replayed schedules.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -78,7 +78,7 @@ TEST_F(ExplorerDeathTest, AThreadThatUsesFreedMemoryIsFound) {
   EXPECT_EXIT(program(words[1]), testing::ExitedWithCode(7), "uses memory that was freed");
 }
 
-// A crash sees memory as it is at its step, and the run goes on as if there had been none.
+// The judge of a crash sees the memory at the crash's step. Then the run continues undisturbed.
 TEST_F(ExplorerDeathTest, ACrashIsJudgedWhereItIs) {
   uint64_t &x = shared_.x, &y = shared_.y;
   platform::Schedule schedule = Explored::seeded(3);
@@ -130,7 +130,7 @@ TEST_F(ExplorerTest, ARecordedScheduleTakesTheSameSteps) {
   EXPECT_GT(results.size(), 10u);
 }
 
-// Without turns of the record, threads change places only where they wait.
+// If the recorded schedule has no turns, the explorer switches threads only where a thread waits.
 TEST_F(ExplorerTest, ARecordedScheduleNeedsNotHaveAllTurns) {
   uint64_t &x = shared_.x, &y = shared_.y;
   const auto adds = [&](uint64_t& r) {
@@ -144,7 +144,7 @@ TEST_F(ExplorerTest, ARecordedScheduleNeedsNotHaveAllTurns) {
   Explored::run(schedule, {adds(r_[0]), adds(r_[1])});
   EXPECT_EQ(r_, (Outcome{3, 6, 0, 0}));
   shared_ = {};
-  // The first one is stopped after its first load: what the second one adds is lost.
+  // The first thread is preempted after its first load, so the second thread's additions are lost.
   schedule.turns = {{.thread = 1, .steps = 2, .next = 2}};
   const platform::Explored lost = Explored::run(schedule, {adds(r_[0]), adds(r_[1])});
   EXPECT_EQ(r_[1], 3u);
@@ -152,7 +152,7 @@ TEST_F(ExplorerTest, ARecordedScheduleNeedsNotHaveAllTurns) {
   EXPECT_EQ(lost.order, "recorded");
 }
 
-// The crash that a drawn schedule had is met again, before or after the same step.
+// A replay of a drawn schedule has the schedule's crash again, before or after the same step.
 TEST_F(ExplorerDeathTest, ARecordedCrashIsWhereItWas) {
   uint64_t &x = shared_.x, &y = shared_.y;
   const Body body = [&] {

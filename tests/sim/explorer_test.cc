@@ -1,5 +1,5 @@
 // The explorer on programs of a few steps: the litmus tests of x86's memory (Owens, Sarkar and
-// Sewell, TPHOLs 2009), waiting, and that a seed is a schedule.
+// Sewell, TPHOLs 2009), programs that wait, and the rule that a seed determines the schedule.
 #include "sim/explore/explorer.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST_F(ExplorerTest, TwoWritersOfTwoWordsDoNotBothLose) {
   EXPECT_EQ(all, (std::set<Outcome>{{1, 2}, {2, 1}, {2, 2}}));
 }
 
-// A thread sees its own store early, and its later loads overtake it: the test n6.
+// The litmus test n6: a thread sees its own store before other threads see this store.
 TEST_F(ExplorerTest, AThreadSeesItsOwnStoreBeforeItIsVisible) {
   uint64_t &x = shared_.x, &y = shared_.y;
   std::set<Outcome> all;
@@ -147,7 +147,7 @@ TEST_F(ExplorerTest, AThreadSeesItsOwnStoreBeforeItIsVisible) {
   EXPECT_FALSE(all.contains({2, 0, 1}));
 }
 
-// Each increment is a load and a store, so one may be lost, but not with a lock.
+// Each increment is a load and a store. Without a lock an increment may be lost.
 TEST_F(ExplorerTest, ASpinLockKeepsIncrements) {
   uint64_t &lock = shared_.x, &count = shared_.y;
   std::set<uint64_t> locked, unlocked;

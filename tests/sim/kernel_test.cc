@@ -1,4 +1,4 @@
-// The prices of the simulated kernel, the time that contexts are busy, and contexts of one core.
+// The prices of the simulated kernel, the busy times of contexts, and contexts that share a core.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace logjam::sim {
 namespace {
 
-// The kernel looks at the word early, and the sleeper is still leaving its core then.
+// The kernel looks at the futex's word early. At this time the sleeper is still leaving its core.
 TEST(Kernel, ASleeperLeavesItsCoreAfterTheKernelHasLooked) {
   Profile profile = free_kernel();
   profile.futex_look_ns = 100;
@@ -88,7 +88,7 @@ TEST(Kernel, TwoBusyContextsOfACoreShareItsInstructions) {
                },
                [&] {
                  machine->sleep(10 * kMicrosecond);
-                 machine->pin(4);  // of core 0 too
+                 machine->pin(4);  // also a context of core 0
                  machine->spend(300 * kMicrosecond);
                }});
   EXPECT_EQ(prices, (std::vector<Picoseconds>{1000, 1500, 1000}));
@@ -105,7 +105,7 @@ TEST(Kernel, AStalledContextLeavesItsIssueSlotsToItsSiblings) {
                  beside_a_stall = machine->current_cpu().per_instruction;
                },
                [&] {
-                 machine->pin(4);                                    // of core 0 too
+                 machine->pin(4);                                    // also a context of core 0
                  for (int i = 0; i < 10'000; ++i) machine->pause();  // 40 ns each
                }});
   EXPECT_EQ(beside_a_stall, 1000U) << "a pause takes no issue slots";

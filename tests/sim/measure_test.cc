@@ -1,4 +1,4 @@
-// `logjam machine` reads the machine's shape from the kernel, and can measure every cost.
+// `logjam machine` reads the machine's sockets and cores from the kernel, and measures every cost.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -41,7 +41,7 @@ class MachineShapeTest : public ::testing::Test {
 };
 
 TEST_F(MachineShapeTest, SiblingsCoresAndSocketsAreToldApart) {
-  // Two sockets with two cores each and two contexts a core, numbered as Linux does: siblings last.
+  // Two sockets, two cores each, two contexts per core. Second contexts have the highest numbers.
   for (int core = 0; core < 8; ++core) {
     const int first = core % 4;
     put_core(core, first / 2, std::to_string(first) + "," + std::to_string(first + 4));

@@ -7,7 +7,7 @@
 namespace logjam::sim {
 namespace {
 
-// With PCT a fiber that has waited goes on when it can, whatever others do meanwhile.
+// With PCT, a fiber that can run again after a wait continues, even if other fibers can run, too.
 TEST(Order, PctChangesThePrioritiesAtAFewStepsOnly) {
   constexpr uint64_t kSteps = 15'000, kMostChanges = 6;
   const std::vector<uint32_t> enabled = {0, 1, 2};

@@ -24,7 +24,7 @@ std::string whole() {
   return text;
 }
 
-// Returns the text with `piece` replaced.
+// Returns the text with `piece` replaced by `by`.
 std::string with(const std::string& piece, const std::string& by) {
   std::string text = whole();
   const size_t at = text.find(piece);

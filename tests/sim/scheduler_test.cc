@@ -18,8 +18,8 @@ namespace {
 TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
   RunningMachine machine(free_kernel(), 4);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;
-  // There are few different steps, so that clocks are often equal. Then the smaller number goes
-  // first.
+  // The steps have few different lengths, so that clocks are often equal. Of equal clocks, the
+  // context with the smaller number runs first.
   const auto body = [&] {
     std::mt19937 random(machine->current().id);
     for (int step = 0; step < 500; ++step) {
@@ -63,7 +63,7 @@ TEST(Scheduler, ASleepEndsLate) {
   EXPECT_EQ(machine->now() - before, 30 * kMicrosecond) << "the observer wakes in time";
 }
 
-// Runs two fibers on one context; the second one sleeps while the first one works for 100 us.
+// Runs two fibers on one context. The second fiber sleeps while the first fiber works for 100 us.
 // Returns the time from the end of the sleep until the second fiber runs.
 Picoseconds time_until_it_runs(bool favoured) {
   RunningMachine machine(small_profile(), 1);
@@ -110,7 +110,7 @@ TEST(Scheduler, APreemptedFiberIsTheNextOne) {
 }
 
 TEST(Scheduler, FavouredFibersRunBeforeTheOneThatTheyPreempt) {
-  // Both fibers wake at the same time, or the second one wakes while the first one runs.
+  // Both fibers wake at the same time, or the second fiber wakes while the first fiber runs.
   for (const Picoseconds later : {Picoseconds{0}, 5 * kMicrosecond}) {
     RunningMachine machine(free_kernel(), 1);
     std::string order;
@@ -179,8 +179,8 @@ TEST(Scheduler, AYieldLetsTheNextFiberOfTheContextRun) {
   EXPECT_EQ(at[1] - at[0], 1650 * kNanosecond) << "a system call and a context switch";
 }
 
-// A thread that slept for a mutex makes the wake-up call when it unlocks the mutex, although by
-// then no other thread may be asleep.
+// A thread that has slept for a mutex makes the wake-up call when it unlocks the mutex, even if no
+// other thread is asleep then.
 TEST(Scheduler, AWakeUpCostsTheWakersPartOnlyIfThereIsASleeper) {
   const Profile profile = small_profile();
   ASSERT_GT(profile.futex_wake_ns, profile.syscall_ns);
@@ -235,7 +235,7 @@ TEST(Scheduler, TheTimerOfAWaitThatWasWokenIsNothing) {
   int word = 0;
   Picoseconds woken_after = 0, slept = 0;
   machine.run({[&] {
-                 machine->wake(&word, 1);  // has no effect on the next wait
+                 machine->wake(&word, 1);  // no fiber waits: no effect on the next wait
                  const Picoseconds before = machine->now();
                  machine->wait(&word, 100 * kMicrosecond);
                  woken_after = machine->now() - before;

@@ -39,7 +39,7 @@ TEST_F(SearchTest, MeetsEveryOutcomeOfStoreBuffering) {
   EXPECT_EQ(outcomes_of(true), (std::set<Outcome>{{0, 1}, {1, 0}, {1, 1}}));
 }
 
-// Each of two threads increments a word with a load and a store. One preemption loses one.
+// Each of two threads loads, increments and stores a word. One preemption may lose an increment.
 TEST_F(SearchTest, TakesNoMorePreemptionsThanItMay) {
   uint64_t& x = shared_.x;
   const Body increments = [&] { store(x, load(x) + 1); };
@@ -57,7 +57,7 @@ TEST_F(SearchTest, TakesNoMorePreemptionsThanItMay) {
   }
 }
 
-// A thread that has yielded goes on when another one has stored something, and not before.
+// A thread that has yielded continues only after another thread has stored a value.
 TEST_F(SearchTest, AYieldEndsAfterAnyStoreOfAnotherThread) {
   uint64_t& x = shared_.x;
   std::set<uint64_t> seen;

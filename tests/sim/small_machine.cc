@@ -17,11 +17,11 @@ void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_reg
 
 }  // namespace
 
-// sim/flags.cc has the program's.
+// Replaces the function of sim/flags.cc.
 const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
 
-// sim/machine/lines_report.cc has the program's.
+// Replace the variables of sim/machine/lines_report.cc.
 bool reporting_lines = false, reporting_memory = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 

@@ -1,5 +1,5 @@
-// A small machine for the unit tests of the simulation's parts. All its prices differ, so that a
-// test sees which price is charged.
+// A small machine for the unit tests of the simulation's parts. Any two prices of the machine
+// differ, so that a test sees which price is charged.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ inline constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
 // A profile of four sockets in a square, of four cores with two contexts each. Its L1 has 8 sets,
 // and its L2 has 16. Its memory sends a cache line in ten cycles, and a cycle is a nanosecond.
 inline constexpr const char* kSmallProfile = "tests/sim/small.toml";
-// Returns this profile with one context for each core, and with prices between complexes.
+// Returns kSmallProfile with one context for each core, and with prices between complexes.
 Profile small_profile();
-// The same with one socket, on which calls of the kernel and wake-ups are free.
+// Returns small_profile() with one socket, and with free system calls and wake-ups.
 Profile free_kernel();
 
-// Maps the simulated memory at the first call. Takes a page whose home is the socket, and returns
-// the number of the page's first line.
+// Takes a page of simulated memory whose home is the socket. Returns the number of the page's first
+// line. The first call maps the simulated memory.
 uint32_t line_of_new_page(uint32_t socket = 0);
 
-// The machine, and its scheduler as the scheduler of the program. Only one such object lives at a
-// time. Its caller is the observer. All fibers end before the object is destroyed.
+// Simulates the machine, with the scheduler as the program's. Only one RunningMachine exists at a
+// time. The thread that creates it is the observer. All fibers end before its destruction.
 class RunningMachine {
  public:
   RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed = 1);

@@ -17,7 +17,7 @@ TEST(StoreBuffer, StoresThatAreTakenBackLandLaterAndOverWhatIsThere) {
   buffer.take_back();
   EXPECT_EQ(word, 2u);
   EXPECT_EQ(other, 5u);
-  word = 10;  // another thread's
+  word = 10;  // a store of another thread
   buffer.drain_one();
   EXPECT_EQ(word, 3u);
   word = 20;

@@ -1,4 +1,4 @@
-// The caches of small_machine.h's machine without fibers, for the tests of prices and states.
+// The caches of small_machine.h's machine, without fibers. Tests of prices and states use them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ inline constexpr Picoseconds kCycle = 1000;
 inline constexpr uint32_t kHere = 0, kNeighbour = 1, kOtherNeighbour = 2;
 inline constexpr uint32_t kNextSocket = 4, kNextSocketToo = 5, kAcross = 12, kAcrossToo = 13;
 
-// The caches of a machine. Each access begins long after the one before it has ended.
+// The caches of a machine. Each access begins long after the previous access has ended.
 class TestCaches {
  public:
   explicit TestCaches(const Profile& profile)
@@ -37,7 +37,7 @@ class TestCaches {
     }
     return cost / kCycle;
   }
-  // Returns whether the line is in the first level. Looks in a copy, so that nothing changes.
+  // Returns whether the line is in the core's L1. Uses a copy of the caches, which stay unchanged.
   bool in_l1(uint32_t core, uint32_t line, bool write = false) {
     return TagStore(caches_.core(core).l1).touch(line, write);
   }
@@ -45,7 +45,7 @@ class TestCaches {
     TagStore l2 = caches_.core(core).l2;
     return !l2.holds_nothing() && l2.touch(line, write);
   }
-  // Stores to enough other lines to drive the line out of the core's caches.
+  // Stores to other lines, so that the core's caches evict the line.
   void evict(uint32_t core, uint32_t line) {
     const uint32_t others = line_of_new_page() + line % 64;
     line_of_new_page(), line_of_new_page();

@@ -11,9 +11,9 @@
 
 namespace logjam {
 
-// Returns the probability that counts which follow `probabilities` are at least as far from them as
-// `counts` are (by the approximation of Wilson and Hilferty, 1931), or 0 if a value without
-// probability was drawn.
+// Returns the probability that random counts differ from the expected counts at least as much as
+// `counts` (by the approximation of Wilson and Hilferty, 1931). Returns 0 if `counts` has a value
+// whose probability is 0.
 inline double chi_square_p_value(const std::vector<uint64_t>& counts,
                                  const std::vector<double>& probabilities) {
   EXPECT_EQ(counts.size(), probabilities.size());
@@ -38,14 +38,14 @@ inline double chi_square_p_value(const std::vector<uint64_t>& counts,
   return std::erfc(z / std::sqrt(2)) / 2;
 }
 
-// Expects that `counts` follow `probabilities`. Seeds are fixed, so a test that holds once always
-// holds. At this level a sound generator fails one test in a thousand when its seed is changed.
+// Expects that `counts` follow `probabilities`. Seeds are fixed, so a test that passes once always
+// passes. With a new seed, a correct generator fails one test in a thousand.
 inline void expect_follows(const std::vector<uint64_t>& counts,
                            const std::vector<double>& probabilities, const std::string& what) {
   EXPECT_GT(chi_square_p_value(counts, probabilities), 0.001) << what;
 }
 
-// Compares popular values one by one, and the others in groups of enough draws.
+// Compares frequent values one by one, and combines rare values to groups with enough draws.
 inline void expect_follows_in_groups(const std::vector<uint64_t>& counts,
                                      const std::vector<double>& probabilities,
                                      const std::string& what) {

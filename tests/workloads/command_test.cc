@@ -1,4 +1,4 @@
-// Commands that no client has written are refused.
+// Workloads refuse logged commands that no client can have written.
 #include "workloads/command.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// YCSB's and sysbench's distributions against their exact probabilities.
+// Compares YCSB's and sysbench's distributions with their exact probabilities.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using ycsb::RowChooser;
 
 constexpr uint64_t kDraws = 1'000'000;
 
-// The probability of a rank below `rank` among `n`, as Gray et al. draw.
+// The probability that the generator of Gray et al. draws a rank below `rank` of `n` ranks.
 class Gray {
  public:
   Gray(uint64_t n, double theta)
@@ -39,7 +39,7 @@ class Gray {
   double n_, theta_, first_, second_, scale_;
 };
 
-// Returns the probabilities of 0, 1, ..., given the probability of a smaller value than each.
+// Returns the probabilities of 0, 1, ... `below(v)` is the probability of a value below v.
 template <class Below>
 std::vector<double> differences(uint64_t values, const Below& below) {
   std::vector<double> probabilities(values);
@@ -56,9 +56,8 @@ std::vector<double> zipfian(uint64_t n, double theta) {
   return differences(n, [&](uint64_t rank) { return gray.below(rank); });
 }
 
-// Returns the probabilities of rows. The most popular ranks fall on one row each. All others spread
-// evenly over all rows. YCSB draws from one row too many, and draws again if it gets that row or
-// one that does not exist yet.
+// Returns the probabilities of rows. Each of the most popular ranks belongs to one row. All other
+// ranks spread evenly over all rows. YCSB draws again if it gets a row that does not exist.
 std::vector<double> scrambled(uint64_t records, uint64_t expected_inserts, double theta) {
   constexpr uint64_t kRanks = 10'000'000'000, kFollowed = 300'000;
   const Gray gray(kRanks, theta);
@@ -139,7 +138,7 @@ TEST(DistributionTest, ScrambledRowsHaveTheProbabilitiesOfTenBillionRanks) {
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
   EXPECT_NEAR(*std::max_element(exact.begin(), exact.end()), 1 / 26.46902820178302, 1e-4)
       << "YCSB's ZETAN";
-  // The rows that YCSB's own code draws most often of a million.
+  // The two rows that YCSB's own code draws most often if there are a million rows.
   EXPECT_GT(counts[801'320], counts[216'074]);
   EXPECT_GT(counts[216'074], counts[971'811]);
 }
@@ -154,12 +153,12 @@ TEST(DistributionTest, ScrambledRowsDoNotMoveWhenRowsAreInserted) {
   const auto exact = scrambled(1'000'000, 100'000, 0.99);
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
 
-  // Inserted rows are drawn as soon as they exist, each with its own share.
+  // The chooser draws an inserted row as soon as the row exists, with the row's own probability.
   const auto few = options(Distribution::kScrambled, 1000, 400);
   Chooser of(few, 2);
   of.inserted.publish(0, 150);
   of.inserted.publish(1, 100);
-  std::map<uint64_t, size_t> row_of;  // from the number of a row to its slot
+  std::map<uint64_t, size_t> row_of;  // the slot of each row
   std::vector<double> probabilities = scrambled(1400, 0, 0.99);
   for (uint64_t slot = 0; slot < 1400; ++slot) {
     const uint64_t later = slot - 1000;
@@ -190,7 +189,7 @@ TEST(DistributionTest, LatestRowsAreZipfianByAge) {
   std::reverse(counts.begin(), counts.end());  // the newest row has the highest number
   expect_follows_in_groups(counts, zipfian(1'000'000, 0.99), "one by one, then in groups");
 
-  // Between draws, workers insert rows, some more than others.
+  // Between draws, workers insert different numbers of rows.
   Chooser of(options(Distribution::kLatest, 1000), 3);
   Random random(42);
   of.chooser.draw(random);
@@ -224,8 +223,8 @@ TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
     for (uint64_t i = 0; i < kDraws; ++i) ++counts.at(oltp::draw_id(random, ids, true) - 1);
     const auto exact = special(ids);
     expect_follows_in_groups(counts, exact, "special");
-    // The lowest quarter of the middle range comes only from the other branch, because the draw
-    // that chose the branch is reused.
+    // sysbench reuses the draw that chose the branch. So the lowest quarter of the middle range
+    // comes only from the other branch.
     const double range = static_cast<double>(ids) / 100;
     const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
     EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);

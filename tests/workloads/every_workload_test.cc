@@ -43,7 +43,7 @@ TEST_F(EveryWorkload, DrawsTheSharesOfItsSpecification) {
     }
     expect_follows(drawn, shares, "types");
     for (const Share& share : workload->shares()) {
-      // The test only draws, so no Delivery of TPC-C has skipped a district.
+      // The test executes no transaction, so no Delivery of TPC-C skips a district.
       if (share.all == 0) continue;
       EXPECT_NEAR(100.0 * static_cast<double>(share.hits) / static_cast<double>(share.all),
                   share.specified_pct, 0.6)
@@ -52,7 +52,7 @@ TEST_F(EveryWorkload, DrawsTheSharesOfItsSpecification) {
   });
 }
 
-// Returns how many bytes of a row are in no column: padding, and bytes that follow from others.
+// Returns the number of a row's bytes that are in no column: padding and computed bytes.
 uint64_t bytes_without_column(const std::string& table) {
   static const std::map<std::string, uint64_t> known = {
       {"ledger/ledger", 64}, {"ledger/entries", 8}, {"ledger/cells", 32},
@@ -103,7 +103,7 @@ TEST_F(EveryWorkload, LoadDoesNotDependOnTheNumberOfParts) {
   });
 }
 
-// Hash indexes have their buckets outside the arena, and tree nodes are not full.
+// They differ because hash indexes have buckets outside the arena, and tree nodes are not full.
 TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
   for_each_small_scale([](const WorkloadInfo& info) {
     const auto workload = make_workload(info.name);
@@ -137,7 +137,7 @@ TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
 // Input is drawn once per transaction, not once per attempt.
 TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
   for_each_small_scale([](const WorkloadInfo& info) {
-    if (info.name == "ledger") return;  // its rows name the attempt that wrote them
+    if (info.name == "ledger") return;  // a row of the ledger has the number of the writing attempt
     for (const ProtocolInfo& protocol : all_protocols()) {
       SCOPED_TRACE(protocol.name);
       const auto outcome_of = [&](uint64_t seed, bool repeat) {
@@ -155,7 +155,7 @@ TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
   });
 }
 
-// Flags, and the sentence that refuses them: empty if they are accepted, "..." for any sentence.
+// Flags, and the message that refuses them: empty if they are accepted, "..." for any message.
 struct Given {
   const char* workload;
   Flags flags;

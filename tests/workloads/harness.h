@@ -68,7 +68,7 @@ inline std::unique_ptr<Database> load(Workload& workload, uint32_t parts) {
 
 struct Outcome {
   std::atomic<uint64_t> commits{0};
-  std::atomic<uint64_t> misses{0};  // counted as commits too
+  std::atomic<uint64_t> misses{0};  // `commits` also counts each miss
   std::atomic<uint64_t> rollbacks{0};
   std::atomic<uint64_t> aborts{0};
 };
@@ -133,8 +133,8 @@ struct OneClient {
 };
 
 // Runs `transactions` on each of `workers` threads without a log, and adds to `outcome`. With
-// `repeat`, a worker first executes and aborts each transaction, as if its commit had been refused,
-// and then executes it again and commits it.
+// `repeat`, a worker executes each transaction twice. The first time it aborts, as if the commit
+// had been refused. The second time it commits.
 inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
                 uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
                 bool repeat = false) {
@@ -214,8 +214,8 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
 
-// Does the same for each error of a list: the name of a check, and how to plant the error in the
-// workload's tables, or in its first table.
+// Calls expect_caught() for each error of a list. An error has the name of a check, and a function
+// that plants the error in the workload's tables, or in the workload's first table.
 template <class Rows>
 using PlantedErrors = std::vector<std::pair<std::string, std::function<void(Rows&)>>>;
 template <class Rows>

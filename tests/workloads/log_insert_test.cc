@@ -1,4 +1,4 @@
-// The records that the log-insert benchmark counts are found in the log, byte for byte.
+// The log has every record that the log-insert benchmark counts, byte for byte.
 #include "workloads/log_insert/log_insert.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
   EXPECT_NE(sizes.bytes, other.bytes);
 }
 
-// Aether's Fig. 10 shows small records that wait for an outlier of another thread.
+// In Aether's Fig. 10 a thread's small records wait for a large record (outlier) of another thread.
 TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
   RecordSizes sizes;
   ASSERT_EQ(sizes.parse("48:65536", 1), "");
@@ -129,7 +129,7 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
     three.wait = wait;
     const Result result = insert(three);
     EXPECT_EQ(result.inserts, kThreads * kInserts);
-    // Transactions in flight at the end are acknowledged after the measured time.
+    // Transactions that wait at the end of the measured time are acknowledged later.
     EXPECT_LE(result.commits, kThreads * kInserts / 4);
     EXPECT_GE(result.commits, kThreads * (kInserts / 4 - three.pipeline_depth));
   }
@@ -137,7 +137,7 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, LogInsert, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// How many threads of this process have a name that begins with `prefix`.
+// Returns the number of threads of this process whose names begin with `prefix`.
 uint32_t threads_named(const std::string& prefix) {
   uint32_t count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -149,13 +149,13 @@ uint32_t threads_named(const std::string& prefix) {
   return count;
 }
 
-// Counts polls, and the inserting threads that exist at the first insert.
+// A scheme that counts polls, and the inserting threads that exist at the first insert.
 class WatchingScheme : public ForwardingScheme {
  public:
   explicit WatchingScheme(uint32_t workers) : ForwardingScheme(workers) {}
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     if (!inserted_.exchange(true)) at_first_insert = threads_named("insert-");
-    // No thread ends before it is counted.
+    // No thread may end before the first insert has counted the threads.
     for (platform::SpinWait wait; at_first_insert == 0;) wait.once();
     return ForwardingScheme::reserve(worker, deps, bytes);
   }
@@ -205,8 +205,8 @@ std::vector<const SchemeInfo*> schemes_that_can_discard() {
 
 class Discard : public testing::TestWithParam<const SchemeInfo*> {};
 
-// Threads make room for themselves: many times the ring's bytes go through it, and no other thread
-// takes part.
+// Inserting threads free space in the ring without another thread. The test inserts many times the
+// ring's size.
 TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
   const LogDirectory directory;
   LogOptions log_of = log_options(*GetParam(), directory, "discard", 4);

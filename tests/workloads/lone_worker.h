@@ -8,7 +8,7 @@
 
 namespace logjam {
 
-// Its log is the scheme `none`, unless workers share a log.
+// A LoneWorker logs with the scheme `none`, unless the caller passes a log that workers share.
 class LoneWorker {
  public:
   explicit LoneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),

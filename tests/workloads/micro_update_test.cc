@@ -30,7 +30,7 @@ TEST_F(MicroUpdateTest, RowsOfAnySizePassVerification) {
   }
 }
 
-// The keys of a transaction follow two words in its command.
+// A transaction's command has two words, and then the keys of the transaction's rows.
 TEST_F(MicroUpdateTest, RowsAreDrawnUniformlyAndDistinct) {
   for (const auto& [kind, operations] :
        {std::pair{"update-1", 1u}, {"update-5-read-5", 10u}, {"update-10", 10u}}) {
@@ -93,8 +93,8 @@ TEST_F(MicroUpdateTest, VerifyFindsPlantedErrors) {
   expect_each_caught("micro-update", 100, planted);
 }
 
-// One update of UPDATE-1 is undone: the row gets its image before the update. The row is whole and
-// the balances are right, so only the counts show the loss, also after a recovery.
+// The test undoes one update of UPDATE-1: the row gets the contents before the update. The row is
+// whole and the balances are right, so only the counts show the loss, also after a recovery.
 TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
   OneClient one("micro-update");
   Table& table = *one.database->tables()[0];
@@ -120,7 +120,7 @@ TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
             (std::vector<std::string>{"no update is lost before one that is there"}));
 }
 
-// One row of an UPDATE-10 gets its image before the update.
+// One row of an UPDATE-10 gets the contents before the update.
 TEST_F(MicroUpdateTest, VerifyFindsAHalfTransactionAfterARecovery) {
   set({{"micro_update_kind", "update-10"}});
   const auto workload = make_workload("micro-update");

@@ -36,7 +36,7 @@ TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   }
 }
 
-// The k of loaded rows are drawn like the ids of transactions, which distribution_test.cc tests.
+// The load draws the column k of rows as transactions draw ids (tested in distribution_test.cc).
 TEST_F(OltpTest, LoadedRowsHaveAKOfTheDistribution) {
   for (const char* distribution : {"special", "uniform"}) {
     set({{"oltp_rows", "20000"}, {"oltp_distribution", distribution}});
@@ -59,7 +59,7 @@ TEST_F(OltpTest, TheFourRangesReturnWhatTheirStatementsSay) {
   const auto workload = make_workload("oltp");
   const auto database = load(*workload, 1);
   Table& table = *database->tables()[0];
-  row<Row>(table, 55).c = row<Row>(table, 52).c;  // so that DISTINCT leaves something out
+  row<Row>(table, 55).c = row<Row>(table, 52).c;  // so that DISTINCT removes a value
   const auto c_of = [](const Row* row) { return std::string(row->c.data()); };
   std::vector<std::string> all;
   uint64_t sum = 0;

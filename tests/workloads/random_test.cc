@@ -33,7 +33,7 @@ TEST(RandomTest, BelowIsUniform) {
   }
 }
 
-// Without rejection, the three residues in this range would have the shares 1/4, 1/4 and 1/2.
+// A generator that rejects no draw would give the three residues the shares 1/4, 1/4 and 1/2.
 TEST(RandomTest, BelowIsUniformInALargeRange) {
   constexpr uint64_t kRange = 3 * (uint64_t{1} << 62);
   Random random(1);
@@ -77,14 +77,13 @@ TEST(ZipfTest, DrawsFromSmallPopulations) {
 }
 
 TEST(ZipfTest, FnvMatchesKnownValues) {
-  // FNV-1a-64 of eight zero octets, and of 'a' followed by seven zero octets, computed here by the
-  // published algorithm.
+  // FNV-1a-64 of eight zero octets, and of 'a' with seven zero octets, by the published algorithm.
   EXPECT_EQ(fnv1a(0), 0xa8c7f832281a39c5);
   uint64_t hash = (0xcbf29ce484222325 ^ 'a') * 0x100000001b3;
   EXPECT_EQ(hash, 0xaf63dc4c8601ec8c) << "the published test vector of \"a\"";
   for (int i = 0; i < 7; ++i) hash *= 0x100000001b3;
   EXPECT_EQ(fnv1a('a'), hash);
-  // YCSB takes the hash for a signed number, and its absolute value.
+  // YCSB reads the hash as a signed number, and uses the number's absolute value.
   EXPECT_EQ(ycsb_hash(0), -0xa8c7f832281a39c5);
   EXPECT_EQ(ycsb_hash('a'), hash >> 63 != 0 ? -hash : hash);
 }

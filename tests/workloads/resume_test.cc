@@ -1,6 +1,6 @@
 // Workload::resume(): another Workload object continues with existing rows and another number of
-// workers. If it draws a key again, the process ends, and if resume() counts wrongly, verify()
-// fails.
+// workers. If this object draws an existing key for an insert, the process ends. If resume() counts
+// wrongly, verify() fails.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"
@@ -35,7 +35,7 @@ TEST_F(Resume, EveryWorkloadGoesOnWithAnotherNumberOfWorkers) {
     const auto database = load(*first, 1);
     live(*first, *database, 3);
     for (const uint32_t workers : {1, 5, 2}) resume_and_live(info.name, *database, workers);
-    // Rows that no transaction has changed are a load.
+    // resume() treats rows that no transaction has changed as an initial load.
     resume_and_live(info.name, *load(*make_workload(info.name), 1), 2);
   });
 }
@@ -53,9 +53,9 @@ TEST_F(Resume, ForgetsWhatReplayHasAcknowledged) {
   EXPECT_EQ(checks[0].detail, "9 found, 9 recovered and acknowledged");
 }
 
-// A log may keep a worker's insert and lose an earlier one of that worker.
+// A log may keep a worker's insert, and lose an earlier insert of the same worker.
 TEST_F(Resume, YcsbTakesUpTheNumbersOfLostInserts) {
-  for (const char* mix : {"rows-16", "D"}) {  // keys in order, and hashed ones
+  for (const char* mix : {"rows-16", "D"}) {  // keys in order, and hashed keys
     const gflags::FlagSaver saver;
     set(small_scale("ycsb"));
     set({{"ycsb_workload", mix}, {"ycsb_ops", "1"}, {"ycsb_ratios", "read:0.5,insert:0.5"}});

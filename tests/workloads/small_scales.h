@@ -1,5 +1,5 @@
-// The small scales of proof/small_scales.txt: configurations that load in milliseconds. A test sets
-// other flags itself if its expectations need them.
+// The small scales of proof/small_scales.txt: configurations that load in milliseconds. A test may
+// set further flags.
 #pragma once
 
 #include <cstdlib>
@@ -13,8 +13,8 @@
 
 namespace logjam {
 
-// Returns the workload's small scale first, then one scale for each other kind of its transactions.
-// Returns nothing for a workload without a line in the file.
+// Returns the workload's small scale, and then a scale for each further kind of the workload's
+// transactions. Returns nothing for a workload without a line in the file.
 inline std::vector<Flags> small_scales(std::string_view workload) {
   const char* root = std::getenv("LOGJAM_ROOT");
   std::ifstream file(std::string(root == nullptr ? "." : root) + "/proof/small_scales.txt");
@@ -32,7 +32,7 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
   return scales;
 }
 
-// Returns the workload's default transactions on few rows. Throws if it has no small scale.
+// Returns the small scale with the workload's default transactions. Throws if there is none.
 inline Flags small_scale(std::string_view workload) { return small_scales(workload).at(0); }
 
 // Calls check(info) with the flags of each small scale of each workload.

@@ -1,4 +1,4 @@
-// TATP's transactions, input and population. tatp_verify_test.cc has its checks.
+// TATP's transactions, input and population. tatp_verify_test.cc tests the checks of TATP.
 #include "workloads/tatp/tatp.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,7 @@ class TatpTest : public WorkloadTest {
 
 uint64_t number_of(const Digits& digits) { return std::stoull(std::string(digits.data(), 15)); }
 
-// Expects that the columns whose names begin with `prefix`, of one byte each, are uniform below
-// `values`.
+// Expects uniform values below `values` in the columns of one byte with the prefix `prefix`.
 void expect_uniform_bytes(Table& table, const char* prefix, size_t values) {
   std::vector<uint64_t> counts(values);
   table.for_each_row([&](Key, const std::byte* row) {
@@ -39,7 +38,7 @@ void expect_uniform_bytes(Table& table, const char* prefix, size_t values) {
   expect_uniform(counts, prefix);
 }
 
-// The description's clauses about the population, one by one.
+// Tests each clause of TATP's description about the population.
 TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   constexpr uint64_t kSubscribers = 20'000;
   set({{"tatp_subscribers", "20000"}});
@@ -139,8 +138,8 @@ TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
   }
 }
 
-// Draws `count` transactions of the type, and shows the first fields of their commands, which have
-// the types in the tuple `Fields`.
+// Draws `count` transactions of the type. Calls `show` with the first fields of each command, whose
+// types are those of the tuple `Fields`.
 template <class Fields, class Show>
 void draw(const char* type, uint64_t count, const Show& show) {
   ASSERT_FALSE(gflags::SetCommandLineOption("tatp_only", type).empty());
@@ -212,7 +211,7 @@ TEST_F(TatpTest, InputFollowsTheSpecification) {
   expect_uniform(ends, "end_time");
 }
 
-// Returns the share of GetNewDestination's possible inputs that find a row, counted in the tables.
+// Returns the share of GetNewDestination's possible inputs that find a row of the tables.
 double destinations(Tables& tables, uint64_t subscribers) {
   std::map<Key, std::array<uint8_t, kStarts>> ends;  // by active facility
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
@@ -233,8 +232,8 @@ double destinations(Tables& tables, uint64_t subscribers) {
   return good / (static_cast<double>(subscribers) * kTypes * kStarts * 24);
 }
 
-// The success rate of each type follows from the tables, and the expected tables from the
-// population: the specification's 62.5 and 31.25 %.
+// The success rate of each type follows from the tables. For the expected population the rates are
+// the specification's 62.5 and 31.25 %.
 TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
   constexpr uint64_t kSubscribers = 5000, kDraws = 20'000;
   set({{"tatp_subscribers", "5000"}, {"test", "tatp_uniform:1"}});
@@ -268,10 +267,10 @@ TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
   }
 }
 
-// The expectations are exact, over the numbers and start times of a facility's forwardings and the
-// input. The specification publishes 23.9 %. Its program's end times give 24.2 %, and the [1, 24]
-// of inserted rows lowers that to 19.1 % as they replace the loaded ones. The end times of the
-// text, start_time + [1, 8], give 14.8 %.
+// The expected rates are exact averages over all inputs and all sets of a facility's forwardings.
+// The specification publishes 23.9 %. The end times that its program loads give 24.2 %. Inserted
+// rows have end times in [1, 24]; as these rows replace the loaded rows, the rate falls to 19.1 %.
+// The end times of the specification's text, start_time + [1, 8], give 14.8 %.
 TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
   for (const auto& [name, exact] : {std::pair{"kit", 0.24227}, std::pair{"text", 0.14788}}) {
     set({{"tatp_subscribers", "20000"}, {"tatp_end_times", name}});
@@ -289,8 +288,8 @@ TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
   EXPECT_NEAR(destinations(tables, 500), 0.19087, 0.03);
 }
 
-// Each write makes the changes of the specification and updates the counts that verify() needs. A
-// write that finds no row, or finds its key taken, changes nothing.
+// Each write makes the changes of the specification, and updates the counts that verify() needs. A
+// write changes nothing if it finds no row, or if the key of its insert exists already.
 TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
   OneClient one("tatp");
   Tables tables(*one.database);
@@ -300,7 +299,7 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
     (has ? with : without) = s_id;
   }
   ASSERT_TRUE(with != 0 && without != 0);
-  const PreviousUpdate before{3, 4};  // as the command says; the row names it
+  const PreviousUpdate before{3, 4};  // the command has it, and the row then has it, too
   const uint64_t as_loaded = fingerprint(*one.database);
 
   EXPECT_EQ(one.worker.execute(*one.client, kUpdateSubscriberData, without, 2u, uint8_t{1},

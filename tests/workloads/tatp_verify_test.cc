@@ -1,5 +1,5 @@
-// TATP's checks find planted errors. Checks that compare with acknowledged changes are tested on
-// the run's own workload, the others on a workload without clients, as after a recovery.
+// TATP's checks find planted errors. Checks of acknowledged changes are tested on the run's own
+// workload. Other checks are tested on a workload without clients, as after a recovery.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -54,7 +54,7 @@ TEST_F(TatpVerifyTest, FindsPlantedErrors) {
          seal(7, &changed);
        }},
       {"each subscriber is found", [](Tables& t) { posting_of(t, 7).key ^= 1; }},
-      {"each subscriber is found",  // as many as before, and each where its number says
+      {"each subscriber is found",  // the count and the keys stay valid
        [](Tables& t) {
          posting_of(t, 7).key = posting_of(t, 8).key;
          posting_of(t, 7).primary = 8;

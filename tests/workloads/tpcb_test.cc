@@ -59,7 +59,7 @@ TEST_F(TpcbTest, WarnsWhenTheRateWantsMoreBranches) {
             "rate, and --tpcb_branches=3");
 }
 
-// The input follows clause 5.3, and its delta clause 1.3.
+// The input follows clause 5.3. The input's delta follows clause 1.3.
 TEST_F(TpcbTest, InputFollowsTheSpecification) {
   constexpr uint64_t kDraws = 100'000;
   constexpr int64_t kMaxDelta = 999'999;
@@ -137,7 +137,7 @@ TEST_F(TpcbTest, ATransactionMovesItsDeltaAndWritesHistory) {
   OneClient one("tpcb");
   auto& [workload, database, worker, client] = one;
   Tables tables(*database);
-  const Input input{history_key(5, 1), 149, 11, -1234};  // branch 2's account, branch 1's teller
+  const Input input{history_key(5, 1), 149, 11, -1234};  // the account is of branch 2
   EXPECT_EQ(worker.execute(*client, 1, input.history, input.account, input.teller, input.delta),
             Status::kOk);
   each<Account>(tables.account, [&](Key key, const Account& row) {
@@ -179,13 +179,13 @@ TEST_F(TpcbTest, VerifyFindsPlantedErrors) {
       {"history is of", [](Tables& t) { ++row<History>(t.history, 3).time; }},
       {"history is of", [](Tables& t) { row<History>(t.history, 3).filler[21] = 'x'; }},
       {"no history row", [](Tables& t) { erase(t.history, 3); }},
-      {"a history row", [](Tables& t) { erase(t.history, 50); }},  // the last: there is no gap
+      {"a history row", [](Tables& t) { erase(t.history, 50); }},  // the last row: no gap
   };
   expect_each_caught("tpcb", 50, planted);
 }
 
-// A whole transaction is undone, so that all sums hold. The gap in its worker's history shows the
-// loss, after a recovery too.
+// The test undoes a whole transaction, so all sums stay right. The gap in the worker's history rows
+// shows the loss, also after a recovery.
 TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   const auto workload = make_workload("tpcb");
   const auto database = load(*workload, 1);
@@ -206,7 +206,7 @@ TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   EXPECT_EQ(failing(*recovered, *database), (std::vector<std::string>{check->name}));
 }
 
-// Each row of a transaction in turn is not recovered.
+// In turn, each row of a transaction is as if the row had not been recovered.
 TEST_F(TpcbTest, VerifyFindsAHalfTransactionAfterARecovery) {
   const std::vector<std::function<void(Tables&, const History&)>> undo = {
       [](Tables& t, const History& h) { row<Account>(t.account, h.account).balance -= h.delta; },

@@ -28,20 +28,20 @@ TEST(TpccInputTest, LastNamesAreThreeSyllables) {
   EXPECT_EQ(last_name(371), "PRICALLYOUGHT");  // the specification's example
   EXPECT_EQ(last_name(40), "BARPRESBAR");
   EXPECT_EQ(last_name(999), "EINGEINGEING");
-  EXPECT_EQ(last_name(777), "CALLYCALLYCALLY");  // the longest, 15 characters
+  EXPECT_EQ(last_name(777), "CALLYCALLYCALLY");  // the longest name, 15 characters
   std::set<std::string> names;
   for (uint32_t number = 0; number < 1000; ++number) names.insert(last_name(number));
   EXPECT_EQ(names.size(), 1000u);
 }
 
-// Returns the exact probabilities of NURand(a, low, high) with the constant `c`, by number from
-// `low` on. `a` is a power of 2 minus 1. A number x of [low, high] gives v by bitwise OR with each
-// number of [0, a] that has the low bits of v which x lacks, and any of the bits that x has.
+// Returns the exact probabilities of `low` to `high` in NURand(a, low, high) with the constant `c`.
+// `a` is a power of 2 minus 1. NURand ORs a number r of [0, a] with a number x of [low, high]. The
+// result is v if r has each bit of v that x lacks, and no bit that v lacks.
 std::vector<double> nu_rand_probabilities(uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
   const uint32_t range = high - low + 1;
   std::vector<uint64_t> pairs((high | a) + 1);
   for (uint32_t x = low; x <= high; ++x) pairs[x] += uint64_t{1} << std::popcount(x & a);
-  for (uint32_t bit = 1; bit <= a; bit <<= 1) {  // sums over the subsets of each number's low bits
+  for (uint32_t bit = 1; bit <= a; bit <<= 1) {  // sums over subsets of the low bits
     for (uint32_t v = 0; v < pairs.size(); ++v) {
       if ((v & bit) != 0) pairs[v] += pairs[v ^ bit];
     }
@@ -85,7 +85,7 @@ TEST(TpccInputTest, CustomersItemsAndLastNamesAreDrawnWithNuRandsProbabilities) 
 }
 
 // As in Silo's TPC-C, several workers share a warehouse if there are more workers than warehouses.
-// Otherwise each worker has a range, and the last one also has the remainder.
+// Otherwise each worker has a range of warehouses, and the last worker also has the remainder.
 TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   const auto split = [](uint32_t workers, uint32_t warehouses) {
     std::string text;
@@ -111,7 +111,8 @@ TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   EXPECT_EQ(any.count, 4u);
 }
 
-// Rows are placed on their worker's node: the loader of a part asks worker_of().
+// The memory of a row should be on the node of the row's worker. So the loader of each part asks
+// worker_of().
 TEST(TpccInputTest, AWarehouseIsLoadedByTheWorkersThatWorkForIt) {
   for (const uint32_t workers : {1, 2, 3, 8, 64}) {
     for (const uint32_t warehouses : {1, 2, 3, 4, 7, 64, 100}) {

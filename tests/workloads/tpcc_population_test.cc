@@ -1,5 +1,5 @@
-// Each column of the initial population has the range of clause 4.3.3.1: it reaches both ends, and
-// no value is outside.
+// Each column of the initial population has the range of clause 4.3.3.1: its values reach both ends
+// of the range, and no value is outside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Range {
 };
 using Ranges = std::map<std::string, Range>;
 
-// Columns that are not in the lists below: parts of keys, and contents that another test checks.
+// Returns whether the column is a part of a key, or has contents that another test checks.
 bool is_ignored(const std::string& column) {
   for (const char* end : {"w_id", "d_id", "_zip", "h_c_id", "s_i_id", "ol_o_id", "c_last"}) {
     if (column.ends_with(end)) return true;
@@ -27,8 +27,8 @@ bool is_ignored(const std::string& column) {
   return false;
 }
 
-// The least and the largest value of each column, and of texts their lengths, with the other values
-// that the test wants to know.
+// The least and the largest value of each column, the lengths of texts, and further values that the
+// test compares.
 struct Found {
   Database database;
   Ranges ranges;
@@ -70,13 +70,14 @@ Ranges ranges_of(const char* text) {
   return ranges;
 }
 
-// 20,000 items and their stock, a warehouse and two districts of it, each a unit of the load. Wide
-// ranges, and the ranges of few rows, need not reach their ends.
+// The test loads 20,000 items and their stock, a warehouse, and two of its districts. Columns of
+// small tables, and columns with wide ranges, need not reach the ends of their ranges.
 TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
   const Scale scale{.items = 20'000};
   Found found;
   create_tables(found.database, scale);
-  // Part 0 has the warehouse, parts 1 to 10 a district each, 11 and 12 its stock, 0 and 1 items.
+  // Part 0 has the warehouse, parts 1 to 10 a district each, parts 11 and 12 the warehouse's stock.
+  // Parts 0 and 1 also have the items.
   constexpr uint32_t kParts = 1 + 10 + 2;
   for (const uint32_t part : {0, 1, 2, 11, 12}) {
     visit_population(scale, part, kParts, [&](Key key, const auto& row) { found.see(key, row); });

@@ -74,12 +74,12 @@ TEST_F(TpccTest, EveryCommitInsertsItsRowWhicheverWarehouseIsHome) {
   }
 }
 
-// Customers with added numbers, which no draw reaches, pay only when they are chosen by last name.
-// Only the customer in the middle may be chosen.
+// The test adds customers with numbers that no transaction draws. Payment can choose them only by
+// last name, and may choose only the customer in the middle.
 TEST_F(TpccTest, PaymentByLastNameChoosesTheMiddleFirstName) {
   set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
   struct Case {
-    std::vector<std::string> namesakes;  // first names; the loaded customer's sorts between ! and ~
+    std::vector<std::string> namesakes;  // first names; the loaded one is between ! and ~
     std::string chosen;
   };
   for (const Case& one : std::vector<Case>{{{"!1"}, "!1"},

@@ -76,7 +76,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   const auto one = session();
   const auto delivery = one->make(kDelivery);
   ASSERT_EQ(tables->new_order.count_rows(), 30u) << "orders 8, 9 and 10 of each district wait";
-  // One row of NEW-ORDER of district 4 is erased, so that district 4 runs out of orders first.
+  // The test erases a row of NEW-ORDER, so that district 4 runs out of orders first.
   in_transaction(*database, *find_protocol(GetParam()), [&](Transaction& txn) {
     EXPECT_EQ(txn.erase(tables->new_order, order_key(1, 4, 8)), Status::kOk);
   });
@@ -121,7 +121,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   EXPECT_EQ(tables->new_order.count_rows(), 1u);
   one->perform(*delivery);
   EXPECT_EQ(tables->new_order.count_rows(), 0u);
-  // Only the two conditions that the erased row of NEW-ORDER breaks fail.
+  // Only the checks of the two conditions that the erased row of NEW-ORDER breaks may fail.
   for (const std::string& broken : failing(*workload, *database)) {
     EXPECT_TRUE(broken.starts_with("condition 5:") || broken.starts_with("condition 11:"))
         << broken;
@@ -146,13 +146,13 @@ TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
   EXPECT_GT(tables->order.count_rows(), 190u);
 }
 
-// Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX), and a line
-// is brand if both I_DATA and S_DATA have "ORIGINAL". The test reads the order and computes both
-// again.
+// Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX). A line is a
+// brand line if both I_DATA and S_DATA have "ORIGINAL". The test reads the order, and computes the
+// total and the brand lines.
 TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   const auto one = session();
   const auto new_order = one->make(kNewOrder);
-  // Half of the items and of their stock are original, so that brand lines are not rare.
+  // Half of the items and half of the stock have "ORIGINAL", so that brand lines are frequent.
   for (uint32_t i = 1; i <= scale.items; ++i) {
     const auto mark = [](char(&data)[50], bool original) {
       std::memset(data, 'x', sizeof data);
@@ -193,13 +193,13 @@ TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   EXPECT_GT(brands, 60u);
 }
 
-// Clause 2.8.2.2: the distinct items of the district's last 20 orders with a quantity below the
-// threshold, which is from 10 to 20.
+// Clause 2.8.2.2: StockLevel counts the distinct items of the district's last 20 orders whose
+// quantity in the stock is below the threshold. The threshold is from 10 to 20.
 TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
   const auto one = session();
   const auto new_order = one->make(kNewOrder);
   const auto stock_level = one->make(kStockLevel);
-  // First few orders, then more than 20; quantities on both sides of all thresholds.
+  // First the district has few orders, then more than 20. Some quantities are below all thresholds.
   for (uint32_t i = 1; i <= scale.items; ++i) {
     row<Stock>(tables->stock, stock_key(1, i)).quantity = static_cast<int32_t>(5 + i % 20);
   }
@@ -233,7 +233,7 @@ TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
   EXPECT_GT(row<District>(tables->district, district_key(1, 1)).next_order, 31u);
 }
 
-// Clause 2.5.2.2, in full: H_DATA, and the note of a customer with bad credit.
+// Clause 2.5.2.2: Payment writes H_DATA, and a note in C_DATA of a customer with bad credit.
 TEST_P(TpccTransactions, PaymentWritesHDataAndNotesBadCredit) {
   const auto one = session();
   const auto payment = one->make(kPayment);

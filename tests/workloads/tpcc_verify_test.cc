@@ -60,7 +60,7 @@ class TpccVerify : public WorkloadTest {
  protected:
   TpccVerify() { set(small_scale("tpcc")); }
 
-  // Returns the database after `transactions` of one worker, which are always the same.
+  // Returns the database after `transactions` of one worker. All calls execute the same ones.
   static std::unique_ptr<Database> after(Workload& workload, uint64_t transactions) {
     auto database = load(workload, 1);
     Outcome outcome;
@@ -96,7 +96,7 @@ TEST_F(TpccVerify, EveryConditionFindsAPlantedViolation) {
        }},
       {"condition 5:", [&](Tables& t) { row<Order>(t.order, order).carrier = 3; }},
       {"condition 5:", [&](Tables& t) { erase(t.new_order, order); }},
-      // The sum is right, but two orders have each other's number of lines.
+      // Two orders exchange their numbers of lines, so the sum stays right.
       {"condition 6:",
        [](Tables& t) {
          for (uint64_t o = 2;; ++o) {
@@ -146,7 +146,7 @@ TEST_F(TpccVerify, AViolationIsReportedWithItsNumbers) {
 }
 
 // Flips the lowest bit of each column in turn, so that a letter stays a letter, and a number
-// changes by one. Columns in `nulls`, where another number is equally valid, are set to 0 instead.
+// changes by one. In the columns `nulls` another number is also valid, so these are set to 0.
 void expect_every_column_checked(Table& table, Key key, const std::vector<std::string>& nulls,
                                  const std::function<std::string()>& said) {
   std::byte* const bytes = tuple(table, key)->row();
@@ -171,8 +171,7 @@ TEST_F(TpccVerify, AMangledColumnOfAnyRowIsFound) {
   const auto database = after(*workload, 400);
   const std::function<std::string()> say = [&] { return said(*workload, *database); };
   for (const auto& table : database->tables()) {
-    // The least and the largest key: if rows are inserted, one is loaded and the other is the
-    // run's.
+    // In a table with inserted rows, one of these keys is loaded, and the other key is inserted.
     Key least = ~Key{0}, largest = 0;
     table->for_each_row([&](Key key, const std::byte*) {
       least = std::min(least, key);
@@ -228,11 +227,11 @@ TEST_F(TpccVerify, AMangledColumnIsNamed) {
   EXPECT_EQ(said(*workload, *database), "");
 }
 
-// C_DATA of a customer with bad credit: each note counts, and so does their order.
+// The check of a bad-credit customer's C_DATA compares each note and the order of the notes.
 TEST_F(TpccVerify, AWrongNoteOfBadCreditIsFound) {
   set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_customers", "10"}, {"tpcc_warehouses", "1"}});
   const auto workload = make_workload("tpcc");
-  // After 700 payments all fit into C_DATA; after 6000 the first ones are cut off.
+  // After 700 payments all notes fit into C_DATA. After 6000 payments the first notes are cut off.
   for (const uint64_t payments : {700, 6000}) {
     const auto database = after(*workload, payments);
     Tables t(*database);
@@ -251,12 +250,12 @@ TEST_F(TpccVerify, AWrongNoteOfBadCreditIsFound) {
     size_t third = second;
     for (int spaces = 0; spaces < 6; ++spaces) third = data.find(' ', third) + 1;
     const std::vector<std::string> wrong = {
-        data.substr(second),                          // the last is missing
-        data.substr(0, second) + data.substr(third),  // one is missing
-        data.substr(0, second) + data,                // one is there twice
+        data.substr(second),                          // the last note is missing
+        data.substr(0, second) + data.substr(third),  // an earlier note is missing
+        data.substr(0, second) + data,                // a note is there twice
         data.substr(second, third - second) + data.substr(0, second) + data.substr(third),  // order
         data.substr(0, third - 2) + "x" + data.substr(third - 1),  // a digit
-        data.substr(0, 499) + static_cast<char>(data[499] ^ 1)};   // the last byte
+        data.substr(0, 499) + static_cast<char>(data[499] ^ 1)};   // the last byte is wrong
     ASSERT_EQ(said(*workload, *database), "");
     for (size_t i = 0; i < wrong.size(); ++i) {
       std::string mangled = wrong[i] + std::string(500, '\0');
@@ -303,7 +302,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   expect_said(" has a posting under a key that is not the row's");
   by_name->key ^= 1;
   ASSERT_EQ(said(*workload, *database), "");
-  // Rows that are in the primary index only.
+  // Rows that are in the primary index, but not in the secondary indexes.
   Arena arena;
   for (const auto& [table, key] : std::vector<std::pair<Table*, Key>>{
            {&t.customer, customer_key(1, 2, 21)}, {&t.order, order_key(1, 2, 1000)}}) {
@@ -312,7 +311,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   }
 }
 
-// Either one row of a transaction is missing, or only one of its rows is present.
+// Either one row of a transaction is missing, or only one row of the transaction is present.
 TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}});
   for (const char* mix : {"1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0"}) {
@@ -333,22 +332,22 @@ TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
       for (const auto& other : changed) set_row(*database, all, other);
     }
     EXPECT_EQ(said(*workload, *database), "");
-    // The whole transaction may be missing if it was the last: the tables cannot tell.
+    // If the last transaction is missing as a whole, the tables do not show the loss.
     for (const auto& one : changed) set_row(*database, before, one);
     EXPECT_EQ(said(*workload, *database), "");
   }
 }
 
-// A recovery drops a transaction, but not the later ones: the rows that they overwrote are present,
-// and the rest of the transaction is not.
+// A recovery drops a transaction, but keeps all later transactions. So the rows that later
+// transactions overwrote are present, and the other rows of the dropped transaction are missing.
 TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}, {"tpcc_warehouses", "1"}});
   for (const char* mix : {"1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0", "45,43,0,4,0"}) {
     SCOPED_TRACE(mix);
     set({{"tpcc_mix", mix}});
     const auto workload = make_workload("tpcc");
-    // Three deliveries take all undelivered orders of the load. They overwrite nothing of each
-    // other, but they deliver the orders in sequence.
+    // Three deliveries take all undelivered orders of the load. No delivery overwrites a row of
+    // another delivery, but their order shows a dropped delivery.
     const bool deliveries = std::string_view(mix) == "0,0,0,1,0";
     const uint64_t count = deliveries ? 3 : 12;
     std::vector<Rows> states;
@@ -361,7 +360,7 @@ TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
       const Rows& done = states[dropped];
       const auto database = after(*workload, count);
       const Rows now = rows_of(*database);
-      bool last_of_its_kind = !deliveries;  // nothing was overwritten: the tables may not tell
+      bool last_of_its_kind = !deliveries;  // whether no row was overwritten
       for (const auto& place : changed_rows(before, done)) {
         const auto here = now.find(place), then = done.find(place);
         const bool overwritten = (here == now.end()) != (then == done.end()) ||

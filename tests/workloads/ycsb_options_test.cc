@@ -1,4 +1,4 @@
-// The flags of YCSB, and the mixes that they stand for.
+// The flags of YCSB, and the mixes that these flags select.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,14 +100,14 @@ TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
     set({{"ycsb_workload", name}, {"ycsb_ratios", "insert:0"}});
     EXPECT_EQ(ycsb::check_flags(), "");
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0);
-    // The value in the header of a log if the flag was not given.
+    // A log's header has this value if the flag was not given.
     set({{"ycsb_ratios", ""}});
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0.05);
   }
 }
 
-// Recovery sets only the flags that are in the log's header. It must accept the values that a run
-// accepted, and describe the run.
+// Recovery sets only the flags that are in the log's header. Recovery must accept the flags that
+// the run accepted, and print the run's mix.
 TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
   const auto& load_flags = find_workload("ycsb")->load_flags;
   const Flags mix = {{"ycsb_workload", "E"},    {"ycsb_ratios", "read:0.2,insert:0.3,scan:0.4"},

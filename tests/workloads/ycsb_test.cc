@@ -13,7 +13,7 @@ namespace {
 
 using YcsbTest = WorkloadTest;
 
-// Stands in for a protocol's transaction, and records the calls.
+// Replaces a protocol's transaction, and records the calls.
 class Recorder : public Transaction {
  public:
   explicit Recorder(uint32_t row_bytes) : row_(row_bytes) {}
@@ -37,7 +37,7 @@ class Recorder : public Transaction {
     return Status::kOk;
   }
   Status erase(Table&, Key) override { return Status::kNotFound; }
-  // The table has rows without end.
+  // The table has infinitely many rows.
   Status scan(Table&, Key low, Key, bool, const RowVisitor& visit) override {
     uint64_t rows = 1;
     while (visit(low, row_.data())) ++rows;
@@ -50,7 +50,7 @@ class Recorder : public Transaction {
   Status read_secondary(Table&, size_t, Key, const RowVisitor&) override { return Status::kOk; }
 
   std::vector<Key> reads, updates, writes, inserts;
-  std::vector<std::pair<Key, uint64_t>> scans;  // the first key, and how many rows were looked at
+  std::vector<std::pair<Key, uint64_t>> scans;  // the first key, and the number of rows
   const std::vector<std::byte>& row() const { return row_; }
 
  private:

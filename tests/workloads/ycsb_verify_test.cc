@@ -44,7 +44,7 @@ class YcsbVerifyTest : public WorkloadTest {
     }
     ADD_FAILURE() << "there is no check " << name;
   }
-  // Returns the key of the first row with an updated field, and that field.
+  // Returns the key of the first row with an updated field, and this field.
   std::pair<Key, uint32_t> an_updated_field(const ycsb::Fields& fields) {
     for (uint64_t number = 0; number < 500; ++number) {
       const Key key = ycsb_hash(number);
@@ -87,7 +87,7 @@ TEST_F(YcsbVerifyTest, FindsALostUpdate) {
                      " loaded and acknowledged");
 }
 
-// The checks find the error without the number of acknowledged transactions.
+// The checks need no number of acknowledged transactions to find the error.
 TEST_F(YcsbVerifyTest, FindsAHalfAppliedTransaction) {
   run_mix({{"ycsb_ops", "4"}, {"ycsb_ratios", "read:0"}, {"ycsb_value_bytes", "1000"}});
   const ycsb::Fields fields(ycsb::options_from_flags());
@@ -102,7 +102,7 @@ TEST_F(YcsbVerifyTest, FindsALostInsert) {
   erase(table(), inserted_key(500, 7, 0));
   expect_failure(verify_as_recovered(), "no insert is missing before a later one of its worker",
                  "7 without a gap; missing: insert 7 of worker 0, whose insert 8 is there");
-  // A recovery of several streams may lack the row, but this run has acknowledged it.
+  // A recovery of several streams may lose the row, but this run has acknowledged the row.
   workload_->note_any_order();
   EXPECT_EQ(failing(*workload_, *database_),
             std::vector<std::string>{"every row inserted is there"});

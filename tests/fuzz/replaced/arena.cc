@@ -1,5 +1,5 @@
-// engine/storage/arena.cc in a fuzzer's build: each allocation is one of the heap, so that the
-// sanitizer sees a byte beyond a row, and all are freed after each input.
+// engine/storage/arena.cc in a fuzzer's build. The heap allocates each piece separately, so that
+// the sanitizer sees an access beyond a row. All pieces are freed after each input.
 #include "engine/storage/arena.h"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace logjam {
 namespace {
 
 std::mutex allocations_mutex;
-// Never destroyed: at the process's end its memory counts as reachable.
+// The vector is never destroyed, so the leak check counts its memory as reachable.
 std::vector<void*>& allocations() {
   static auto& all = *new std::vector<void*>;
   return all;
@@ -34,7 +34,7 @@ bool Arena::free(void*, size_t) { return false; }
 
 void Arena::prefault(uint64_t, uint64_t) {}
 
-// Uses the fields that this arena does not need.
+// Writes the fields, because the compiler warns of unused fields.
 void Arena::refill(size_t) { next_ = end_ = nullptr; }
 
 namespace fuzz {

@@ -1,5 +1,5 @@
 // The functions that libFuzzer calls. The environment variable LOGJAM_FUZZ names the target.
-// Without it the program prints the targets and the lengths of their longest inputs, one a line.
+// Without the variable the program prints each target, and the length of its longest input.
 #include <gflags/gflags.h>
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/lsan_interface.h>
@@ -13,7 +13,7 @@
 #include "tests/fuzz/replaced/process_ended.h"
 #include "tests/fuzz/target.h"
 
-// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): names of its tools.
+// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): names of libFuzzer.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -22,10 +22,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
 namespace logjam::fuzz {
 namespace {
 
-// One of this number of mutated inputs keeps its wrong checksums.
+// Of this number of mutated inputs, one keeps its wrong checksums.
 constexpr uint64_t kMended = 16;
 
-// The answer of the target; also known at the process's end, when the list of targets is gone.
+// A copy of the target's `keeps_memory`: the list of targets is gone when the process ends.
 bool keeps_memory = false;
 
 const FuzzTarget& target() {
@@ -75,9 +75,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
   return size;
 }
 
-// An input is short, and so is the time from a free to a wrong use. ASAN_OPTIONS asks for more.
+// A small quarantine is enough, because a wrong use follows soon after the free.
 const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
 
-// Memory that a target keeps would be looked through after each input that has added to it.
+// Otherwise the leak check scans all kept memory after each input that adds to this memory.
 int __lsan_is_turned_off() { return keeps_memory ? 1 : 0; }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)

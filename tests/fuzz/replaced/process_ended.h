@@ -1,9 +1,8 @@
-// The exception that takes the place of the end of the process in a build for a fuzzer.
+// The exception that replaces the end of the process in a fuzzer's build.
 #pragma once
 
 namespace logjam::fuzz {
 
-// Thrown in place of the process's end by platform::fatal().
 struct ProcessEnded {
   int exit_code;
 };
