@@ -72,7 +72,7 @@ TEST_F(RowFiles, JsonAloneLeavesNothingElseOnStdout) {
   }
 }
 
-// The percentiles of the row lie on the curve that --cdf writes.
+// The percentiles of the row must lie on the curve that --cdf writes.
 TEST_F(RowFiles, TheDistributionIsThatOfTheRow) {
   const std::string check = R"( >/dev/null 2>&1 && python3 -c '
 import csv

@@ -1,4 +1,4 @@
-// The lines that write_back() writes back are those that the bytes touch.
+// write_back() writes back every cache line that has one of the bytes, and no other line.
 #include "platform/cache_lines.h"
 
 #include <gtest/gtest.h>

@@ -44,8 +44,8 @@ TEST(AtomicMax, NeverGoesDownWhileThreadsRaiseIt) {
   EXPECT_EQ(maximum.load(), kEach * kThreads + kThreads - 1);
 }
 
-// Two threads wake each other in turns. They never spin and their sleep has no time-out, so a lost
-// wake-up hangs.
+// Two threads wake each other in turns. The threads never spin, and they sleep without a time-out.
+// So the test hangs if a wake-up is lost.
 TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   const Watchdog watchdog("a wake-up was lost");
   constexpr uint64_t kTurns = 20'000;

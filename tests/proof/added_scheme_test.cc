@@ -91,7 +91,7 @@ class CrashOfAnAddedScheme : public testing::Test {
     replace_only("\n\\}\\)\\);\n", "\n" + walk[3] + "}));\n", &source);
     std::ofstream(path) << source;
 
-    // SAN=thread builds into build-thread. The caller of make chose any other name of a directory.
+    // build-thread is the directory of SAN=thread. The caller of make may choose another directory.
     const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
     const bool sanitized = suffix == "thread" || suffix == "address" || suffix == "undefined";
     const Ended built =

@@ -2,7 +2,7 @@
 // remove the file, zero a block of 512 bytes, or put back the file of an earlier life. They may
 // damage any file: the manifest and its copy, member files, checkpoints, and the files of all runs.
 //
-// The worker counts (proof/rounds/counting_log.h), so the recovered rows must be those of a prefix
+// The worker counts (proof/rounds/counting_log.h), so the recovered rows must be the rows after one
 // of its transactions. A recovery that reports no damage must have all acknowledged transactions.
 // There is one exception: a crash could also lose the end of the last run, so recovery may miss
 // this loss. A *settled* log was recovered after its last transaction, for a checkpoint or another

@@ -90,8 +90,8 @@ TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
       "0:1 that it read is not");
 }
 
-// A transaction writes two cells. A reader reads one write, which is then overwritten. The other
-// cell shows that the transaction is lost.
+// A transaction writes two cells. A reader reads the first cell, which is then overwritten. The
+// second cell shows that the transaction is lost.
 TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   for (const Fate fate : {kThere, kAcknowledged}) {
     World world;
@@ -205,7 +205,7 @@ TEST(LedgerChecker, FindsSlotsThatDisagreeWithTheirCells) {
   expect([](World& world) { world.rows().cells.pop_back(); }, "R1: there are 5 cells instead of 6");
 }
 
-// Each transaction reads a cell that the other overwrites blindly.
+// Each of two transactions reads the cell that the other transaction overwrites blindly.
 TEST(LedgerChecker, FindsWriteSkewAmongBlindWrites) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);

@@ -137,7 +137,7 @@ TEST(LedgerChecker, FindsARowThatContradictsTheHistory) {
       "overwrote 0:1");
 }
 
-// The row is as if two commands had been executed again in the wrong order.
+// The row has the contents that a replay of two commands in the wrong order would leave.
 TEST(LedgerChecker, FindsARowNotMadeFromTheReadsOfItsWriters) {
   World world;
   world.run(0, {}, {1});
@@ -184,7 +184,7 @@ TEST(LedgerChecker, AHistoryOfMoreKeysThanMemoryHolds) {
             "R1: the ledger has 8 rows instead of 1152921504606846976");
 }
 
-// Both transactions read both keys, and each writes one key: neither can come first.
+// Both transactions read both keys, and each writes one key. No serial order explains the reads.
 TEST(LedgerChecker, FindsWriteSkew) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);

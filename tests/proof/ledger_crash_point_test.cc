@@ -1,4 +1,4 @@
-// The moments at which the ledger kills its own process.
+// The points of a run at which the ledger may kill its own process.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -16,15 +16,15 @@
 namespace logjam {
 namespace {
 
-// The transactions of each worker. ThreadSanitizer is slow, and finds races with few transactions.
+// The transactions per worker. ThreadSanitizer is slow, but needs few transactions to find a race.
 #if defined(__SANITIZE_THREAD__)
 const uint64_t kTransactions = 500;
 #else
 const uint64_t kTransactions = tries_all() ? 4'000 : 1'500;
 #endif
 
-// A log scheme that yields the core after a transaction has locked its writes and before it
-// installs them. Without the yield this window is too short for two cores to meet in it by chance.
+// A log scheme that yields the core after a transaction has locked its writes, and before it
+// installs these writes. Without the yield, other cores would rarely run in this short period.
 class Dawdler final : public ForwardingScheme {
  public:
   using ForwardingScheme::ForwardingScheme;

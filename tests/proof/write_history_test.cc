@@ -158,7 +158,7 @@ TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
 }
 
 // No transaction has overwritten the rows of the last transaction in the log. The test leaves out
-// this transaction and others of the same worker.
+// the last transactions of this transaction's worker.
 TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
   run_and_log();
   const std::vector<uint64_t> numbers = logged();

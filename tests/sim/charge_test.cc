@@ -394,7 +394,7 @@ TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
   }
 }
 
-// Core 0 waits for a line for which other cores of its socket and of the next socket then ask.
+// Core 0 has asked for a line. Then other cores of its socket and of the next socket ask for it.
 // Returns the order in which the cores get the line.
 std::string served(double nearest_first) {
   Profile profile = small_profile();

@@ -48,7 +48,7 @@ struct Shared {
   alignas(kLineBytes) uint64_t z = 0;
 };
 
-// Runs programs under the explorer, one after the other.
+// Runs programs under the explorer, one after another.
 class Explored {
  public:
   // Runs the bodies in concurrent threads. Returns a description of the executed schedule.

@@ -35,8 +35,7 @@ class WorkloadTest : public testing::Test {
   gflags::FlagSaver saver_;
 };
 
-// Returns why the workload refuses its flags with these values, in one sentence, or an empty
-// string.
+// Returns the message with which the workload refuses these values of its flags, or an empty text.
 inline std::string refusal_of(std::string_view workload, const Flags& flags) {
   const gflags::FlagSaver saver;
   for (const auto& [name, value] : flags) {
