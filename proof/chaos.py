@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Plants odd files in the directories of logs, and runs logjam's commands there.
 
-A case makes a log of some scheme. A seed chooses what the case plants: links, FIFOs, sockets,
+A case makes a log of some scheme. The case's seed chooses what it plants: links, FIFOs, sockets,
 directories in place of files and files in place of directories, odd names, files of other logs and
 of earlier lives, damaged and unreadable files, manifests with odd values and a right checksum. Then
-the case plays commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump.
+the case runs commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump.
 In some cases the directory is moved or replaced during a run.
 
 These rules hold for every command. Nothing outside the log's directories changes. The command ends
-within 10 seconds, by no signal and without a stack trace. It prints at most one sentence of error
-and no control characters. A command that only reads changes nothing. All acknowledged transactions
-are there, or the loss is named. A log of which no file was harmed recovers in full.
+within 10 seconds, not by a signal and without a stack trace. It prints at most one sentence of
+error and no control characters. A command that only reads changes nothing. All acknowledged
+transactions are in the recovered log, or an error names the loss. A log recovers in full if no file
+of it was harmed.
 
-A finding is printed with the fewest commands of a shell that plant it. The status is then 1.
-proof/chaos.py --seed=S --case=N plays case N again. Its log is made anew, so only the timing of its
-runs may differ.
+The script prints each finding with the fewest shell commands that plant it, and exits with 1.
+`proof/chaos.py --seed=S --case=N` repeats case N on a new log, so only its runs' timing may differ.
 """
 
 import collections
@@ -73,7 +73,7 @@ def drawn(names, weights, draw):
 
 
 class Case:
-    """What a case plants and plays, each with the seed of its own choices."""
+    """The plants and the commands of a case, each with the seed of its own choices."""
 
     def __init__(self, given, number):
         self.number = number
@@ -89,7 +89,7 @@ class Case:
                           f"{self.key} command {at}") for at in range(draw.choice([1, 1, 2]))]
 
     def play(self, given, log, place, plants, commands):
-        """Plays the case, or a part of it. Returns its judge."""
+        """Runs the case, or a part of it. Returns the Judge of the part."""
         clean(place, os.path.join(given.directory, "other"))
         log.put(place)
         hand = chaos_plants.Hand(log, place)
@@ -98,9 +98,9 @@ class Case:
             give_away(place)
             clean.outside = None
         for name, seed in plants:
-            with contextlib.suppress(OSError):  # an earlier plant is in the way
+            with contextlib.suppress(OSError):  # an earlier plant may be in its way
                 chaos_plants.PLANTS[name][1](hand, random.Random(seed))
-        if hand.rolled_back and len(plants) > 1:  # another plant may have taken the later runs
+        if hand.rolled_back and len(plants) > 1:  # another plant may have removed the later runs
             hand.harm = chaos_plants.QUIET
         judge = chaos_judge.Judge(given.logjam, hand, given.patience)
         if self.moves:
@@ -112,7 +112,7 @@ class Case:
         return judge
 
     def find(self, given, log, place):
-        """Plays the case, and returns what it found with the fewest plants and commands."""
+        """Runs the case. Returns its findings for the fewest plants and commands that show one."""
         judge = self.play(given, log, place, self.plants, self.commands)
         runs = judge.runs
         if not judge.found or self.moves:
@@ -130,7 +130,7 @@ class Case:
 
 
 def give_away(place):
-    """Makes the user of the commands the owner of a place."""
+    """Makes the unprivileged user, who runs the commands, the owner of a directory."""
     for top, folders, names in os.walk(place):
         for name in [".", *folders, *names]:
             os.chown(os.path.join(top, name), chaos_judge.NOBODY, chaos_judge.NOBODY,
@@ -138,7 +138,7 @@ def give_away(place):
 
 
 def remove(place):
-    """Removes a place, also where a plant has taken the right to."""
+    """Removes a directory, even if a plant has removed the right to do so."""
     for top, folders, _ in os.walk(place):
         for name in folders:
             if not os.path.islink(os.path.join(top, name)):
@@ -147,7 +147,7 @@ def remove(place):
 
 
 def clean(place, other):
-    """Makes a place where nothing is but `outside`, as nobody has changed it."""
+    """Makes a directory that contains only `outside`, in its unchanged form."""
     outside, kept = os.path.join(place, "outside"), os.path.join(place, "..", "kept")
     if clean.outside and os.path.isdir(outside) and chaos_judge.tree_of(outside) == clean.outside:
         os.rename(outside, kept)
@@ -165,7 +165,7 @@ clean.outside = None
 
 
 def report(case, log, judge, planted):
-    """Returns what was found, and how to see it again."""
+    """Returns the findings, and the commands that show them again."""
     lines = [f"case {case.number}, {log.scheme}, {planted}:"]
     lines += [f"  {kind}: {text}" for kind, text in judge.found]
     flags = " ".join(chaos_judge.RUN if case.moves else log.flags)
@@ -185,7 +185,7 @@ def report(case, log, judge, planted):
 
 @contextlib.contextmanager
 def going_on(counts, found, number):
-    """Notes an exception as a fault of these scripts, and goes on with the next case."""
+    """Counts an exception as a fault of these scripts, and continues with the next case."""
     try:
         yield
     except Exception as error:  # pylint: disable=broad-except
@@ -195,7 +195,7 @@ def going_on(counts, found, number):
 
 
 def play_cases(given, first):
-    """Plays the cases of the log of case `first`. Returns counts, and what was found."""
+    """Runs the cases that use the log of case `first`. Returns counts, and the findings."""
     counts, found = collections.Counter(), []
     folder = tempfile.mkdtemp(dir=given.directory)
     os.chmod(folder, 0o755)
@@ -228,7 +228,7 @@ def play_case(given, case, log, place, counts, found):
 
 
 def make_other(given):
-    """Makes the other log, of which files are put among those of the logs."""
+    """Makes the other log. Plants put files of this log among the files of the tested logs."""
     folder = os.path.join(given.directory, "other")
     os.makedirs(folder)
     for words in (["--checkpoint=s:0.01"], ["--continue"]):
@@ -267,7 +267,7 @@ def play_all(given):
                 print_sums(counts, time.monotonic() - begun)
             for number, kind, planted, text in reports:
                 found = True
-                if (kind, planted) not in seen:  # one of each is printed
+                if (kind, planted) not in seen:  # one finding of each kind is printed
                     seen.add((kind, planted))
                     print(f"after {counts['cases']} cases: {text}\n  again: proof/chaos.py "
                           f"--seed={given.seed} --case={number}\n", flush=True)
@@ -280,14 +280,14 @@ def main():
     revision = subprocess.run([given.logjam, "--version"], stdout=subprocess.PIPE, text=True,
                               check=True).stdout.strip()
     print(f"{given.cases} cases from seed {given.seed}, {revision}", flush=True)
-    # A number from a file that becomes a size is seen, and does no harm to the machine.
+    # A command that takes a size from a damaged file fails at this limit.
     resource.setrlimit(resource.RLIMIT_DATA, (6 * GIB, 6 * GIB))
     resource.setrlimit(resource.RLIMIT_FSIZE, (GIB // 2, GIB // 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     kept = given.directory
     given.directory = tempfile.mkdtemp(prefix="logjam-chaos-", dir=kept)
     os.chmod(given.directory, 0o755)
-    # A build may replace the program meanwhile, and beside the cases each user can reach it.
+    # A build may replace the program meanwhile. Every user can read the copy in this directory.
     given.logjam = shutil.copy(given.logjam, given.directory)
     try:
         make_other(given)

@@ -1,4 +1,4 @@
-"""The commands that proof/chaos.py plays in a harmed place, and a judge of what they did."""
+"""Runs logjam's commands in a harmed directory for proof/chaos.py, and judges the results."""
 
 import dataclasses
 import os
@@ -23,7 +23,7 @@ STATUSES = {0, 2, 3, 4}
 
 
 def entry_of(path):
-    """Returns what is at a path: type, mode, and bytes, or where a link leads."""
+    """Returns the entry at a path: its type, its mode, and its bytes or the target of its link."""
     status = os.lstat(path)
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFLNK:
@@ -35,7 +35,7 @@ def entry_of(path):
 
 
 def tree_of(top, left_out=()):
-    """Maps the paths under a directory, relative to it, to what is there."""
+    """Maps the relative paths of all entries under a directory to the entries."""
     entries = {}
     for folder, folders, names in os.walk(top):
         if folder == top:
@@ -47,7 +47,7 @@ def tree_of(top, left_out=()):
 
 
 def differences(before, after):
-    """Says in words how two trees differ."""
+    """Returns sentences that name the differences between two trees."""
     return ([f"{shown(name)} is gone" for name in sorted(before.keys() - after.keys())]
             + [f"{shown(name)} is new" for name in sorted(after.keys() - before.keys())]
             + [f"{shown(name)} was changed" for name in sorted(before.keys() & after.keys())
@@ -57,7 +57,7 @@ def differences(before, after):
 @dataclasses.dataclass
 class Done:
     words: list
-    status: int | None  # None: it did not end
+    status: int | None  # None: the command did not end
     out: str = ""
     err: str = ""
     broken: list = dataclasses.field(default_factory=list)
@@ -68,7 +68,7 @@ class Done:
 
 
 def ended(words, status, out, err):
-    """Returns how a command ended, and what of it breaks the rules for every command."""
+    """Returns how a command ended, and which of the rules for every command it violated."""
     texts = [text.decode(errors="surrogateescape") for text in (out, err)]
     done = Done(words, status, *texts)
     if status is None:
@@ -94,7 +94,7 @@ def ended(words, status, out, err):
 
 
 class Judge:
-    """Runs commands in a place, and keeps what they broke."""
+    """Runs commands in a directory, and keeps the violated rules."""
 
     def __init__(self, logjam, hand, patience):
         self.logjam, self.hand, self.log = logjam, hand, hand.log
@@ -104,9 +104,9 @@ class Judge:
         self.found = []  # pairs of a kind and a text
         self.played = []
         self.runs = 0
-        self.replaced = False  # the log gave way to another one, or a loss was accepted
+        self.replaced = False  # another log has replaced the log, or a loss was accepted
         self.moved_by = ""
-        self.outputs = set()  # the names of earlier commands' outputs, which may be replaced
+        self.outputs = set()  # names of earlier commands' outputs, which commands may replace
         self.says_lost = False  # the last recovery with the history has ended with status 4
         self.outside = self._tree_outside()
         hand.kept = [name for name in hand.kept if self._is_kept(name)]
@@ -121,7 +121,7 @@ class Judge:
                 for name, entry in tree_of(os.path.join(self.place, directory)).items()}
 
     def end(self, process, words, seconds):
-        """Waits for a command, and applies the rules that hold for every command."""
+        """Waits for a command, and checks the rules for every command."""
         self.runs += 1
         try:
             out, err = process.communicate(timeout=seconds)
@@ -139,15 +139,15 @@ class Judge:
     def begin(self, words):
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if (
             self.hand.as_other and os.geteuid() == 0) else {}
-        # Another user may not reach the directories above, but what lies beside the case, and no
-        # plant closes the place itself.
+        # The other user may not be allowed to enter the parent directories. The program lies beside
+        # the case, so a relative path reaches it. No plant closes the case's own directory.
         program = os.path.relpath(self.logjam, self.place)
         return subprocess.Popen([program, *words], cwd=self.place, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **other)
 
     def command(self, words, named=False):
-        """Runs a command, and looks at what it must not change. `named`: its user has named
-        outputs, so they may fill what is empty at the end of a link."""
+        """Runs a command, and checks that it changes nothing outside. `named`: the command line
+        names outputs, so the command may fill an empty file at the end of a link."""
         with self.begin(words) as process:
             done = self.end(process, words, self.patience)
         self.find_outside(EMPTY if named else ())
@@ -157,7 +157,7 @@ class Judge:
         return done
 
     def find_outside(self, allowed=()):
-        """Compares what lies outside the log's directories with what was there."""
+        """Compares the files outside the log's directories with their earlier state."""
         now = self._tree_outside()
         changed = [how for how in differences(self.outside, now)
                    if not how.startswith(tuple(f"{name} " for name in allowed))]
@@ -166,7 +166,7 @@ class Judge:
         self.outside = now
 
     def look_again(self):
-        """Takes what lies outside as it is now, after something more was planted."""
+        """Saves the present state of the files outside, after another plant has changed them."""
         self.outside = self._tree_outside()
 
     def _is_kept(self, name):
@@ -180,7 +180,7 @@ class Judge:
         self.found.append((kind, what))
 
     def is_whole(self, history="history", least=None):
-        """Asks a recovery with the history whether all that was acknowledged is there."""
+        """Returns whether a recovery with the history finds all acknowledged transactions."""
         done = self.command(["recover", self.wal_dir, f"--history={history}", "--threads=1"])
         self.says_lost = done.status == 4
         if done.status != 0:
@@ -191,8 +191,8 @@ class Judge:
         return True
 
     def was_whole(self):
-        """Returns whether all that was acknowledged is there before a command. Where nothing was
-        harmed it is."""
+        """Returns whether all acknowledged transactions were there before a command. This is so if
+        no plant has harmed the log."""
         if self.hand.harm == NOTHING:
             return self.log.lives > 0
         return self.log.lives > 0 and self.is_whole()
@@ -212,8 +212,8 @@ def merged(judge):
 
 
 def recover(judge, draw):
-    """Recovers without the history: a loss must be named all the same, unless it looks like a
-    crash."""
+    """Recovers without the history. The recovery must name a loss unless the loss looks like the
+    effect of a crash."""
     accept = draw.random() < 0.2
     words = ["recover", judge.wal_dir, *(["--accept_damage"] if accept else []),
              *draw.choice([[], [], merged(judge), ["--threads=1"]])]
@@ -247,8 +247,8 @@ def is_fifo(path):
 
 
 def output_name(judge, draw, history=False):
-    """Draws where an output goes, and puts something there. All of it is foreign, or nothing. A
-    history never waits for the reader of a FIFO; other outputs do."""
+    """Chooses a path for an output, and may put a foreign entry there. Only a history may get a
+    FIFO: other outputs would wait until a program reads the FIFO."""
     hand = judge.hand
     directory = draw.choice(judge.log.directories)
     how = draw.randrange(6)
@@ -269,8 +269,8 @@ def output_name(judge, draw, history=False):
 
 
 def foreign_at(judge, names):
-    """Maps the outputs of a command that would replace what is not theirs to what is there. An
-    empty file may be written to, and a link that leads nowhere replaced."""
+    """Maps the output paths with a foreign entry, which the command must not replace, to the
+    entries. A command may write to an empty file, and may replace a link without a target."""
     there = {name: judge.hand.path(name) for name in names
              if name.endswith("/out") and name not in judge.outputs}
     return {name: entry_of(path) for name, path in there.items()
@@ -287,7 +287,7 @@ def check_foreign(judge, before):
 
 
 def recover_with_output(judge, draw):
-    """Recovers with outputs at names where something may be."""
+    """Recovers with outputs at paths where a file may already be."""
     name = output_name(judge, draw)
     flag = draw.choice(["csv", "json", "csv", "json", "export", "export_history"])
     if flag == "export":
@@ -307,8 +307,8 @@ def recover_with_output(judge, draw):
 
 
 def writer(judge, words):
-    """Runs a command that changes the log and keeps all that it has. Returns how it ended, and
-    whether something was lost before."""
+    """Runs a command that changes the log and must keep its transactions. Returns how the command
+    ended, and whether a transaction was lost before."""
     whole = judge.was_whole()
     was_lost = judge.log.lives and judge.says_lost and not judge.hand.crafted
     done = judge.command(words)
@@ -331,7 +331,7 @@ def recover_and_checkpoint(judge, draw):
     accept = draw.random() < 0.2
     writer(judge, ["recover", judge.wal_dir, "--checkpoint",
                    *(["--accept_damage"] if accept else [])])
-    judge.replaced = judge.replaced or accept  # what is lost from now on was accepted
+    judge.replaced = judge.replaced or accept  # a later loss was accepted
 
 
 def trim(judge, _):
@@ -339,7 +339,7 @@ def trim(judge, _):
 
 
 def new_run(judge, draw):
-    """Begins a log, which is refused where one is unless --overwrite replaces it."""
+    """Begins a new log. logjam must refuse if there is a log, unless --overwrite is given."""
     history = "new-history"
     foreign = draw.random() < 0.25
     if foreign:
@@ -374,14 +374,14 @@ def dump(judge, draw):
 COMMANDS = {recover: 8, recover_by_history: 4, recover_with_output: 3, recover_and_checkpoint: 4,
             trim: 4, continue_run: 3, new_run: 3, dump: 4}
 
-# Rows of 4000 bytes, so that the run needs several segments after it has begun.
+# Rows have 4000 bytes, so that the run begins several segments.
 RUN = ["run", "--workload=ycsb", "--ycsb_records=50", "--ycsb_value_bytes=4000", "--ycsb_ops=2",
        "--ycsb_ratios=read:0.3", "--threads=1", "--warmup=0", "--worker_class=normal",
        "--log_buffer_mb=2", "--log_prealloc_mb=1:1", "--history_mb=8"]
 
 
 def move_and_run(judge, place, _):
-    """A second run begins where the first one's directory was."""
+    """Begins a second run at the path from which the first run's directory was moved."""
     move_alone(judge, place)
     words = [*RUN, "--rate=2500", "--seconds=0.4", "--wal_dir=moving", "--history=new-history-2"]
     judge.hand.note("logjam", *words)
@@ -413,7 +413,7 @@ def move_and_copy(judge, place, _):
 
 
 def plant_links(judge, place, draw):
-    """Links and FIFOs appear where the run makes its next files, again and again."""
+    """Puts links and FIFOs, again and again, at the paths of the run's next files."""
     names = ["manifest.new", "run-2", "checkpoint-1", "checkpoint-2",
              *(f"stream-0.log.db.{index}" for index in range(2, 9))]
     until = time.monotonic() + 0.3
@@ -439,7 +439,7 @@ KINDS = {move_and_run: 3, move_alone: 1, move_and_make: 1, move_and_link: 1, mov
 
 
 def play_move(judge, draw):
-    """Plays a run, and what happens to its directory meanwhile."""
+    """Begins a run, and moves, replaces or fills its directory with links during the run."""
     place, kind = judge.place, draw.choices(list(KINDS), list(KINDS.values()))[0]
     words = [*RUN, "--rate=2500", f"--seconds={draw.choice([0.4, 0.6])}", "--wal_dir=moving",
              "--history=new-history", f"--log={draw.choice(['centr', 'pwal', 'tide', 'poplar'])}",

@@ -1,4 +1,4 @@
-"""The logs that proof/chaos.py harms: small ones of every scheme, made by the tested program."""
+"""Makes the logs that proof/chaos.py harms: small logs of every scheme, by the tested program."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ STREAM = re.compile(r"stream-\d+\.log\.db(\.\d+)?")
 
 
 def schemes_of(logjam):
-    """Lists the schemes that log, and the device that each one needs, or None."""
+    """Lists the schemes that log, each with the device that it needs, or None."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             text=True, check=True)
     return [(scheme["name"], None if scheme["device"] == "any" else scheme["device"])
@@ -24,7 +24,7 @@ def schemes_of(logjam):
 
 
 def acknowledged(said):
-    """Returns how many acknowledged transactions a recovery has found to be there, or None."""
+    """Returns how many acknowledged transactions a recovery has found, or None."""
     found = rounds.JUDGED.search(said)
     return int(found[2]) if found else None
 
@@ -33,21 +33,21 @@ copy_tree = functools.partial(shutil.copytree, symlinks=True)
 
 
 def files_under(top):
-    """Lists the files under a directory, relative to it."""
+    """Lists the relative paths of the files under a directory."""
     return [os.path.relpath(os.path.join(folder, name), top)
             for folder, _, names in sorted(os.walk(top)) for name in sorted(names)]
 
 
 class Log:
-    """A log in the directories `log0` and maybe `log1` under `folder`, with the history of its
-    lives beside them, and its directories as they were after each life but the last in `stages`."""
+    """A log in the directories `log0` and perhaps `log1` under `folder`, with its history beside
+    them. `stages` has copies of the directories at the end of each life except the last."""
 
     def __init__(self, logjam, draw, folder, schemes):
         self.folder = folder
         self.scheme, device = draw.choice(schemes)
         self.directories = ["log0"] if self.scheme == "scm" or draw.random() < 0.6 else ["log0",
                                                                                         "log1"]
-        # One long run: what a manifest says of its segments decides how much of it is read.
+        # In a long run, the segments in the manifest decide how much of the log recovery reads.
         is_long = device is None and draw.random() < 0.1
         segmented = is_long or (device is None and draw.random() < 0.3)
         records = rounds.draw_records(self.scheme, draw)
@@ -58,7 +58,7 @@ class Log:
         self.made_by, self.stages, self.acknowledged = [], [], 0
         self.sealed = False
         os.makedirs(folder)
-        if draw.random() < 0.1:  # the directories are there, or not even these
+        if draw.random() < 0.1:  # none, one or two of the directories exist
             for name in self.directories[:draw.randrange(3)]:
                 os.mkdir(os.path.join(folder, name))
             self.lives = 0
@@ -113,7 +113,7 @@ class Log:
         self.stages.append(stage)
 
     def put(self, place):
-        """Copies the log and its history to a place that is empty."""
+        """Copies the log and its history to an empty directory."""
         for name in sorted(os.listdir(self.folder)):
             if name in self.directories:
                 copy_tree(os.path.join(self.folder, name), os.path.join(place, name))
@@ -121,19 +121,19 @@ class Log:
                 shutil.copyfile(os.path.join(self.folder, name), os.path.join(place, name))
 
     def own(self, place):
-        """Lists the log's files, relative to the place."""
+        """Lists the paths of the log's files, relative to the directory `place`."""
         return [f"{directory}/{name}" for directory in self.directories
                 for name in files_under(os.path.join(place, directory))]
 
     def folders(self, place):
-        """Lists the directories of the log's later runs and checkpoints, relative to the place."""
+        """Lists the directories of later runs and of checkpoints, relative to `place`."""
         return [f"{directory}/{name}" for directory in self.directories
                 if os.path.isdir(os.path.join(place, directory))
                 for name in sorted(os.listdir(os.path.join(place, directory)))
                 if os.path.isdir(os.path.join(place, directory, name))]
 
     def is_quiet(self, path):
-        """Returns whether the loss of a file's bytes may look like the end of the log."""
+        """Returns whether a file that loses bytes may look like the end of the log."""
         if self.sealed or not STREAM.fullmatch(os.path.basename(path)):
             return False
         runs = [name for name in self.folders(self.folder) if "/run-" in name]

@@ -1,9 +1,9 @@
-"""What proof/chaos.py plants in the directories of a log. Each plant draws from its own generator,
-so a case can be played again without some of its plants.
+"""Plants odd files in the directories of a log for proof/chaos.py. Each plant has its own random
+generator, so a case can be repeated without some of its plants.
 
 A plant says how it harms the log. NOTHING: the log's files are unchanged, so the log recovers in
 full. NAMED: all acknowledged transactions are there, or a recovery names the loss. QUIET: bytes at
-the end of the log are gone, which may look like a crash; only a history names this loss.
+the end of the log are lost, which may look like a crash; only a history reveals this loss.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ LIBRARY.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 NUMBERS = [0, 1, 2, 3, 7, 1023, 4096, 2**20 + 4096, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 4096,
            2**64 - 1, 2**64, -1]
 LENGTHS = [0, 2, 4096, 2**20 + 4096, 2**32 - 1, 2**63, 2**64 - 4096]
-# The headers of the log's files say these, too, so a manifest with another value is found out.
+# The headers of the log's files contain these values too, so recovery notices a wrong manifest.
 SHAPE = {"streams", "stripes", "stripe_bytes", "segment_bytes"}
 OF_HEADER = {*SHAPE, "scheme", "log_records", "run", "log", "ordinal", "device"}
 FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=outside/new",
@@ -38,7 +38,7 @@ FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=
 
 
 def plant(weight):
-    """Registers a plant, and how often it is drawn."""
+    """Registers a plant, and the weight of its random choice."""
     def register(function):
         PLANTS[function.__name__] = (weight, function)
         return function
@@ -46,7 +46,7 @@ def plant(weight):
 
 
 def shown(path):
-    """Returns a path as a word of a shell, also if it has bytes that a terminal would not show."""
+    """Returns a path as a word of a shell, with unprintable bytes in an escaped form."""
     if path.isprintable():
         return shlex.quote(path)
     return "$'" + "".join(chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}"
@@ -54,8 +54,8 @@ def shown(path):
 
 
 class Hand:
-    """Changes a place, where `outside` and the log's directories lie, and notes the commands of a
-    shell that do the same."""
+    """Changes a directory that contains `outside` and the log's directories, and records shell
+    commands that make the same changes."""
 
     def __init__(self, log, place):
         self.log, self.place = log, place
@@ -63,10 +63,10 @@ class Hand:
         self.others = files_under(os.path.join(place, "outside", "other"))
         self.did = []
         self.harm = NOTHING
-        self.kept = []  # paths of what belongs to nobody, and stays whatever a command does
+        self.kept = []  # paths of foreign files, which every command must keep
         self.as_other = False
-        self.rolled_back = False  # both manifests are older, which later runs alone show
-        self.crafted = False  # a manifest may say that the log is another one
+        self.rolled_back = False  # both manifests are older; only later runs reveal this
+        self.crafted = False  # a manifest may describe another log
 
     def path(self, name):
         return os.path.join(self.place, name)
@@ -78,7 +78,7 @@ class Hand:
         self.harm = max(self.harm, QUIET if self.log.is_quiet(path) else NAMED)
 
     def clear(self, name):
-        """Takes away what is at a name, and makes the directories that it lies in."""
+        """Removes the entry at a name, and makes the name's parent directories."""
         path = self.path(name)
         parent = os.path.dirname(path)
         if not os.path.isdir(parent):
@@ -127,7 +127,7 @@ class Hand:
         self.clear(name)
         try:
             os.mknod(self.path(name), mode | 0o600, device)
-        except PermissionError:  # a device node is made by root
+        except PermissionError:  # only root can make a device node
             mode = stat.S_IFIFO
             os.mkfifo(self.path(name))
         what = {stat.S_IFIFO: "p", stat.S_IFSOCK: "s", stat.S_IFCHR: "c 1 5"}[mode]
@@ -135,7 +135,7 @@ class Hand:
 
 
 def make_outside(place, other):
-    """Makes what lies outside the log's directories: nothing of it may change."""
+    """Makes the files outside the log's directories, which no command may change."""
     outside = os.path.join(place, "outside")
     os.makedirs(os.path.join(outside, "folder"))
     for name, data in {"precious": b"nobody may change this\n", "zeros": bytes(2**16), "empty": b"",
@@ -157,7 +157,7 @@ def outside_file(hand, draw):
 
 
 def wanted_name(hand, draw):
-    """Draws a name that a command uses or makes, but that the log does not have."""
+    """Chooses a name that a command uses or makes, and that the log does not contain."""
     directory = directory_of(hand, draw)
     last = max((int(name.rpartition("-")[2]) for name in hand.log.folders(hand.place)
                 if name.rpartition("-")[2].isdecimal()), default=1)
@@ -177,7 +177,7 @@ def wanted_name(hand, draw):
         return f"{directory}/manifest.new"
     parent = os.path.dirname(name)
     if os.path.lexists(hand.path(parent)) and not os.path.isdir(hand.path(parent)):
-        return f"{directory}/manifest.new"  # an earlier plant is there
+        return f"{directory}/manifest.new"  # an earlier plant has this name
     return name
 
 
@@ -187,7 +187,7 @@ def is_segment(name):
 
 
 def put_thing(hand, draw, name):
-    """Puts something at a name that is no file of a log."""
+    """Puts an entry at a name that is not a file of a log."""
     up = "../" * name.count("/")
 
     def link():
@@ -219,7 +219,7 @@ def put_thing(hand, draw, name):
 
 @plant(10)
 def taken_name(hand, draw):
-    """Puts something where a command will make a file."""
+    """Puts an entry at a name where a command will make a file."""
     name = wanted_name(hand, draw)
     hand.clear(name)
     put_thing(hand, draw, name)
@@ -229,7 +229,7 @@ def taken_name(hand, draw):
 
 @plant(4)
 def links_in_the_next(hand, draw):
-    """Puts links into the directory of the next run or checkpoint, where its files will be."""
+    """Puts links into the next run's or checkpoint's directory, at the names of its files."""
     directory = directory_of(hand, draw)
     for number in range(1, 5):
         for name, files in ((f"run-{number}", ("stream-0.log.db", "stream-1.log.db", "id")),
@@ -246,7 +246,7 @@ def links_in_the_next(hand, draw):
 
 @plant(4)
 def odd_name(hand, draw):
-    """Puts something under a name that no terminal should see."""
+    """Puts an entry at a name with characters that must not reach a terminal."""
     name = draw.choice(["\x1b[2J\x1b]0;owned\x07", "\udcff\udcfe", "a\nlogjam: FAIL", "\x7f", "-rf",
                         "--overwrite", " ", "x" * 255, "stream-0.log.db.\udcc3", "run-2\n",
                         "checkpoint-\u0663", "manifest\r", ".manifest", "stream-\x1b[31m.log.db",
@@ -256,7 +256,7 @@ def odd_name(hand, draw):
 
 @plant(5)
 def segment(hand, draw):
-    """Puts a segment into a stream that does not reach so far."""
+    """Adds a segment to a stream, with a number above the stream's last segment."""
     streams = [name for name in hand.own if name.endswith(".log.db")]
     if streams:
         stream = draw.choice(streams)
@@ -271,7 +271,7 @@ def segment(hand, draw):
 
 @plant(3)
 def notes(hand, draw):
-    """Puts a user's files into the log's directory, which stay there."""
+    """Puts a user's files into the log's directory. No command may remove these files."""
     name = f"{directory_of(hand, draw)}/" + draw.choice(
         ["notes.txt", "run-9/notes", "checkpoint-9/notes", "rows-0", "run-x", "backup/manifest",
          "stream-0.log.db.bak", "run-99999999999999999999/notes"])
@@ -282,7 +282,7 @@ def notes(hand, draw):
 
 @plant(6)
 def replaced(hand, draw):
-    """Puts something in the place of one of the log's own files or directories."""
+    """Replaces one of the log's own files or directories by another entry."""
     if hand.own:
         name = draw.choice(hand.own + hand.log.folders(hand.place))
         hand.harms(name)
@@ -295,7 +295,7 @@ def replaced(hand, draw):
 
 @plant(4)
 def moved_out(hand, draw):
-    """Moves a file or a directory of the log away, and leaves a link to it, or a hard link."""
+    """Moves a file or a directory of the log away. Leaves a symbolic link or a hard link to it."""
     if hand.own:
         name = draw.choice(hand.own + hand.log.folders(hand.place))
         away = "outside/" + name.replace("/", "-")
@@ -313,7 +313,7 @@ def moved_out(hand, draw):
 
 @plant(3)
 def linked_copy(hand, draw):
-    """Makes a copy of the log of which all files are hard links, as cp -al does."""
+    """Copies the log by hard links, as `cp -al` does."""
     for name in hand.own:
         os.makedirs(os.path.dirname(hand.path("outside/copy/" + name)), exist_ok=True)
         if not os.path.lexists(hand.path("outside/copy/" + name)):
@@ -323,7 +323,7 @@ def linked_copy(hand, draw):
 
 @plant(6)
 def damaged(hand, draw):
-    """Cuts off, extends, zeroes, or changes bytes of one of the log's own files, or removes it."""
+    """Cuts off, extends, zeroes, changes or removes one of the log's own files."""
     if not hand.own:
         return
     name = draw.choice(hand.own)
@@ -368,7 +368,7 @@ def swapped(hand, draw):
 
 @plant(5)
 def earlier(hand, draw):
-    """Puts back what the log was after an earlier life: a file, the manifests, or all."""
+    """Restores a file, the manifests, or the whole log from the end of an earlier life."""
     if not hand.log.stages:
         return
     stage = draw.choice(hand.log.stages)
@@ -389,7 +389,7 @@ def earlier(hand, draw):
 
 @plant(3)
 def of_another(hand, draw):
-    """Puts a file or the manifests of another log in the place of the log's own."""
+    """Replaces a file or the manifests of the log by those of another log."""
     if hand.others and hand.own:
         names = [draw.choice(hand.others)] if draw.random() < 0.6 else [
             "log0/manifest", "log0/manifest.copy"]
@@ -401,7 +401,7 @@ def of_another(hand, draw):
 
 @plant(2)
 def unreadable(hand, draw):
-    """Takes the right to read or change a file or a directory from the user of the commands."""
+    """Removes the other user's right to read or to change a file or a directory."""
     if not hand.own:
         return
     hand.as_other = True
@@ -414,13 +414,13 @@ def unreadable(hand, draw):
 
 
 def checksum_of(text):
-    """Returns XXH3-64, which ends a manifest and a header."""
+    """Returns the XXH3-64 checksum, the last field of a manifest and of a header."""
     return LIBRARY.XXH3_64bits(text, len(text))
 
 
 def crafted_line(hand, draw, lines):
-    """Changes a line of a manifest or a header, or adds one. Returns the change in words."""
-    if len(lines) == 1:  # earlier changes have left the first line alone
+    """Changes or adds a line of a manifest or a header. Returns a description of the change."""
+    if len(lines) == 1:  # earlier changes have removed all other lines
         lines.append("run.run=1")
     shaping = [at for at, line in enumerate(lines)
                if line.partition("=")[0].removeprefix("run.") in SHAPE]
@@ -432,7 +432,7 @@ def crafted_line(hand, draw, lines):
     if how == 0:
         lines.insert(len(lines), f"{'run.' if lines[0].startswith('logjam manifest') else ''}"
                                  f"{draw.choice(FLAGS)}")
-        hand.harm = QUIET  # such a flag may say which log it is
+        hand.harm = QUIET  # such a flag may identify the log
         return lines[-1]
     if how == 1:
         ids = [line.partition("=")[2] for line in lines if line.startswith(("run.run=",
@@ -477,7 +477,7 @@ def crafted(hand, draw):
                          [draw.choice(manifests)]])
     seed = draw.randrange(2**32)
     hand.crafted = True
-    if hand.did:  # what it contradicts may be of an earlier plant
+    if hand.did:  # an earlier plant may have changed the files that contradict the values
         hand.harm = QUIET
     for name in names:
         path = hand.path(name)

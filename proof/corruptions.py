@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Damages small logs, a million times, with every scheme, and counts what recovery makes of it.
+"""Damages small logs of every scheme, a million times, and counts the results of recovery.
 
 Each damage flips a bit, cuts off a file or one of its segment files, or zeroes a block of 512
 bytes, in one stream of one run (tests/proof/corruption_test.cc judges). With --runs, the logs have
-several runs, checkpoints and a manifest; any of their files may be hit, and it may also be removed,
-or be what it was at the end of an earlier run (tests/proof/chain_corruption_test.cc). The set that
-recovery uses must be closed, or recovery must report the damage. Prints the number of corruptions
-by their effect, and ends with status 1 if a test failed.
+several runs, checkpoints and a manifest. A damage then hits any of their files. It may also remove
+the file, or restore its content from an earlier run (tests/proof/chain_corruption_test.cc). The set
+that recovery uses must be closed, or recovery must report the damage. Prints the number of
+corruptions by their effect. The exit status is 1 if a test failed.
 """
 
 import concurrent.futures

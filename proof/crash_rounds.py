@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plays many rounds of the crash test (tests/proof/crash_test.cc) and counts the results.
+"""Runs many rounds of the crash test (tests/proof/crash_test.cc) and counts the results.
 
 Each round runs the ledger in a configuration that follows from its seed, kills it (SIGKILL),
 recovers, and checks R1 to R4 and serializability against the history. The same seed gives the same
 configuration again: proof/crash_rounds.py --rounds=1 --seed=S
-Consecutive seeds walk through all schemes. With --scheme=NAME, only that scheme's rounds are
-played. With --lives, each round has three to five lives on one set of directories.
+Consecutive seeds walk through all schemes. With --scheme=NAME, the script runs only the rounds of
+that scheme. With --lives, each round has three to five lives on one set of directories.
 """
 
 import collections

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Explores schedules on all cores: seed after seed of `build-sim/logjam explore`, for every log
-scheme in turn, until the rounds are made or something is found.
+"""Explores schedules on all cores. Runs `build-sim/logjam explore` with seed after seed, for every
+log scheme in turn, until it has made the rounds or has a finding.
 
-A campaign's file keeps the next seed of each scheme, and what was explored so far: the same command
-goes on where it was stopped. Beside it `blocks` has the basic blocks that were reached. With
---reached nothing is explored: the blocks are counted folder by folder, and the functions that were
-never entered are named. (The blocks are those of build-sim/logjam.blocks; an inline function counts
-where the compiler put it.) What is found is printed with the command that finds it again, and its
-output is kept beside the file.
+A campaign's file keeps the next seed of each scheme and the counts so far, so the same command
+continues a stopped campaign. The file `blocks` beside it contains the reached basic blocks. With
+--reached the script explores nothing. It counts the blocks of each folder, as build-sim/logjam.blocks
+lists them, and names the functions that were never entered. (An inline function counts where the
+compiler put it.) The script prints the command that repeats a finding, and keeps its output.
 """
 
 import collections
@@ -51,7 +50,7 @@ def revision_of(logjam):
 
 
 class Campaign:
-    """What is to be explored, and what was. Its threads share it under `lock`."""
+    """The rounds that are left and the results so far. The threads share them under `lock`."""
 
     def __init__(self, given):
         self.given = given
@@ -82,7 +81,7 @@ class Campaign:
         return sum(scheme["schedules"] for scheme in self.schemes.values())
 
     def take(self):
-        """Returns the next piece: a scheme, its first seed and how many; or None."""
+        """Returns the next piece: a scheme, its first seed and the number of seeds; or None."""
         with self.lock:
             end = self.given.seed + self.given.rounds
             names = [name for name in self.names

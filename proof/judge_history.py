@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lets a public checker judge the ledger's histories, of every scheme and protocol.
+"""Checks the ledger's histories, of every scheme and protocol, with a public checker.
 
 A round runs the ledger at a small scale until it kills itself (SIGKILL) after some
-acknowledgements or ends by itself. The round then recovers the log, exports the history as a
-list-append history with the recovered rows as a last read (--export_history), and gives it to
+acknowledgements, or ends by itself. The round then recovers the log and exports a list-append
+history, whose last read contains the recovered rows (--export_history). It gives this history to
 `adya`, an independent checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020). The
 checker must find the history strictly serializable, which means here: serializable, and nothing
-acknowledged is lost. With --plant, anomalies are also planted in each exported history, and the
-checker must find each. --keep leaves the histories for other checkers: Elle reads them too.
+acknowledged is lost. With --plant, the script also plants anomalies in each exported history, and
+the checker must find each anomaly. --keep keeps the histories for other checkers, such as Elle.
 """
 
 import collections
@@ -42,7 +42,7 @@ def arguments():
 
 
 def record(logjam, directory, scheme, device, protocol, seed):
-    """Plays one round. Returns whether the run was killed, and the path of the exported history."""
+    """Runs one round. Returns whether the run was killed, and the path of the exported history."""
     draw = random.Random(seed)
     crash = draw.random() < 0.75
     history, exported = os.path.join(directory, "history"), os.path.join(directory, f"{seed}.edn")
@@ -65,7 +65,7 @@ def record(logjam, directory, scheme, device, protocol, seed):
     recover = [logjam, "recover", f"--wal_dir={log}", f"--history={history}", "--threads=1",
                f"--export_history={exported}"]
     ended, said = rounds.run_and_kill(run, history, 120)
-    crashed = ended == -signal.SIGKILL  # on a slow machine its time may be over before
+    crashed = ended == -signal.SIGKILL  # on a slow machine the run may end before it kills itself
     if ended != 0 and not (crash and crashed):
         raise Refused(f"{' '.join(run)}\nexited {ended}: {said}")
     status, said, _ = rounds.recover(recover)
@@ -88,7 +88,7 @@ def judge(path):
 
 
 class Exported:
-    """An exported history that anomalies can be planted in. A transaction is the list of its
+    """An exported history in which anomalies can be planted. A transaction is the list of its
     operations: ["r", key, list or None] or ["append", key, value]."""
 
     def __init__(self, path):
@@ -115,21 +115,21 @@ class Exported:
         return line[:line.index(":value ")] + f":value {text}}}"
 
     def reads(self):
-        """Yields (transaction, place in it, operation) of each read that ended and saw something."""
+        """Yields (transaction, index, operation) of each read that ended and found a value."""
         for n, operations in enumerate(self.transactions):
             for i, operation in enumerate(operations if self.ok(n) else ()):
                 if operation[0] == "r" and operation[2]:
                     yield n, i, operation
 
     def last_writers(self):
-        """Yields (place in the last read, transaction) of each key that a transaction wrote last."""
+        """Yields (index in the last read, last writer) of each key with a known writer."""
         for i, (_, _, value) in enumerate(self.recovered):
             if value and value[-1] < len(self.transactions):
                 yield i, value[-1]
 
     def write(self, path, changes, last, types):
-        """Writes the history with other operations for some transactions, or for the last read,
-        and other types for some transactions."""
+        """Writes the history with `changes` of transactions' operations, with other operations of
+        the last read, and with other types of some transactions."""
         lines = list(self.lines)
         for number, operations in changes.items():
             at = self.first_end + number
@@ -143,11 +143,11 @@ class Exported:
             file.write("\n".join(lines) + "\n")
 
 
-# Each planter yields all the ways to plant its anomaly in a history: the operations that some
-# transactions then have, those of the last read, and the types of some transactions.
+# Each planter yields all the ways to plant its anomaly in a history: the new operations of some
+# transactions, the new operations of the last read, and the new types of some transactions.
 
 def swap_two_elements(history):
-    """Makes one transaction see two writes of a key in reverse order."""
+    """Makes one transaction read two writes of a key in reverse order."""
     for n, i, (what, key, value) in history.reads():
         for at in range(len(value) - 1):
             seen = value[:at] + [value[at + 1], value[at]] + value[at + 2:]
@@ -162,7 +162,7 @@ def drop_acknowledged_append(history):
 
 
 def circular_information_flow(history):
-    """Makes two transactions see a write of each other (G1c)."""
+    """Makes each of two transactions read a write of the other transaction (G1c)."""
     lists = {key: value for _, key, value in history.recovered}
     for later, _, (_, _, value) in history.reads():
         earlier = value[-1]
@@ -186,13 +186,13 @@ def lose_update(history):
 
 
 def read_aborted(history):
-    """Marks a transaction whose write was seen as failed (G1a)."""
+    """Marks a transaction as failed although another transaction read its write (G1a)."""
     for _, writer in history.last_writers():
         yield {}, None, {writer: "fail"}
 
 
 def tear(history):
-    """Removes one of the several writes of a transaction from the recovered database."""
+    """Removes one write of a transaction with several writes from the recovered database."""
     for i, writer in history.last_writers():
         if sum(what == "append" for what, _, _ in history.transactions[writer]) >= 2:
             what, key, value = history.recovered[i]
@@ -208,7 +208,7 @@ def replaced(operations, at, operation):
 
 
 def plant_all(exported, seed, keep, planted):
-    """Plants each anomaly in turn, and counts in `planted` what the checker says."""
+    """Plants each anomaly in turn, and counts the checker's verdicts in `planted`."""
     history = Exported(exported)
     for planter in PLANTERS:
         path, ways = exported.replace(".edn", f".{planter.__name__}.edn"), list(planter(history))

@@ -3,9 +3,9 @@
 
 A round runs TPC-C, TPC-B or TATP at a small scale, kills it (SIGKILL), recovers it with --export,
 loads the CSV files into DuckDB, and asks for the rows that violate each of the specification's
-conditions. logjam's own checks take no part. With --break, conditions must also fail, all of them
-in the first round and one in each later round: the script changes one value of the exported files,
-and the condition must return a row. scripts/install_deps.sh judge installs DuckDB.
+conditions. It uses none of logjam's own checks. With --break, the script also tests the conditions:
+it changes one value of the exported files, and the condition must return a row. The first round
+tests all conditions, each later round tests one. scripts/install_deps.sh judge installs DuckDB.
 """
 
 import collections
@@ -23,7 +23,7 @@ from experiments.errors import Refused, run_main
 try:
     import duckdb
 except ImportError:
-    duckdb = None  # main() looks for it elsewhere
+    duckdb = None  # main() then starts PYTHON, which may have it
 
 SQL = os.path.join(rounds.ROOT, "proof", "sql")
 PYTHON = os.path.join(rounds.ROOT, "build", "judge", "bin", "python")  # has DuckDB
@@ -38,8 +38,8 @@ def plus_one_cent(value):
     return f"{float(value) + 0.01:.2f}"
 
 
-# A change that violates each condition: the table, the column, and the new value or a function of
-# the old one. The table's last row is changed.
+# A change that violates each condition: the table, the column, and the new value or a function from
+# the old value to the new value. The script changes the table's last row.
 BREAKS = {
     "tpcc": {
         1: ("warehouse", "w_ytd", plus_one_cent),
@@ -93,7 +93,7 @@ def arguments():
 
 
 def statements(workload):
-    """Returns the statements that create the tables, and the conditions as number: (title, SQL)."""
+    """Returns the statements that create the tables, and the conditions: {number: (title, SQL)}."""
     with open(os.path.join(SQL, f"{workload}.sql"), encoding="utf-8") as file:
         preamble, *rest = re.split(r"^-- (\d+): ", file.read(), flags=re.MULTILINE)
     conditions = {}
@@ -104,8 +104,8 @@ def statements(workload):
 
 
 def violations(workload, directory):
-    """Maps each condition's number to the first row that violates it, or None. A value that does
-    not have its column's type violates condition 0."""
+    """Maps each condition's number to the first row that violates the condition, or to None. A
+    value of a wrong type violates condition 0."""
     database = duckdb.connect()
     preamble, conditions = statements(workload)
     database.execute(preamble)
@@ -127,7 +127,7 @@ def load(database, directory):
 
 
 def tell(workload, found):
-    """Prints the violated conditions. Returns whether there are none."""
+    """Prints the violated conditions. Returns whether all conditions hold."""
     _, conditions = statements(workload)
     conditions[0] = ("values have their columns' types", "")
     for number, row in found.items():
@@ -137,7 +137,7 @@ def tell(workload, found):
 
 
 def break_one(source, target, table, column, how):
-    """Copies the exported files and changes one value of the last row."""
+    """Copies the exported files and changes one value of the table's last row."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
     path = os.path.join(target, f"{table}.csv")
@@ -153,8 +153,8 @@ def break_one(source, target, table, column, how):
 
 
 def break_each(workload, directory, numbers):
-    """Breaks the conditions with these numbers, one at a time. Returns whether each one failed: a
-    table without a row has nothing to change."""
+    """Breaks the conditions with these numbers, one at a time. Returns whether each condition
+    failed. Skips a condition if its table has no row to change."""
     good = True
     for number in numbers:
         table, column, how = BREAKS[workload][number]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a failure that the explorer has found smaller: usage: minimise.py [FLAGS] --seed=SEED, with
-the flags that `logjam explore` printed after "again".
+"""Reduces a failure that the explorer has found: usage: minimise.py [FLAGS] --seed=SEED, with the
+flags that `logjam explore` printed after "again".
 
-First the round: fewer threads and transactions, simpler settings, as long as one of the next seeds
-fails in the same way. Then the schedule: the turns that the failure needs (Zeller and Hildebrandt,
-"Simplifying and Isolating Failure-Inducing Input", 2002: ddmin). It prints the command that plays
-what is left, and where its turns end.
+First the script simplifies the round: it tries fewer threads and transactions, and simpler
+settings, and keeps them if one of the next seeds fails in the same way. Then it removes turns that
+the failure does not need (ddmin: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
+Input", 2002). It prints the command that repeats the reduced round, and where its turns end.
 """
 
 import os
@@ -18,7 +18,7 @@ import time
 import rounds  # also finds scripts/
 from experiments.errors import Refused, run_main, whole
 
-# The flags that a seed draws, unless they are given.
+# The flags whose values the seed chooses, unless the command line gives them.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
          "flush", "flush_help", "pwal_ngroup", "ledger", "wal_dir", "checkpoint",
          "log_prealloc_mb", "test", "workload")
@@ -31,7 +31,7 @@ SIMPLER = (("threads", ("2",)), ("transactions", ("1", "2", "3", "5", "10")), ("
 
 
 def kind_of(printed):
-    """Returns in which way a round fails, without names and numbers; or None."""
+    """Returns a failed round's message without names and numbers, or None."""
     found = re.search(r"^seed +\d+: (.*)", printed, re.MULTILINE)
     return re.sub(r"\S*\d+", "N", found[1]) if found else None
 
@@ -51,7 +51,7 @@ class Failure:
         self.kind = kind_of(printed)
         if self.kind is None:
             raise Refused("that round finds nothing:\n" + printed)
-        # All flags of the round, so that a seed draws only the schedule.
+        # All flags of the round are given, so that a seed chooses only the schedule.
         drawn = dict(word[2:].split("=", 1)
                      for word in shlex.split(value_of(printed, "flags")))
         given = dict(word[2:].split("=", 1) for word in words)
@@ -74,7 +74,7 @@ class Failure:
         return [f"--{name}={value}" for name, value in (flags or self.flags).items()]
 
     def simplify(self, seeds, seconds):
-        """Takes over each simpler value with which one of the next seeds fails in the same way."""
+        """Tries each simpler value. Keeps it if one of the next seeds fails in the same way."""
         for name, values in SIMPLER:
             for value in values if name in self.flags else ():
                 if self.flags[name] == value:
@@ -100,7 +100,7 @@ class Failure:
         return True
 
     def minimise_turns(self, path, seconds):
-        """Returns how many turns the failure's schedule had, and has. Their file is at `path`."""
+        """Returns the number of turns before and after. The file at `path` has the turns."""
         end = time.monotonic() + seconds
         self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1", f"record={path}"])
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Rounds that kill a run of logjam and recover its log: what the scripts of this folder share."""
+"""Runs logjam, kills the run and recovers its log: functions for this folder's scripts."""
 
 import os
 import re
@@ -13,13 +13,13 @@ sys.path.append(os.path.join(ROOT, "scripts"))
 from experiments.errors import parser, program, whole  # noqa: E402
 from experiments.runner import schemes_of  # noqa: E402
 
-# A recovery's line on the history: how many transactions committed, and were acknowledged.
+# Recovery's line about the history: the numbers of committed and of acknowledged transactions.
 JUDGED = re.compile(r"^ok   history: (\d+) transactions (?:that write|reached commit), (\d+) "
                     r"(?:were )?acknowledged", re.MULTILINE)
 
 
 def options(doc, build="build", **defaults):
-    """Returns a parser that shows a script's text, with --logjam and these whole numbers."""
+    """Returns a parser with a script's help text, --logjam and these options with whole numbers."""
     made = parser(doc)
     made.add_argument("--logjam", type=program, default=os.path.join(ROOT, build, "logjam"))
     for name, default in defaults.items():
@@ -28,14 +28,14 @@ def options(doc, build="build", **defaults):
 
 
 def draw_records(scheme, draw):
-    """Draws a value of --log_records. A logged command has no operations and no ranges."""
+    """Chooses a value of --log_records. A logged command has no operations and no ranges."""
     drawn = draw.choice(["txn", "op", "txn,range", "op,range"])
     return "txn" if scheme == "command" else drawn
 
 
 def combinations(logjam):
-    """Lists all combinations of a scheme, the device that it needs ("" if any will do), and a
-    protocol. The scheme and the protocol change with each element."""
+    """Lists all combinations of a scheme, the device that it needs ("" if it needs none), and a
+    protocol. Consecutive combinations have different schemes and different protocols."""
     schemes = [(name, flags.get("device", "")) for name, flags in schemes_of(logjam).items()]
     listed = subprocess.run([logjam, "list", "protocols"], capture_output=True, text=True,
                             check=True).stdout
@@ -45,7 +45,7 @@ def combinations(logjam):
 
 
 def has_begun(history):
-    """Returns whether the run has made its history, which it does before its first transaction."""
+    """Returns whether the run has made its history file, which precedes its first transaction."""
     try:
         with open(history, "rb") as file:
             return file.read(6) == b"logjam"
@@ -54,8 +54,8 @@ def has_begun(history):
 
 
 def run_and_kill(command, history, seconds):
-    """Runs the command, and kills it (SIGKILL) `seconds` after it has made its history, unless it
-    has ended by then. Returns its exit status, -SIGKILL if it was killed, and its output."""
+    """Starts the command, waits for its history file, and kills the command (SIGKILL) `seconds`
+    later, unless it has ended. Returns the exit status (-SIGKILL if killed) and the output."""
     with tempfile.TemporaryFile("w+") as said:
         run = subprocess.Popen(command, stdout=said, stderr=said)
         patience = time.monotonic() + 60
@@ -73,8 +73,8 @@ def run_and_kill(command, history, seconds):
 
 
 def recover(command):
-    """Runs a recovery. Returns its exit status, its output, and the number of transactions that it
-    recovered, or None if it does not say."""
+    """Runs a recovery. Returns its exit status, its output, and its number of recovered
+    transactions, or None if the output has no number."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=600, check=False)
     found = re.search(r"^recovered +(\d+) transactions", done.stdout, re.MULTILINE)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Asks for each acquire and release in the sources whether the explorer would miss it: the atomic
-operations of that line count as relaxed, and a schedule must find a data race.
+"""Tests for each acquire and release in the sources whether the explorer notices its absence. It
+treats the atomic operations of that line as relaxed, and a schedule must then find a data race.
 
-A few schedules of each scheme say where the line is met most; the others are that scheme's. The
-table has the line, the schedules until a race was found, how often the line was met, and the race.
+A few schedules of each scheme count the executions of the line. All further schedules use the
+scheme with the most executions. The table has the line, the schedules until the first race, the
+executions of the line, and the race.
 """
 
 import collections
@@ -16,8 +17,8 @@ from rounds import ROOT, options  # also finds scripts/
 from experiments.errors import Refused, run_main
 from experiments.runner import schemes_of
 
-SCOUTS = 3  # schedules of each scheme, which say where a line is met most
-# Their operations are weakened where they are called.
+SCOUTS = 3  # schedules of each scheme, which count the executions of a line
+# The script weakens the operations of these files at their call sites.
 SERVES_OTHERS = ("platform/atomic.h",)
 # The program may have been built elsewhere.
 PLACE = re.compile(r"^(?!/usr/).*?\b((?:logging|cc|engine|platform)/[^:]*):(\d+)")
@@ -54,7 +55,7 @@ def call_sites(logjam):
 
 
 def lines_of(logjam, addresses):
-    """Returns for each address the line of the sources whose atomic operation it is, or None."""
+    """Returns for each address the source line of its atomic operation, or None."""
     asked = "".join(f"{address - 1:x}\n" for address in addresses)
     answer = subprocess.run(["addr2line", "-a", "-i", "-e", logjam], input=asked,
                             stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -70,15 +71,15 @@ def lines_of(logjam, addresses):
 
 
 def statement(path, number):
-    """Returns the text from the line on to the end of the statement."""
+    """Returns the text from this line to the end of the statement."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         text = "".join(file.readlines()[number - 1:number + 3])
     return " ".join(text.split(";")[0].split())
 
 
 def explore(given, file, rounds, *flags):
-    """Explores with the file's operations relaxed. Returns how many schedules were made, what was
-    found, and how often the operations were met."""
+    """Explores with the file's operations relaxed. Returns the number of schedules, the race, and
+    how often the operations were executed."""
     done = subprocess.run([given.logjam, "explore", *flags, f"--seed={given.seed}",
                            f"--rounds={rounds}", f"weaken={file.name}"],
                           stdout=subprocess.PIPE, text=True, errors="replace", check=False)
@@ -89,7 +90,7 @@ def explore(given, file, rounds, *flags):
 
 
 def look_for_race(given, schemes, addresses):
-    """Returns how many schedules were made, what was found, and how often the line was met."""
+    """Returns the number of schedules, the race, and how often the line was executed."""
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("".join(f"{address:x}\n" for address in addresses))
         file.flush()

@@ -4,9 +4,9 @@
 A round runs a workload at a small scale with a history, kills it (SIGKILL) at a random moment after
 the load or right after an acknowledgement, and recovers its log. The round passes if `logjam
 recover` succeeds: the log is usable, the workload's own checks hold, and the rows agree with the
-history, so nothing acknowledged is lost (proof/history/with_history.h). Schemes and protocols alternate.
-Commit policy, record granularity, number of devices and the moment of the kill follow from the
-seed. Only the ledger proves that the run was serializable (proof/crash_rounds.py).
+history, so no acknowledged transaction is lost (proof/history/with_history.h). Schemes and
+protocols alternate. Commit policy, record granularity, number of devices and the moment of the kill
+follow from the seed. Only the ledger proves that the run was serializable (proof/crash_rounds.py).
 """
 
 import collections
@@ -21,7 +21,7 @@ from experiments import files
 from experiments.errors import Refused, run_main, whole
 
 THREADS = 4
-HISTORY_MB = 96  # a run that fills it ends by itself
+HISTORY_MB = 96  # a run that fills its history ends by itself
 
 
 def arguments():
@@ -45,18 +45,18 @@ def small_scales():
 
 
 def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
-    """Plays one round at one of the scales. `device` is the one that the scheme needs, or "".
+    """Runs one round at one of the scales. `device` is the device that the scheme needs, or "".
     Returns the round's row, and the command lines with the programs' output."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
     records = rounds.draw_records(scheme, draw)
     moment = draw.uniform(0.02, 0.8)
-    # A kill from outside usually finds the workers waiting. One from inside, right after an
-    # acknowledgement, finds work that is not yet durable.
+    # A kill by this script usually finds the workers waiting. If the run kills itself right after
+    # an acknowledgement, other transactions are not yet durable.
     die_after = draw.choice([0, draw.randrange(1, 2 ** draw.randrange(1, 14))])
     die = "ledger_die_after" if workload == "ledger" else "history_die_after"
     history = os.path.join(directory, "history")
-    count = draw.choice([1, 2])  # the log of scm cannot be striped
+    count = draw.choice([1, 2])  # a log of the scheme `scm` cannot be striped
     devices = [os.path.join(directory, str(i)) for i in range(1 if scheme == "scm" else count)]
     shutil.rmtree(directory, ignore_errors=True)
     for path in devices:
