@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""Joins sources into few compilation units, and prints the paths of what is to be compiled.
+"""Joins sources into few compilation units, and prints the paths of the files to compile.
 
 usage: scripts/batches.py DIRECTORY [--tests] FILE.cc...
 
-Most of the time that a file takes in a compiler or in clang-tidy goes into headers, and into inline
-functions of headers, that its neighbours have as well. Joined files compile in half of the time.
+A compiler or clang-tidy spends most of its time on headers, and on inline functions of headers, and
+neighbouring files include the same headers. So joined files compile in half of the time.
 
-What a file means must not depend on its neighbours. So two files are not joined if a name of the
-unnamed namespace, or of a using-declaration, of the one occurs anywhere in the other: the name
-could mean something else there, or its use could hide that the first file does not use it. A flag's
-definition must follow its declarations, so it is such a name too. A file with a macro, a
-using-directive or an alias of a namespace is compiled alone. A name that a header declares in the
-same namespace is ambiguous in a unit: it wants another name. --tests: the unnamed namespace of each
-file gets the file's name, because no other code calls a test's, so all files of a folder can be
-joined.
+A file must mean the same in a unit as alone. So two files are not joined if one file declares a
+name in its unnamed namespace, or by a using-declaration, and the name occurs anywhere in the other
+file: there the name could change its meaning, or hide that the first file does not use it. This
+also holds for the flags that a file defines. A file with a macro, a using-directive or an alias of
+a namespace is compiled alone. If a header declares the same name in the enclosing namespace, the
+name is ambiguous in a unit: rename it. --tests: each file's unnamed namespace gets the file's name,
+so all files of a folder can be joined. (No other file calls the functions of a test file.)
 
-A file that is changed after the units were made is compiled alone from then on, and its unit once
-more without it, so that a developer waits for one file and not for a unit. When more than eight
-files have changed, all units are made anew. A unit is written only if it changes. Compilers'
-messages name the original files.
+If a file changes after the units were made, the file is from then on compiled alone, and its unit
+without the file. So a developer then waits for one file and not for a unit. When more than eight
+files have changed, the script makes all units again. It writes a unit only if the unit changes.
+Compilers' messages name the original files.
 """
 import hashlib
 import itertools
@@ -30,18 +29,18 @@ import sys
 from experiments import files
 from experiments.errors import end_with_usage
 
-MOST_LINES = 4000  # of a unit, so that two cores end at the same time, and g++ needs less than 1 GB
+MOST_LINES = 4000  # lines of a unit: two cores end at the same time, and g++ needs less than 1 GB
 MOST_CHANGED = 8
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
 NO_WORDS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|^#include.*$', re.M)
 ALONE = re.compile(r"^(?:#define|using namespace|namespace \w+ =)", re.M)
-# Of `order.size`, `order->size` and `std::size`, the size is none of these names.
+# In `order.size`, `order->size` and `std::size`, the word `size` does not count.
 WORD = re.compile(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*")
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) (\w+)|^using (\w+) =", re.M)
-# The declared name stands before its parameters, its size or its value.
+# The declared name is the word before the parameters, the size or the value.
 OTHER = re.compile(r"^(?!(?:struct|class|enum|union|using)\b)\w[^({=;\[]*?\b(\w+)\s*[({=;\[]", re.M)
 USED = re.compile(r"^using (?!namespace)([^=;]*);", re.M)
-# Each registration gets another name, which is safe: nothing in its file refers to it.
+# Each registration gets a unique name. This is safe, because its file never refers to the name.
 REGISTRATION = re.compile(r"^(const \w+Registration )registration\(", re.M)
 FLAG = re.compile(r"^DEFINE_\w+\(\s*(\w+)", re.M)
 DECLARED_FLAG = re.compile(r"^DECLARE_\w+\(\s*(\w+)", re.M)
@@ -55,7 +54,7 @@ class Source:
         self.lines = self.original.count("\n")
 
     def text(self):
-        """Returns what a unit has of the file."""
+        """Returns the file's text as a part of a unit."""
         name = re.sub(r"\W", "_", self.path)
         text = (re.sub(r"^namespace \{$", f"namespace {name} {{", self.original, flags=re.M)
                 if self.is_test else REGISTRATION.sub(rf"\1registration_{name}(", self.original))
@@ -86,7 +85,7 @@ def units_for(sources):
 
 
 def in_order(sources):
-    """Deals the files out to units of about the same length."""
+    """Distributes the files, in their order, over units of about the same length."""
     units, before = [[] for _ in range(units_for(sources))], 0
     total = sum(source.lines for source in sources)
     for source in sources:
@@ -96,7 +95,7 @@ def in_order(sources):
 
 
 def packed(sources):
-    """Returns units of files that may be joined. Files with many common names are placed first."""
+    """Returns units of files that may be joined. Places the files with most conflicts first."""
     for source in sources:
         source.find_names()
     if sources[0].is_test:

@@ -1,32 +1,32 @@
 #!/usr/bin/python3
-"""How many instructions each basic block of the simulated build would have had without its
+"""Computes the instructions that each basic block of the simulated build would have without its
 instrumentation: usage: block_costs.py BINARY OUT
 
 The compiler puts a call of __sanitizer_cov_trace_pc into each basic block. The runtime charges the
-block when that is called, and finds the price in OUT by the call's return address. OUT is binary,
-little endian: "LJBLOCK1"; four uint64: where .text begins, its bytes, the bytes of BINARY's file,
-the first 8 bytes of its build id; then one byte for each byte of .text, which is the price in
-instructions (at most 255) of the block whose call returns there, and 0 elsewhere. Where the call is
-a jump at a function's end, it returns somewhere else, and must find 0 there, too.
+block at this call, and looks up the price in OUT by the call's return address. OUT is binary,
+little endian: "LJBLOCK1"; four uint64: the begin of .text, its length in bytes, the length of
+BINARY's file, the first 8 bytes of its build id; then one byte for each byte of .text. The byte at
+a call's return address is the price of the call's block in instructions (at most 255). All other
+bytes are 0. If the call is a jump at a function's end, it returns elsewhere, and must find 0 there.
 
-What the instrumentation adds is taken out again by a rule:
-- its own calls and what sets up their arguments are free, but an atomic operation is one
-  instruction: these calls stand in its place;
-- an address that is made for such a call, and kept for the next, is free;
-- a function that calls nothing else would need no frame: what makes it and ends it is free;
+These rules remove the instructions of the instrumentation:
+- the calls of the instrumentation, and the instructions that set up their arguments, are free;
+  but a call that replaces an atomic operation counts as one instruction;
+- an instruction is free if it computes an address for such a call, and keeps it for the access;
+- in a function without other calls, the instructions that make and end its frame are free;
 - a move into a register or to the frame counts MOVE, and a saved register SAVE. The calls clobber
-  registers, so more is saved, copied and loaded again, and a value that was loaded before such a
-  call cannot be an operand of the instruction that uses it. Arguments of other calls count 1.
+  registers, so the compiler saves, copies and loads more values, and a value loaded before a call
+  cannot be an operand of a later instruction. A move into another call's argument counts 1.
 Divisions, square roots and `rep` instructions count EXPENSIVE.
 
-MOVE and SAVE were fitted to what callgrind counts, function by function, in builds without
-instrumentation (-O2 and -O3) of six workloads. The rule is within 10 % in functions that execute
-78 % of the instructions (-O3: 75 %), and within 20 % in 93 % (91 %). The sum of a transaction is
-within 5 % in eleven of twelve cases. It is 14 % too high in the twelfth (ycsb, -O3), because the
-compiler vectorizes a loop that it cannot vectorize around calls.
+MOVE and SAVE are fitted to callgrind's counts of each function, in builds without instrumentation
+(-O2 and -O3) of six workloads. The computed price is within 10 % of the count in functions that
+execute 78 % of the instructions (-O3: 75 %), and within 20 % in 93 % (91 %). The sum of a
+transaction is within 5 % in eleven of twelve cases. In the twelfth case (ycsb, -O3) it is 14 % too
+high, because the compiler vectorizes a loop that it cannot vectorize if the loop has calls.
 
-A few machine blocks have no call, because the compiler made them later. The block before them is
-charged with what they cost on average, if each side of a branch is taken equally often.
+A few machine blocks have no call, because the compiler made them later. The block before such a
+block is charged with its cost, as if each side of a branch was taken equally often.
 """
 
 import re
@@ -58,7 +58,7 @@ EXPENSIVE_NAME = re.compile(r"i?div[bwlq]?$|v?(div|sqrt)[sp][sd]$|rep")
 
 
 class Instruction:
-    """What a text of a disassembly stands for, wherever the text is."""
+    """An instruction in a disassembly, independent of its address."""
 
     __slots__ = ("price", "name", "operands", "source", "to", "target", "ends", "goes_on",
                  "calls", "leaves", "trace", "arguments", "sets", "makes_frame")
@@ -82,7 +82,7 @@ class Instruction:
         self.price = self._price(text)
 
     def _arguments(self):
-        """Returns the registers that a call of the instrumentation, or a jump to it, takes."""
+        """Returns the registers of the arguments of this instrumentation call (or of its jump)."""
         if not (self.calls or self.name == "jmp"):
             return None
         function = self.operands.partition(" ")[2]
@@ -99,7 +99,7 @@ class Instruction:
     def _price(self, text):
         if self.arguments is not None:
             atomic = "atomic" in self.operands and "signal" not in self.operands
-            return float(atomic) + (0 if self.calls else 1)  # a jump is the function's return too
+            return float(atomic) + (0 if self.calls else 1)  # a jump is also the function's return
         if NO_PRICE.match(text):
             return 0.0
         if EXPENSIVE_NAME.match(self.name):
@@ -115,7 +115,7 @@ class Instruction:
 
 
 def functions(lines):
-    """Yields (address, Instruction) pairs of each function in objdump's text that has a TRACE."""
+    """Yields the (address, Instruction) pairs of each function in objdump's text with a TRACE."""
     known, body, instrumented = {}, [], False
     for line in lines:
         address, tab, text = line.partition(":\t")
@@ -152,7 +152,7 @@ def prices(body):
 
 
 def stretch(body, at):
-    """Returns the instructions before this one, backwards, up to another call or a jump."""
+    """Returns the instructions before `at`, backwards, up to another call or a jump."""
     for before in range(at - 1, -1, -1):
         if body[before].calls or body[before].ends:
             return
@@ -160,7 +160,7 @@ def stretch(body, at):
 
 
 def set_up(body, at, price):
-    """Makes the instructions free that set up the arguments of this call of the instrumentation."""
+    """Sets the price 0 for the instructions that set up the arguments of this call."""
     missing = set(body[at].arguments)
     for before in stretch(body, at):
         each = body[before]
@@ -174,7 +174,7 @@ def set_up(body, at, price):
 
 
 def address_made(body, copied, at, price):
-    """Makes the instruction free that computes an address, if the access has it as its operand."""
+    """Sets the price 0 for the instruction that computes an address, if an access uses it."""
     register = body[copied].source
     for before in range(copied - 1, max(-1, copied - 60), -1):
         each = body[before]
@@ -192,7 +192,7 @@ def address_made(body, copied, at, price):
 
 
 def blocks(body):
-    """Returns [first, past the last, successors' numbers] of each machine block."""
+    """Returns [first, past the last, numbers of the successors] of each machine block."""
     index = {address: at for at, (address, _) in enumerate(body)}
     begins = {0}
     for at, (_, each) in enumerate(body):
@@ -231,7 +231,7 @@ def costs(body):
         return sum(ahead.get(each, 0.0) for each in follow) / len(follow) if follow else 0.0
 
     ahead = dict(no_call)
-    for _ in range(8 if no_call else 0):  # 8 blocks in a row at most, so that a loop ends
+    for _ in range(8 if no_call else 0):  # a loop ends after 8 blocks without a call
         ahead = {which: own + after(which, ahead) for which, own in no_call.items()}
     for which, site in enumerate(last_call):
         if site is not None:
@@ -240,8 +240,8 @@ def costs(body):
 
 
 def table(lines, begin, size):
-    """Returns a byte for each byte of .text. A block gets what rounding took from the one
-    before."""
+    """Returns a byte for each byte of .text. The rounding error of a block is added to the next
+    block."""
     made = bytearray(size)
     for body in functions(lines):
         left = 0.0
@@ -253,7 +253,7 @@ def table(lines, begin, size):
 
 
 def text_and_build_id(binary):
-    """Returns .text's begin and length, and the first 8 bytes of the build id, of an ELF file."""
+    """Returns an ELF file's begin and length of .text, and the first 8 bytes of its build id."""
     if binary[:6] != b"\x7fELF\x02\x01":
         raise Refused("it is no 64-bit ELF file")
     first, = struct.unpack_from("<Q", binary, 0x28)

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, chaos in
-directories, tables, histories, schedules, fuzzers.
+"""Runs the tests that take nights: all combinations, every sanitizer, crash rounds, corruptions,
+chaos in directories, tables, histories, schedules, fuzzers.
 
-The parts come in rounds. Each round gives each part one turn with the next seed, so a longer
+The parts run in rounds. Each round gives each part one turn with the next seed, so a longer
 campaign covers more and repeats nothing. build/campaign.csv has a line for each turn that has
-ended: when, at which revision, the part, its seed, seconds, whether it found something, and the
-command, which plays it again. The campaign goes on after the last line of the file; a turn that was
-stopped is played again. The output of a turn that found something stays in build/campaign/.
+ended: the time, the revision, the part, its seed, the seconds, whether the turn found something,
+and the command, which repeats the turn. The script continues after the file's last line, and
+repeats a stopped turn. The output of a turn that found something stays in build/campaign/.
 """
 import datetime
 import os
@@ -23,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 ROUNDS_A_TURN = 200
 SANITIZED = "LOGJAM_TEST_ALL=1 make test PARTS='cc cli engine logging workloads'"
-# The command of each part, with the turn's seed. A turn takes from some minutes to two hours on two
-# cores.
+# The command of each part, with the turn's seed. A turn takes between some minutes and two hours on
+# two cores.
 PARTS = {
     "test": "LOGJAM_TEST_ALL=1 make test",
     "test-sim": "LOGJAM_TEST_ALL=1 make test-sim",
@@ -60,13 +60,13 @@ class Campaign:
         self.done = files.read_rows(path) if files.is_there(path) else []
 
     def next_turn(self, parts):
-        """Returns the part with the fewest turns, the first of these, and its seed."""
+        """Returns the part with the fewest turns (of several, the first), and its next seed."""
         turns = {part: sum(line["part"] == part for line in self.done) for part in parts}
         part = min(parts, key=turns.get)
         return part, turns[part] + 1
 
     def play(self, part, seed, left_seconds):
-        """Plays a turn; returns whether it has ended."""
+        """Runs a turn; returns whether it has ended."""
         command = PARTS[part].format(seed=seed, first=seed * ROUNDS_A_TURN)
         log = BUILD / "campaign" / f"{part}-{seed}.log"
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What checkpoints cost, and what they are good for: TPC-C at a rate, with checkpoints and without.
+"""Measures the costs and the use of checkpoints: TPC-C at a given rate, with and without them.
 
-Runs alternate. Of each: throughput, commit latency, how much of the disk the log and its
-checkpoints used at most, and how long a recovery took afterwards. --disk writes how the use of the
-disk went, a row a second, for a plot.
+Runs with and without checkpoints alternate. For each run the script prints the throughput, the
+commit latency, the largest disk space of the log and its checkpoints, and the time of a recovery
+afterwards. --disk writes the used disk space once per second, for a plot.
 """
 
 import pathlib
@@ -34,7 +34,7 @@ def arguments():
 
 
 def used_mb(folder):
-    """Returns the size of all files under `folder`, from which files may vanish meanwhile."""
+    """Returns the size of all files under `folder`. Files may vanish meanwhile."""
     total = 0
     for path in pathlib.Path(folder).rglob("*"):
         try:
@@ -45,7 +45,7 @@ def used_mb(folder):
 
 
 class Watch:
-    """Looks at the disk every second while it lives."""
+    """Measures the used disk space every second until it is stopped."""
 
     def __init__(self, folder):
         self.samples, self._folder = [], folder
@@ -95,7 +95,7 @@ def one_round(given, folder, checkpoints):
 def main():
     given = arguments()
     if given.disk:
-        files.is_there(given.disk)  # refuses a link and the like before anything runs
+        files.is_there(given.disk)  # refuses a link and other kinds of files before the first run
     found = {True: [], False: []}
     samples = []
     with tempfile.TemporaryDirectory(dir=given.wal_dir) as folder:
@@ -104,7 +104,7 @@ def main():
                 run, recovery, disk = one_round(given, pathlib.Path(folder), checkpoints)
                 restart = float(recovery["load_seconds"]) + float(recovery["replay_seconds"])
                 found[checkpoints].append(
-                    (*(float(run[name] or "nan")  # empty: nothing was acknowledged
+                    (*(float(run[name] or "nan")  # empty: no transaction was acknowledged
                        for name in ("tps", "commit_p50_us", "commit_p99_us")),
                      max(mb for _, mb in disk), restart, float(recovery["bytes"]) / 1e6))
                 samples += [{"round": turn, "checkpoints": int(checkpoints), "seconds": f"{at:.1f}",

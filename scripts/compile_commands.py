@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a compilation database: how each source would be compiled alone, for editors and clang's
-tools.
+"""Writes a compilation database: the command that compiles each source alone, for editors and
+clang's tools.
 
 usage: scripts/compile_commands.py FILE.json COMPILER FLAGS...
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The demo: what a durable commit costs on this machine's disk, log schemes beside each other, and
-recovery after a kill -9.
+"""Shows the cost of a durable commit on this machine's disk, compares log schemes, and recovers a
+log after kill -9.
 
 Runs the experiments demo-commit and demo-schemes of config/experiments/. Then kills a running
-ledger workload with SIGKILL, recovers its log, and verifies the database. Draws what was measured,
-and ends with what differs and what does not, unless others used the cores. `make demo` calls this
-script, which takes less than two minutes; with --all, every scheme, some fifteen.
+ledger workload with SIGKILL, recovers its log, and verifies the database. Draws the results. The
+last lines say which schemes differ, unless other programs used the cores. `make demo` calls this
+script. It takes less than two minutes; with --all, for every scheme, some fifteen minutes.
 """
 
 import pathlib
@@ -41,8 +41,8 @@ def figures(options, command, *words):
 
 
 def measure(options):
-    """Runs both experiments, each in as many rounds as its part of the time allows."""
-    for name in EXPERIMENTS:  # or a picture of earlier rows would stay
+    """Runs both experiments, each with as many rounds as its share of the time allows."""
+    for name in EXPERIMENTS:  # otherwise a picture of earlier rows would stay
         files.refuse_link(pathlib.Path(options.out, name))
         for path in pathlib.Path(options.out, name).glob("*.png"):
             path.unlink()

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What logjam gets out of this machine's disk, beside what other programs get in the same minute.
+"""Compares logjam's rates on this machine's disk with the rates of other programs.
 
-The log's MB/s beside fio's (synced overwrites of the same size and depth), and the MB/s at which a
-log is recovered beside dd's, which reads the same files. Files are dropped from the page cache
-before each reading.
+Compares the log's MB/s with fio's (synced overwrites of the same size and depth), and the MB/s of a
+recovery with the MB/s at which dd reads the same files. The script drops the files from the page
+cache before each reading. All rates are measured in the same minutes.
 """
 
 import json
@@ -21,7 +21,7 @@ from experiments.text_tables import print_lines
 
 
 def fio_mb_s(folder, kib, depth, seconds):
-    """Returns the MB/s of fio, which overwrites 1 GiB by synced writes, as the log does."""
+    """Returns the MB/s at which fio overwrites 1 GiB by synced writes, as the log does."""
     done = subprocess.run(
         ["fio", "--name=log", f"--filename={folder}/fio", "--size=1G", "--direct=1", "--sync=dsync",
          "--ioengine=io_uring", "--rw=write", f"--bs={kib}k", f"--iodepth={depth}", "--time_based",
@@ -52,7 +52,7 @@ def dd_mb_s(folder, read_bytes):
 
 
 def recovered(runner, folder, log, transactions):
-    """Returns the rates at which logjam recovers, and dd reads, a log of writes of 1 kB."""
+    """Returns the MB/s at which logjam recovers a log of writes of 1 kB, and dd's for its files."""
     write = {"workload": "ycsb", "ycsb_workload": "poplar-write-only", "ycsb_records": 200000,
              "log": log, "device": "sim:0", "threads": 2, "transactions": transactions // 2,
              "seconds": 600, "warmup": 0, "verify": False, "wal_dir": "{dir}/0,{dir}/1"}

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
-"""Every published result by one command: runs it, draws it, and checks its claim.
+"""Runs, draws and checks every published result.
 
 The experiments are the files of config/figures/ (published results) and config/experiments/
 (logjam's own); docs/EXPERIMENTS.md describes their form. Rows go to build/results/<id>/<size>.csv,
-those of reference runs to results/. A stopped run continues where it ended; disturbed runs are
-repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s
-program.
+rows of reference runs to results/. The script continues a stopped run, and repeats disturbed runs.
+With --simulated or --machine=NAME, the runs are simulated, by the program that `make sim` builds.
 """
 
 import argparse
@@ -18,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
-sys.pycache_prefix = str(ROOT / "build" / "pycache")  # nothing is written among the sources
+sys.pycache_prefix = str(ROOT / "build" / "pycache")  # no files among the sources
 
 from experiments import (analysis, batch, definition, doubts, files, round_loop,  # noqa: E402
                          runner, sensitivity, sim_runner, store, submit, sweep, validation)
@@ -39,7 +38,7 @@ WAL_DIR = str(ROOT / "build" / "wal")
 
 
 def schemes_if_built():
-    """Returns runner.schemes_of(), or nothing if there is no binary to ask."""
+    """Returns runner.schemes_of(), or an empty result if logjam is not built."""
     try:
         return runner.schemes_of(runner.logjam_of())
     except Refused:
@@ -174,7 +173,7 @@ def run_command(args):
 
 
 def run_simulated(args, experiments):
-    """Runs what is missing of these experiments, several runs at once."""
+    """Runs the missing runs of these experiments, several at once."""
     for name in ("submit", "beside", "beside_results", "budget", "rounds"):
         if getattr(args, name):
             raise Refused(f"--{name} does not go with a simulated machine"
@@ -375,7 +374,7 @@ def add_seeds(made):
 
 
 def add_other_commands(command):
-    """Adds the commands that name no results."""
+    """Adds the commands that take no names of results."""
     report = command("report", report_command)
     verdicts, made = command("verdicts", verdicts_command), command("serve", serve_command)
     for reader in (report, verdicts, made):
@@ -455,7 +454,7 @@ def arguments():
 
 
 def take(args, word):
-    """Takes a word that argparse does not know: an axis or an id after options. Refuses others."""
+    """Takes a word unknown to argparse: an axis or an id after options. Refuses all other words."""
     listed = next((name for name in ("axes", "ids") if name in args), None)
     if not word.startswith("-") and listed:
         getattr(args, listed).append(word)
@@ -467,7 +466,7 @@ def take(args, word):
 
 def main():
     words, flags = sys.argv[1:], []
-    if "--" in words:  # argparse would take what follows for axes
+    if "--" in words:  # argparse would take the words after it for axes
         place = words.index("--")
         words, flags = words[:place], words[place + 1:]
     args, others = arguments().parse_known_args(words)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Fuzzes the targets of tests/fuzz/ by libFuzzer, one after the other; prints a line for each.
+"""Fuzzes the targets of tests/fuzz/ with libFuzzer, one after the other; prints a line for each.
 
 usage: scripts/fuzz.py [--seconds=60] [--runs=N] [--seed=1] [TARGET...]
 
-A target begins with the inputs of tests/fuzz/corpus/ and with those that build-fuzz/corpus/ has
-from earlier times, and adds what reaches more. A crash, a sanitizer's report, more than 10 s or
-more than 2 GB is a finding: its input is in build-fuzz/findings/, the end of the output is printed,
-and the exit status is 1. `LOGJAM_FUZZ=TARGET build-fuzz/fuzz FILE` runs an input again.
-build-fuzz/fuzz.csv has a line for each time that a target was run.
+A target begins with the inputs of tests/fuzz/corpus/ and with the inputs in build-fuzz/corpus/ from
+earlier runs. It adds inputs that reach new code. A crash, a sanitizer's report, more than 10 s or
+more than 2 GB is a finding: the script saves the input in build-fuzz/findings/, prints the end of
+the output, and exits with 1. `LOGJAM_FUZZ=TARGET build-fuzz/fuzz FILE` runs an input again.
+build-fuzz/fuzz.csv has a line for each run of a target.
 """
 import argparse
 import datetime
@@ -35,7 +35,7 @@ def all_targets():
 
 
 def fuzz(target, most_bytes, given):
-    """Runs a target. Returns the line of the table, and the output's end if there is a finding."""
+    """Runs a target. Returns its line of the table, and the output's end if it has a finding."""
     grown, found = BUILD / "corpus" / target, BUILD / "findings" / target
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)

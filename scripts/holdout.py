@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""The simulated machine against published curves of atomic operations and locks, to which nothing
-was fitted.
+"""Compares the simulated machine with published curves of atomic operations and locks. No constant
+of the simulation was fitted to these curves.
 
-For each point of config/holdout/david.csv, or of the file there that --curves names, it runs
-`build-sim/logjam micro --sync` on the profile of that machine. Then it prints, for each curve and
-each machine: how many points there are, the median and the 90th percentile of
-|ln(simulated / published)|, the median of simulated over published, and the rank correlation
-(Spearman) of both; of several curves, the median of theirs.
+For each point of config/holdout/david.csv, or of another file there (--curves), the script runs
+`build-sim/logjam micro --sync` on the profile of the point's machine. Then it prints for each curve
+and each machine: the number of points, the median and the 90th percentile of
+|ln(simulated / published)|, the median of simulated / published, and the rank correlation
+(Spearman) of simulated and published. For several curves it prints the median of their values.
 
-With --fit=KEY it first chooses for each machine the value of this key of its profile, of 0, 0.1, ...
-and 1, with which the median error of the atomic operations is least. Locks have no part in that.
+With --fit=KEY the script first chooses a value of this key of each machine's profile: the one of 0,
+0.1, ... and 1 with the least median error of the atomic operations. The fit does not use locks.
 """
 
 import json
@@ -34,7 +34,7 @@ HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
 
 
 def summary(curves_of_group):
-    """Returns points, median and 90th percentile of the error, median ratio and rank
+    """Returns the points, the error's median and 90th percentile, the median ratio and the rank
     correlation."""
     logs = [math.log(simulated / published)
             for curve in curves_of_group for published, simulated in curve]
@@ -46,7 +46,7 @@ def summary(curves_of_group):
 
 
 class Simulation:
-    """Runs points. A point that several curves need runs once."""
+    """Runs points. Runs a point of several curves only once."""
 
     def __init__(self, logjam, settings, seconds, seed, changes):
         self._logjam, self._settings = logjam, settings
@@ -91,7 +91,7 @@ class Simulation:
         if done.returncode != 0:
             raise Refused(f"{' '.join(flags)}: {done.stderr.strip()}")
         row = json.loads(done.stdout)
-        # Zero has no ratio. One call is the least number that a window can show.
+        # A ratio needs a rate above zero. One call is the least rate that a window can show.
         return max(row["calls"], 1) / row["seconds"] * 1e-6
 
 
@@ -100,7 +100,7 @@ def kind_of(row):
 
 
 def fit(key, rows, simulation_with):
-    """Returns the first "key=value" with the least median error of the rows' atomics."""
+    """Returns the "key=value" with the least median error of the rows' atomics (the first such)."""
     atomics = [row for row in rows if kind_of(row) == "atomics"]
     if not atomics:
         raise Refused("there are no atomic operations to fit to")
@@ -113,7 +113,7 @@ def fit(key, rows, simulation_with):
 
 
 def curves(points):
-    """Returns (machine, name) -> lists of (published, simulated): curves, then groups of them."""
+    """Maps (machine, name) to lists of (published, simulated): first curves, then their groups."""
     groups = {}
     for row, simulated in points:
         kind = kind_of(row)
@@ -148,7 +148,7 @@ def main():
     made.add_argument("--points", help="a CSV file for all points, published and simulated")
     arguments = made.parse_args()
     if arguments.points:
-        files.is_there(arguments.points)  # refuses a link and the like before anything runs
+        files.is_there(arguments.points)  # refuses a link before the first run
     curves_of = ROOT / "config/holdout" / arguments.curves
     settings = tomllib.loads(files.read_text(curves_of.with_suffix(".toml"), links=True))["machines"]
     rows = [row for row in files.read_rows(curves_of.with_suffix(".csv"), links=True)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the packages that a job needs and that are missing on Debian 12, and says before it does
-# which they are. The script is silent and fast if no package is missing, so make calls it each time.
+# Prints and installs the packages that a job needs and that are missing on Debian 12. If no package
+# is missing, the script is silent and fast, so make calls it each time.
 #
 # usage: scripts/install_deps.sh JOB
-#   build      what building the program needs
-#   test       and building its tests
-#   demo       build, and what draws tables and plots
-#   sim        test, and building the simulated program; demo, for the tests of both
-#   tools      sim, and what the tests of scripts/ need: a batch system, ssh and a browser
+#   build      the packages that build the program
+#   test       build, and the packages that build the tests
+#   demo       build, and the packages that draw tables and plots
+#   sim        test and demo, and the packages that build the simulated program
+#   tools      sim, and the packages for the tests of scripts/: a batch system, ssh and a browser
 #   developer  test, and clang, clang-tidy and clang-format
 #   ci         tools and developer
 #   fuzz       test, and clang with libFuzzer
@@ -53,14 +53,15 @@ fail() {
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
   fail "this is not a Debian system (no apt-get); install the equivalents of: ${packages[*]}"
 
-# dpkg-query exits with non-zero status if it does not know one of the packages. This is no error.
+# dpkg-query fails if it does not know one of the packages. This is no error.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 
-# The judges of recovered tables and of histories, at fixed versions. A mark says that one is there.
+# The judges of recovered tables and of histories, at fixed versions. A mark file says that a judge
+# is installed.
 duckdb=duckdb==2.0.1 adya=adya@0.1.0
 judge=$(dirname "$0")/../build/judge
 install_judges() {
@@ -108,8 +109,8 @@ finish() {
   [ -z "$policy" ] || "${as_root[@]}" rm -f "$policy"
 }
 trap finish EXIT
-
-# Debian starts a server when it is installed, unless this file says no, and at each boot.
+# Debian starts a server when it is installed, unless policy-rc.d forbids it, and at each boot.
+# Debian starts a server at its installation, unless this file forbids it, and at each boot.
 servers=()
 for package in "${missing[@]}"; do
   case $package in
@@ -132,9 +133,9 @@ apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
     -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
 }
-
-# The package lists are fetched only if they are absent (a fresh container) or outdated (a
-# package's file has been removed from the server).
+# apt-get update runs only if the package lists are absent (a fresh container) or outdated (the
+# server no longer has a package's file).
+# no longer has a package's file).
 apt install --no-install-recommends "${missing[@]}" || {
   apt update || { tail -n 5 "$log" >&2; fail "apt-get update failed, see above"; }
   apt install --no-install-recommends "${missing[@]}" ||

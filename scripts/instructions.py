@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Instructions, counted by callgrind: those of one log insert, and those that the log adds to a
-transaction.
+"""Counts instructions with callgrind: of one log insert, and the instructions that the log adds to
+a transaction.
 
-Each result is the difference between two runs that differ only in the number of transactions, so
-that the load and the start cancel out.
+Each result is the difference between two runs that differ only in the number of transactions. So
+the instructions of the load and of the start cancel out.
 """
 
 import glob
@@ -19,7 +19,7 @@ FEW, MANY = 2000, 12000
 
 
 def counted(logjam, command, flags, transactions, one_thread):
-    """Returns the instructions of a run; `one_thread`: of the thread that was started last."""
+    """Returns the instructions of a run. `one_thread`: only of the thread that started last."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out",
@@ -43,10 +43,10 @@ def each(logjam, command, flags, one_thread=False):
 
 
 def inserts(logjam):
-    """Prints the instructions of a thread's insert of 120 B, without those of the flushers."""
+    """Prints the instructions of a thread's insert of 120 B, without the flushers' instructions."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
-        if "device" in flags:  # the instructions would include the device's
+        if "device" in flags:  # otherwise the instructions would include the device's
             continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):

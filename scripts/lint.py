@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Checks the project's own rules: rooms and floors, ways around platform/, who may end the process,
-sizes, words, and that pages name only what exists.
+"""Checks the project's own rules: includes between rooms and floors, ways around platform/, calls
+that end the process, sizes, phrases, and that names on pages exist.
 
-tests/scripts/lint_test.py plants a line for each rule, so that each has been seen to fail.
+tests/scripts/lint_test.py plants a violation of each rule, so each rule has been seen to fail.
 """
 import os
 import pathlib
@@ -13,7 +13,7 @@ from experiments.errors import parser, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES, MOST_COLUMNS, MOST_SCHEME_LINES = 600, 100, 150
-# A room, and the project's headers that it may include. The first prefix of a path counts.
+# Each room, and the project's headers that it may include. The first prefix of a path decides.
 ROOMS = {
     "platform/": "platform/",
     "sim/measure/": "sim/measure/ platform/", "sim/": "sim/ platform/",
@@ -37,8 +37,8 @@ ROOMS = {
     "cli/": "cli/ platform/ sim/ engine/ cc/ logging/ workloads/ proof/",
     "scripts/": "scripts/ platform/ engine/ cc/ logging/ workloads/",
 }
-# From the bottom up: a file includes headers of its own floor and of lower ones. The longest prefix
-# of a path counts.
+# The floors, from the bottom up. A file may include headers of its own floor and of lower floors.
+# The longest prefix of a path decides.
 FLOORS = """platform/ | sim/
  | logging/commit_point.h logging/counters.h logging/flag_checks. logging/log_config.
    logging/read_stamps.h logging/row_vectors.h
@@ -47,7 +47,7 @@ FLOORS = """platform/ | sim/
  | logging/log. logging/log_directories. logging/directory_locks.
  | engine/ | cc/ | workloads/ | proof/ | cli/ | scripts/ | proof/rounds/ tests/""".split("|")
 
-# logging/ and cc/ are built a second time on a simulated platform/: every way around it is banned.
+# logging/ and cc/ are also built on a simulated platform/, so nothing may bypass platform/.
 AROUND = [
     (r"\bstd::(atomic|memory_order)|\b__(atomic|sync)_|\bvolatile\b", "platform::atomic"),
     (r"\bstd::condition_variable", "platform::Parker"),
@@ -59,7 +59,7 @@ AROUND = [
     (r"^ *#\s*include\s*<(std)?(atomic|mutex|shared_mutex|thread|chrono|condition_variable|"
      r"semaphore|latch|barrier|x86intrin\.h|immintrin\.h|pthread\.h|sched\.h)(\.h)?>", "platform/"),
 ]
-# clang sees who holds a platform::mutex (platform/thread_annotations.h), but no std::mutex.
+# clang checks who holds a platform::mutex (platform/thread_annotations.h), but not a std::mutex.
 MUTEX = r"\bstd::(\w+_)?mutex\b|\bstd::(lock_guard|unique_lock|shared_lock|scoped_lock)\b"
 MAY_USE_STD_MUTEX = {
     "platform/mutex.h": "is made of it", "platform/os_mutex.h": "is made of it",
@@ -68,7 +68,7 @@ MAY_USE_STD_MUTEX = {
 }
 
 # Rooms below cli/ return a sentence or an errno, or throw a CommandError (platform/fatal.h), and cli/
-# ends the process. These files may end it themselves; each of them still does.
+# ends the process. Only these files may end the process themselves, and each of them still does.
 ENDS = (r"\bplatform::fatal\b|(?<![\w.>:])fatal\(|(?<![\w.>:])_?exit\(|"
         r"\bstd::(abort|exit|_Exit|quick_exit|terminate)\(|\bLOG\(FATAL\)")
 MAY_END = {
@@ -86,9 +86,9 @@ MAY_END = {
 }
 NOT_BELOW_CLI = ("cli/", "scripts/", "tests/", "proof/rounds/")
 ENDING_FILES = tuple(" ".join(MAY_END.values()).split())
-# Phrases that a reader must read twice. These files name them.
+# Phrases that a reader must read twice. These two files contain the phrases.
 NAME_WORDS = ("scripts/lint.py", "tests/scripts/lint_test.py")
-RECORDS = ("results/PLANTED.md",)  # the names on these pages are of an earlier revision
+RECORDS = ("results/PLANTED.md",)  # the names on these pages belong to an earlier revision
 PHRASES = (r"(?<!\bfall )(?<!\bfalls )(?<!\bfell )(?<!\bfalling )(?<!\bleft )(?<!\bleave )"
            r"(?<!\bleaves )(?<!\blag )(?<!\bstays )\bbehind\b|\bso (many|manyth|much)\b|"
            r"\b(h(ang|angs|anging|ung) on|but for|in vain|by turns|whoever|of whose)\b")
@@ -104,7 +104,7 @@ FUNCTION = (
     r"[\w:]+(<[^;={}()]*>)?(::\w+)*(\s*(const)?[*&]+\s*|\s+)([\w:<>]+::)?"
     r"(~?\w+|operator[^\s(]+)\s*\(")
 
-# Flags of libraries, and of programs that pages tell readers to run.
+# Flags of libraries, and of other programs that pages mention.
 OTHERS_FLAGS = """constraint exclude exclusive flagfile gtest_filter help log_dir user nologtostderr
 partition scope slice sshloginfile time v vmodule wrap""".split()
 MEMBER = r"(?<![\w:.])([A-Z]\w+)(?:::~?|\.(?=[A-Z]))(\w+)"
@@ -116,7 +116,7 @@ TOKENS = re.compile(r'//[^\n]*|/\*.*?\*/|(?<!\w)R"([^(]*)\(.*?\)\1"|"(?:\\.|[^"\
 
 
 def strip(code, keep_literals):
-    """Returns C++ with spaces in place of comments and, unless kept, of literals."""
+    """Returns C++ with spaces in place of comments and, unless `keep_literals`, of literals."""
     def blank(match):
         text = match[0]
         return text if keep_literals and text[0] != "/" else re.sub(r"[^\n]", " ", text)
@@ -124,7 +124,7 @@ def strip(code, keep_literals):
 
 
 def matches(text, pattern, flags=re.M):
-    """Yields (number of the line, match) of each match."""
+    """Yields (line number, match) of each match."""
     for match in re.finditer(pattern, text, flags):
         yield text.count("\n", 0, match.start()) + 1, match
 
@@ -136,7 +136,7 @@ def floor_of(path):
 
 
 class Tree:
-    """The texts of a source tree, by path, and the rules about them."""
+    """The texts of a source tree, by path, and the rules that check them."""
     def __init__(self, files):
         self.files, self.findings = files, []
         self.folders = {str(folder) for path in files for folder in pathlib.PurePath(path).parents}
@@ -189,7 +189,7 @@ class Tree:
         for number, match in matches(text, COMMENTED):
             code = re.match(r"(?:[^;{\n]*\n){0,5}.*", text[match.end():])[0]
             if match.start() == 0 or (not path.endswith(".h") and code.startswith("  ") and
-                                      code.endswith(";")):  # an object in a function of a .cc
+                                      code.endswith(";")):  # an object in a function of a .cc file
                 continue
             is_call = re.match(FUNCTION, code) and re.match(r"[^=(]*(operator.*)?\(", code)
             word = re.match(r"[/ \"`]*([a-zA-Z]*)", match[0])[1].lower()
@@ -212,7 +212,7 @@ class Tree:
             home = self.defined_in.get(match[1], path)
             if floor_of(home) > floor_of(path):
                 self.add(path, number, f"uses --{match[1]} of {home}, on a floor above")
-        if room != "platform/":  # one file reports oneTBB's forks and joins to ThreadSanitizer
+        if room != "platform/":  # platform/ reports oneTBB's forks and joins to TSan
             for number, _ in matches(code, r'^ *#\s*include\s*[<"](oneapi/)?tbb/'):
                 self.add(path, number, "includes oneTBB: use platform/parallel.h")
         if room and room.startswith(("cc/", "engine/")):
@@ -220,7 +220,7 @@ class Tree:
                 if match[1] in self.schemes:
                     self.add(path, number, f"names the scheme {match[0]}: ask its traits() instead")
         if path.startswith("logging/schemes/") and "SchemeRegistration" in code:
-            # A scheme composes shared parts. Its proofs are comments, and do not count.
+            # A scheme composes shared parts. The comments that prove it do not count.
             written = sum(bool(line.strip()) for line in code.splitlines())
             if written > MOST_SCHEME_LINES:
                 self.add(path, 1, f"{written} lines of code: what belongs to a shared part?")
@@ -246,10 +246,10 @@ class Tree:
             line = re.sub(r"\]\([^)]*\)", lambda link: " " * len(link[0]), line)
             for flag in re.findall(rf"(?<!{PATH})--(\w[\w-]*+)(?!\*)", line):
                 if flag not in {*self.defined_in, *self.arguments, *OTHERS_FLAGS} and (
-                        f"({flag}," not in text):  # a page's own example defines it
+                        f"({flag}," not in text):  # an example on the page defines the flag
                     self.add(page, number, f"there is no flag --{flag}")
             for match in re.finditer(rf"(?<!--)(?<!{PATH}){PATH}+", line):
-                if not line[:match.start()].endswith("> "):  # a command writes into this path
+                if not line[:match.start()].endswith("> "):  # the command writes into this path
                     self.check_path(page, number, match[0], line.count("`", 0, match.start()) % 2)
             for code in re.findall(r"`([^`]*)`", line):
                 for kind, name in re.findall(MEMBER, code):

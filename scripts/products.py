@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Durable commits of products beside logjam's schemes of their algorithms, and the disk's bound.
+"""Compares durable commits of database products with logjam's schemes of the same algorithms, and
+with the disk's bound.
 
 Each product runs as its users run it, on the same disk in the same minutes, in interleaved rounds.
-scripts/products.sh installs what is missing, builds the clients of the embedded ones, and calls
-this. Exit status: 0, 1 if a product was left out, 2 for bad input, 130 after Ctrl-C.
+scripts/products.sh installs missing products, builds the clients of embedded products, and calls
+this script. Exit status: 0, 1 if a product was left out, 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def clients_of(text):
 
 
 def refuse(message):
-    """Raises Refused. argparse itself would print the usage and end the process."""
+    """Raises Refused. (argparse would print the usage and end the process.)"""
     raise Refused(message)
 
 
@@ -74,7 +75,7 @@ def arguments(words):
 
 
 def own_directory(folder):
-    """Makes a directory for the unprivileged user. Removes those that killed calls have left."""
+    """Makes a directory for the unprivileged user. Removes the directories of killed calls."""
     folder = pathlib.Path(folder).absolute()
     if len(os.fsencode(folder)) > SOCKET_BYTES:
         raise Refused(f"--dir={folder} is longer than {SOCKET_BYTES} characters, too long for a "
@@ -97,19 +98,19 @@ def own_directory(folder):
 
 
 def stop(number, _):
-    """Ends the process by an exception, so that everything is stopped and removed."""
+    """Raises an exception that stops all servers, removes all files and ends the process."""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_IGN)  # or a second Ctrl-C would leave servers and files
+        signal.signal(one, signal.SIG_IGN)  # a second Ctrl-C would leave servers and files
     raise SystemExit(128 + number)
 
 
 def run(args):
-    """Measures into the file of rows, and prints the table. Returns the exit status."""
+    """Measures, adds rows to the file, and prints the table. Returns the exit status."""
     experiment = definition.find("products")
     logjam = runner.logjam_of(args.logjam)
     path = pathlib.Path(args.csv)
     with alone(path, "another --csv"):
-        store.Store(path)  # refuses a file that holds something else
+        store.Store(path)  # refuses a file with other content
         files.is_there(path.with_suffix(".png"))
         made = own_directory(args.dir)
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -129,7 +130,7 @@ def run(args):
 
 
 def report(experiment, rows, path):
-    """Prints the table, what a commit syncs, and the checks; draws the figure beside the rows."""
+    """Prints the table, the syncs of a commit, and the checks; draws the figure beside the rows."""
     from experiments import plots  # matplotlib takes a second to load
     say, measured = text_tables.say, Measured(experiment, rows)
     text_tables.print_lines(*comparison.table(experiment, rows))

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Measures durable commits of PostgreSQL, MariaDB, RocksDB, WiredTiger, Berkeley DB, SQLite and
-# LMDB, as their users run them, beside logjam's schemes of their algorithms, on the same disk:
+# Compares durable commits of PostgreSQL, MariaDB, RocksDB, WiredTiger, Berkeley DB, SQLite and
+# LMDB, as their users run them, with logjam's schemes of the same algorithms, on the same disk:
 # scripts/products.sh [PRODUCT...] [--clients=1,2,16,64] [--rounds=3] [--seconds=2] [--dir=DIR]
-# [--csv=FILE]. Installs what is missing, and builds the clients of the embedded ones into
-# build/products. Servers run in a temporary directory as an unprivileged user, without a network,
-# and nothing is left of them. docs/GUIDE.md has more.
+# [--csv=FILE]. Installs missing products, and builds the clients of embedded products into
+# build/products. Servers run in a temporary directory as an unprivileged user, without a network.
+# The script removes all files of the servers. docs/GUIDE.md has more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,8 +14,8 @@ wanted=$("${compare[@]}" --packages "$@")
 declare -A libraries=([wiredtiger]=wiredtiger [berkeleydb]=db-5.3 [sqlite]=sqlite3 [lmdb]=lmdb)
 declare -A headers=([wiredtiger]=wiredtiger [berkeleydb]=db [sqlite]=sqlite3 [lmdb]=lmdb)
 
-# Each product is installed alone. The comparison leaves out what cannot be installed, with a
-# sentence.
+# Each product is installed separately. The comparison omits a product that cannot be installed, and
+# prints the reason.
 mapfile -t products <<<"$wanted"
 for product in "${products[@]}"; do
   read -r -a packages <<<"$product"

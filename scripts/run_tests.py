@@ -1,24 +1,24 @@
 #!/usr/bin/python3
-"""Runs GoogleTest binaries in many short processes, several at once, and ends with one plain line,
+"""Runs GoogleTest binaries in many short processes, several at once. The last line is
 "N passed, N failed".
 
 usage: scripts/run_tests.py BINARY[:BINARY...] [SANITIZER] [ARGS FOR THE BINARIES...]
 
-SANITIZER is thread, address, undefined or empty. Most tests wait for devices and do not compute, so
-four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
-several times as many processes, so that none of them holds up the end for long.
+SANITIZER is thread, address, undefined or empty. Most tests wait for devices instead of computing,
+so four processes run on each core; LOGJAM_TEST_JOBS sets another number. There are several times as
+many processes in total, each with a share of the tests, so that no process delays the end for long.
 
-Of a test with many parameters (schemes, protocols, rounds) as many are drawn as tests/draws.txt
-says. The seed is printed, and follows from the commit; LOGJAM_TEST_SEED sets another.
-LOGJAM_TEST_SHARE=1/4 draws a quarter of what is left. Nothing is drawn with LOGJAM_TEST_ALL, or with
-a filter in ARGS.
+Some tests have many parameters (schemes, protocols, rounds). The script draws as many of their
+parameters as tests/draws.txt says. It prints the seed, which follows from the commit;
+LOGJAM_TEST_SEED sets another seed. LOGJAM_TEST_SHARE=1/4 draws a quarter of the remaining tests.
+With LOGJAM_TEST_ALL, or with a filter in ARGS, all tests run.
 
-A test that takes its process down counts as failed, and the tests after it run in a new process. A
-process hangs, and gets SIGABRT, if since the end of a test it has used TEST_TIMEOUT seconds (600) of
-processor time, or hardly any in that time: other programs lengthen a test, but it does not hang for
-them. Each failed test's output is repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own
-files lie in one temporary directory, which goes unless a test failed: a process that ends early
-cannot remove its files.
+A test that ends its process counts as failed, and the tests after it run in a new process. A
+process counts as hanging if, since its last test ended, it has used TEST_TIMEOUT seconds (600) of
+processor time, or hardly any in that time. (Other programs may delay a test without a hang.) A
+hanging process gets SIGABRT. The script repeats the output of failed tests at the end. All output
+stays in the last BINARY's .logs/, or in build/tests/. The tests' own files lie in one temporary
+directory. The script removes it unless a test failed: an aborted process cannot remove its files.
 """
 
 import collections
@@ -40,7 +40,7 @@ from experiments.errors import end_with_usage, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # handle_segv=2: the sanitizer reports a bad access even if a test installs a handler.
-# die_after_fork=0: a test that forks may follow one that left threads of a library running, and its
+# die_after_fork=0: a forking test may follow a test that left threads of a library running, and its
 # child starts threads of its own.
 SANITIZERS = {
     "": {},
@@ -55,7 +55,7 @@ TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
 LOOK_SECONDS = 5
 SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
-# Text that was printed without a line break may precede these on the same line.
+# Other text without a line break may precede these matches on the same line.
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
 
 
@@ -95,14 +95,14 @@ def list_tests(command):
     for line in listed.splitlines():
         word = line.split("#")[0].strip()
         if not line.startswith(" "):
-            suite = word if word.endswith(".") else ""  # other lines are not about tests
+            suite = word if word.endswith(".") else ""  # other lines do not name tests
         elif suite:
             names.append(suite + word)
     return names
 
 
 def read_log(log):
-    """Returns the tests that a process ran, in order; the test that did not end; other output."""
+    """Returns the tests of a process in order, the test that did not end, and other output."""
     tests, outside, running = [], [], None
     for line in log.read_text(errors="replace").splitlines():
         begin, end = BEGIN.search(line), END.search(line)
@@ -119,7 +119,7 @@ def read_log(log):
 
 
 def processor_seconds(process):
-    """Returns what a process, its descendants and their ended children have used."""
+    """Returns the processor time of a process, its descendants and their ended children."""
     parents, ticks = {}, {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -136,7 +136,7 @@ def processor_seconds(process):
 
 
 def run_process(command, log):
-    """Returns how the process ended, or "" if it ended well."""
+    """Returns how the process failed, or "" if it succeeded."""
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL)
@@ -152,7 +152,7 @@ def run_process(command, log):
         now = processor_seconds(process.pid) - used
         idle = time.monotonic() - since > TIMEOUT_SECONDS and now < TIMEOUT_SECONDS / 100
         if process.poll() is None and (idle or now > TIMEOUT_SECONDS):
-            process.send_signal(signal.SIGABRT)  # the log then says where it hung
+            process.send_signal(signal.SIGABRT)  # the log then shows where the process hung
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
@@ -167,7 +167,7 @@ def run_process(command, log):
 
 
 def run_tests(command, names, log):
-    """Runs these tests, in one process if none of them ends it."""
+    """Runs these tests, in one process unless a test ends the process."""
     tests = []
     while names:
         ending = run_process([*command, "--gtest_filter=" + ":".join(names)], log)
@@ -188,7 +188,8 @@ def run_tests(command, names, log):
 
 
 def dealt_out(command, names):
-    """Pairs the command with names. Scripts start slowly (pandas): they run a whole class."""
+    """Pairs the command with shares of the tests. A share of a script is a whole class, because
+    scripts start slowly (pandas)."""
     if command[0].endswith(".py"):
         suites = {}
         for name in names:
@@ -199,7 +200,7 @@ def dealt_out(command, names):
 
 
 def report(tests, seconds, logs, files):
-    """Prints the results. Returns whether all is well."""
+    """Prints the results. Returns whether all tests passed."""
     passed = sum(test.result == "OK" for test in tests)
     skipped = sum(test.result == "SKIPPED" for test in tests)
     failed = [test for test in tests if test.result == "FAILED"]
@@ -238,7 +239,7 @@ def main():
         print(f"{sum(map(len, listed))} of {there} tests; LOGJAM_TEST_SEED={seed} draws them again")
     names = [name for of_binary in listed for name in of_binary]
     logs = binaries[-1].with_name(binaries[-1].name + ".logs")
-    if binaries[-1].suffix == ".py":  # nothing is written among the sources
+    if binaries[-1].suffix == ".py":  # so that Python writes no files among the sources
         logs = ROOT / "build/tests" / (binaries[-1].parent.name + ".logs")
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)

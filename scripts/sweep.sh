@@ -3,7 +3,7 @@
 #
 #   scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
 #
-# An axis that comes again has one value more, with its commas: flush=txns:8,us:500 flush=us:50. The
-# rounds are interleaved, disturbed runs are repeated, and the same command continues where a stopped
-# one ended. scripts/sweep.sh --help lists the options; docs/EXPERIMENTS.md says how to use many machines.
+# An axis that is given again gets one more value, which may contain commas: flush=txns:8,us:500
+# flush=us:50. Rounds are interleaved, disturbed runs are repeated, and the same command continues a
+# stopped run. scripts/sweep.sh --help lists the options; docs/EXPERIMENTS.md covers many machines.
 exec "$(dirname "$0")/figures.py" sweep "$@"

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources but the tests, several at once.
+"""Runs clang-tidy over all sources except the tests, several at once.
 
 usage: scripts/tidy.py [REVISION]    from the root; `make tidy` writes the flags first
 
-Sources of the simulated build, which clang does not make, are left out ($SIMULATED names them).
-With a REVISION only over sources that have changed since then, or that include a header that has;
-over all if the checks of clang-tidy have changed.
+Omits the sources of the simulated build, which clang does not compile ($SIMULATED names them). With
+a REVISION, the script checks only sources that have changed since then or that include a changed
+header. If the checks of clang-tidy have changed, the script checks all sources.
 
-clang-tidy spends most of its time in headers, so it reads the sources joined into a few units
-(scripts/batches.py). Each source, also of the tests, is compiled alone as well, so that one that
-lacks an include is found. Ends with status 1 if there is a finding.
+clang-tidy spends most of its time on headers, so it reads the sources joined into a few units
+(scripts/batches.py). The script also compiles each source and each test alone, which finds missing
+includes. The exit status is 1 if there is a finding.
 """
 import concurrent.futures
 import json
@@ -25,7 +25,7 @@ CHECKS = {".clang-tidy"}
 
 
 def original_lines(unit):
-    """Returns for each line of a unit, counted from 1, its original file and line."""
+    """Returns the original file and line for each line of a unit, counted from 1."""
     lines, file, number = [""], "", 0
     with open(unit, encoding="utf-8") as text:
         for line in text:
@@ -36,12 +36,12 @@ def original_lines(unit):
 
 
 def run(command):
-    """Runs a command, and prints what it finds. Returns whether it finds nothing."""
+    """Runs a command, and prints its findings. Returns whether it has none."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
     if done.returncode == 0:
         return True
-    # clang-tidy's checks forget the #line, clang's own messages do not.
+    # clang-tidy's own checks ignore #line, unlike clang's messages.
     lines = {unit: original_lines(unit) for unit in command if unit.startswith(UNITS)}
     print(re.sub(r"^\S*(" + UNITS + r"/\S+?):(\d+)", lambda place: lines[place[1]][int(place[2])],
                  done.stdout, flags=re.M), end="", flush=True)
@@ -49,7 +49,7 @@ def run(command):
 
 
 def changed_since(revision, sources):
-    """Returns the sources that have changed, and these with all that include a changed header."""
+    """Returns the changed sources, and these with all sources that include a changed header."""
     names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.split()
     if CHECKS.intersection(names):
@@ -72,7 +72,7 @@ def main():
     changed = paths = list(commands)
     if len(sys.argv) > 1:
         changed, paths = changed_since(sys.argv[1], paths)
-    # Tests need not say which latch or role they hold, as in the Makefile.
+    # As in the Makefile, clang does not check which latch or role a test holds.
     alone = [[*commands[path][:-2], *["-Wno-thread-safety"] * path.startswith("tests/"),
               "-fsyntax-only", path] for path in changed]
     product = [path for path in paths if not path.startswith("tests/")]
@@ -80,7 +80,7 @@ def main():
     if product:
         units = subprocess.run(["scripts/batches.py", UNITS, *product], text=True, check=True,
                                stdout=subprocess.PIPE).stdout.split()
-    # The largest first, so that none of them holds up the end.
+    # The largest units start first, so that no unit delays the end.
     largest_first = sorted(units, key=lambda unit: -os.path.getsize(unit))
     flags = next(iter(commands.values()))[1:-2]
     jobs = [["clang-tidy", "-quiet", unit, "--", *flags] for unit in largest_first] + alone
