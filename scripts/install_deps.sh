@@ -60,8 +60,7 @@ for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 
-# The judges of recovered tables and of histories, at fixed versions. A mark file says that a judge
-# is installed.
+# The judges of recovered tables and of histories, at fixed versions. A mark file records each.
 duckdb=duckdb==2.0.1 adya=adya@0.1.0
 judge=$(dirname "$0")/../build/judge
 install_judges() {
@@ -109,8 +108,8 @@ finish() {
   [ -z "$policy" ] || "${as_root[@]}" rm -f "$policy"
 }
 trap finish EXIT
+
 # Debian starts a server when it is installed, unless policy-rc.d forbids it, and at each boot.
-# Debian starts a server at its installation, unless this file forbids it, and at each boot.
 servers=()
 for package in "${missing[@]}"; do
   case $package in
@@ -133,9 +132,9 @@ apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
     -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
 }
+
 # apt-get update runs only if the package lists are absent (a fresh container) or outdated (the
 # server no longer has a package's file).
-# no longer has a package's file).
 apt install --no-install-recommends "${missing[@]}" || {
   apt update || { tail -n 5 "$log" >&2; fail "apt-get update failed, see above"; }
   apt install --no-install-recommends "${missing[@]}" ||
