@@ -1,1 +1,1 @@
-"""Experiments: what config/figures/*.toml declare is run, computed, drawn, checked and reported."""
+"""Runs, computes, draws, checks and reports the experiments that config/figures/*.toml declare."""

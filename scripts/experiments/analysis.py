@@ -1,8 +1,8 @@
-"""What the rows of an experiment say: medians, intervals, ratios, and whether the claim holds.
+"""Computes medians, intervals, ratios and verdicts from the rows of an experiment.
 
-A ratio of two points is the median of the rounds' ratios, because the rounds are interleaved: a
-slow phase of the machine then affects both sides. The functions that a file's expressions may use
-are listed in docs/EXPERIMENTS.md.
+A ratio of two points is the median of the rounds' ratios. The rounds are interleaved, so a slow
+phase of the machine affects both points of a ratio. docs/EXPERIMENTS.md lists the functions that
+the expressions of an experiment's file may use.
 """
 
 import math
@@ -25,7 +25,7 @@ MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
 def rising(values, slack=0.05):
-    """Returns whether no value is smaller than the value before it by more than this share."""
+    """Returns whether no value is more than the share `slack` smaller than the value before it."""
     return all(b >= a * (1 - slack) for a, b in zip(values, values[1:]))
 
 
@@ -53,7 +53,7 @@ def cores_of(row):
 
 
 def _with_columns(experiment, row, columns):
-    """Returns numbers by `columns`, and the experiment's own columns. A missing value is None."""
+    """Returns the numbers in `columns`, and the experiment's own columns. A missing one is None."""
     values = {name: _value_of(row.get(name) or "") for name in columns}
     counters = _counters(row)
     for name, expression in experiment.columns.items():
@@ -62,22 +62,22 @@ def _with_columns(experiment, row, columns):
         try:
             values[name] = eval(expression, {"__builtins__": {}}, names)  # the repository's own text
         except (TypeError, KeyError, ValueError, ZeroDivisionError):
-            values[name] = None  # a column that this row does not fill
+            values[name] = None  # the row lacks a column of the expression
         except Exception as error:
             raise Refused(f"{experiment.where}: column {name}: {error}") from error
     return values
 
 
 class Measured:
-    """The rows (dicts of texts) of an experiment."""
+    """The rows (dicts of texts) of an experiment, and their points."""
 
     def __init__(self, experiment, rows):
         self.experiment, self.rows = experiment, rows
         self.origin = {**rows[0], "machine": machine_of(rows[0])} if rows else {}
         self.simulated = bool(rows) and simulated(rows[0])
-        self.wanted = experiment.number_of(self.simulated)  # the file's [number]
+        self.wanted = experiment.number_of(self.simulated)  # [number] of the experiment's file
         self._judging = False
-        self._rounds = []  # see _each_round
+        self._rounds = []  # filled by _each_round
         self._points = {}  # axes -> round -> values
         self._rows = {}  # axes -> rows
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -102,12 +102,12 @@ class Measured:
         return self._rows.get(tuple(sorted(axes.items())), [])
 
     def reference(self, ratio, axes):
-        """Returns the point that one of the table's ratios compares this point with."""
+        """Returns the point that is the divisor of this point in one of the table's ratios."""
         to = self.experiment.ratios[ratio]["to"]
         return {**axes, **{axis: text(value) for axis, value in to.items()}}
 
     def column(self, name, axes):
-        """Returns a column's values, or a ratio's, at a point: a dict of rounds to values."""
+        """Maps the rounds of a point to the values of a column or of a ratio."""
         if name in self.experiment.ratios:
             of = self.experiment.ratios[name]["of"]
             return self._ratio_of_rounds(of, axes, self.reference(name, axes))
@@ -171,7 +171,7 @@ class Measured:
         return found
 
     def evaluate(self, expression, **known):
-        """Returns the value of an expression with the names `known`. Unsteady rows do not count."""
+        """Returns the value of an expression with the names `known`. Omits unsteady rows."""
         names = {**PLAIN, "rising": rising, "falling": falling, **known,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
@@ -200,7 +200,7 @@ class Measured:
             return MISSING
 
     def _each_round(self):
-        """Returns a Measured for each round, in order."""
+        """Returns a Measured of each round's rows, in order."""
         if not self._rounds:
             numbers = sorted({row["round"] for row in self.rows}, key=int)
             self._rounds = [Measured(self.experiment, [row for row in self.rows
@@ -210,7 +210,7 @@ class Measured:
 
     def checks(self):
         """Returns (check, verdict) pairs, in the file's order. A check is open if it needs more
-        cores than there are."""
+        cores than the machine has."""
         cores, found = cores_of(self.origin), []
         for check in self.experiment.checks:
             verdict = self.verdict_of(check)
@@ -223,7 +223,7 @@ class Measured:
         return found
 
     def number(self):
-        """Returns our number beside the published number, or None."""
+        """Returns our number, which tables show beside the published number, or None."""
         if not self.wanted:
             return None
         try:
@@ -241,7 +241,7 @@ class Measured:
             return False
 
     def _table_points(self):
-        """Returns all points; with table.best, the best point of each group along `over`."""
+        """Returns all points. With table.best, only the best point of each group along `over`."""
         if not self.experiment.best:
             return self.points()
         of, over, where = (self.experiment.best[name] for name in ("of", "over", "where"))
@@ -254,13 +254,13 @@ class Measured:
                 for axes, points in groups.items()]
 
     def _compared_axis(self):
-        """Returns the axis that a reader ranks, or "": the log, the series, the only axis."""
+        """Returns the axis whose values are ranked: the log, the series, the only axis, or ""."""
         axes, series = self.experiment.axis_names(), self.experiment.plot.get("series")
         return next((axis for axis in ("log", series, axes[0] if len(axes) == 1 else "")
                      if axis in axes), "")
 
     def groups(self):
-        """Returns the Groups of the table's points by its first column. Keys are sorted axes."""
+        """Returns the Groups of the points by the table's first column. Keys are sorted axes."""
         axis, blocks = self._compared_axis(), {}
         column = next(iter(self.experiment.table_columns), "")
         if not axis or not column or doubts.no_comparison(self.rows):
@@ -276,7 +276,7 @@ class Measured:
         return groups.Groups(axis, column, list(blocks.values()))
 
     def _cells(self, column, point):
-        """Returns a column's median and half of its interval in percent, each or None."""
+        """Returns a column's median and half of its interval in percent. Each may be None."""
         try:
             values = list(self.column(column, point).values())
         except NotMeasured:
@@ -286,7 +286,7 @@ class Measured:
         return statistics.median(values), doubts.half_in_pct(values)
 
     def _where_it_matters(self):
-        """Returns the table's columns that are shown only if a row has large values in them."""
+        """Returns the columns that the table shows only if a row has large values in them."""
         return [column for column, least in self.experiment.if_above.items() if any(
             (values.get(column) or 0) > least for rounds in self._points.values()
             for values in rounds.values())]
@@ -309,6 +309,6 @@ class Measured:
                     line[ALIKE] = letters.get(tuple(sorted(point.items())), "")
             lines.append(line)
         empty = {name for name in (lines[0] if lines else ()) if name.endswith(MARGIN)
-                 and all(line[name] is None for line in lines)}  # of texts, and of one round
+                 and all(line[name] is None for line in lines)}  # all texts, or one round each
         return pandas.DataFrame([{name: cell for name, cell in line.items() if name not in empty}
                                  for line in lines])

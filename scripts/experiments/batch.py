@@ -1,12 +1,12 @@
-"""A batch: one experiment's jobs as a directory that many machines share.
+"""A batch: one experiment's jobs in a directory that many machines share.
 
-A job is one point in one round. The directory holds plan.json (all jobs in order, and all that a
-machine must know to run one), a copy of the binary, so that a build meanwhile does no harm, rows/
-(one file a job) and logs/. A row's file is written under another name, synced and renamed: a job is
-done when its file is there, and killed jobs leave nothing that could be taken for a row. A job that
-runs twice, because its node was only thought dead, replaces its own file by another whole one.
+A job is one point in one round. The directory contains plan.json (all jobs in order, and all data
+that a machine needs to run a job), a copy of the binary, so that a later build does no harm, rows/
+(one file per job) and logs/. A row's file is written under another name, synced and renamed. So a
+job is done when its file exists, and a killed job leaves no incomplete row. If a job runs twice,
+because its node seemed dead, its second complete file replaces the first one.
 
-`merge` puts each job's row into the experiment's CSV exactly once: all of them, in the order of the
+`merge` puts each job's row into the experiment's CSV exactly once: all rows, in the order of the
 plan, or none.
 """
 
@@ -25,7 +25,7 @@ from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner, digest, refuse_without_effect
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
-# The paths in a batch's directory of all files that batches make.
+# The relative paths, in a batch's directory, of all files that batches make.
 OWN = re.compile(r"plan\.json|logjam|merged|slurm_jobs|hosts|(array|merge)\.sbatch|"
                  r"array-[0-9]+\.jobs|rows/[0-9]{5,}\.json|(rows/)?\.[0-9]+-[0-9a-f]{16}\.partial|"
                  r"logs/([0-9]{5,}|merge|slurm-[0-9]+|parallel(-[0-9]+)?)\.log")
@@ -37,8 +37,8 @@ def _write(path, content):
 
 
 def _entries(folder):
-    """Yields what lies in a batch's directory, without its folders: each path, the path relative to
-    the directory, and whether batches make files of this name."""
+    """Yields the entries of a batch's directory and of its folders: path, relative path, and whether
+    batches make files of this name."""
     for place in (folder, *(folder / name for name in FOLDERS)):
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             name = str(path.relative_to(folder))
@@ -65,27 +65,27 @@ def _remove(folder):
             kept.append(name)
     for name in FOLDERS:
         with contextlib.suppress(OSError):
-            (folder / name).rmdir()  # a folder that is not empty stays
+            (folder / name).rmdir()  # a folder that is not empty raises OSError, and stays
     if kept:
         print(f"{folder}: kept, because no batch made them: {', '.join(sorted(kept))}", flush=True)
 
 
 def refuse_path(path):
-    """Raises Refused if a path has a character that does not come through to other machines."""
+    """Raises Refused if a path has a character that a shell or another machine would change."""
     if not str(path).isprintable():
         raise Refused(f"{str(path)!r} has a control character, or is no text: it cannot be given "
                       "to other machines")
 
 
 def ranges(numbers):
-    """Writes [1, 2, 3, 7] as "1-3, 7"."""
+    """Returns a text of ranges: [1, 2, 3, 7] becomes "1-3, 7"."""
     runs = [[number for _, number in run] for _, run in itertools.groupby(
         enumerate(numbers), lambda place: place[1] - place[0])]
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 class Batch:
-    """The batch in `folder`, as plan.json says."""
+    """The batch in `folder`, as described by plan.json."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -101,7 +101,7 @@ class Batch:
         return self.rows / f"{index:05}.json"
 
     def run(self, index):
-        """Runs a job on this machine and writes its file, unless the file is there."""
+        """Runs a job on this machine and writes its file, unless the file exists."""
         if not 0 <= index < len(self.jobs):
             raise Refused(f"{self.folder} has jobs 0 to {len(self.jobs) - 1}, not {index}")
         if self.result(index)[0]:
@@ -117,7 +117,7 @@ class Batch:
         host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         made = {"plan": said["fingerprint"], "job": index, "host": host,
                 "cores": len(os.sched_getaffinity(0))}
-        # Each node has a directory, so that no node removes another node's logs as leftovers.
+        # Each node has its own directory, so that no node removes another node's logs.
         wal_dir = pathlib.Path(os.path.expandvars(said["wal_dir"]), host)
         with Runner(logjam, str(wal_dir), said["tries"]) as runner:
             try:
@@ -133,7 +133,7 @@ class Batch:
         print(f"{self.name_of(index)}: done on {host}", flush=True)
 
     def result(self, index):
-        """Returns the content of the job's file, or None and the reason ("" without a file)."""
+        """Returns a job's result, or None and the reason ("" if there is no file)."""
         path = self._path(index)
         try:
             found = plan.read_result(path)
@@ -154,7 +154,7 @@ class Batch:
         return files.is_there(self.folder / "merged")
 
     def forget(self, hosts):
-        """Removes the rows that these machines made; returns how many."""
+        """Removes the rows from these machines; returns the number of removed rows."""
         results = [self.result(index)[0] for index in range(len(self.jobs))]
         made_there = [found["job"] for found in results if found and found["host"] in hosts]
         for index in made_there:
@@ -169,7 +169,7 @@ class Batch:
         return f"{self.name_of(index)}: {(log.splitlines() or ['no log: it did not begin'])[-1]}"
 
     def _results(self):
-        """Returns the contents of all jobs' files, in order. Raises Refused if one is missing."""
+        """Returns the results of all jobs, in order. Raises Refused if a result is missing."""
         results = [self.result(index) for index in range(len(self.jobs))]
         missing = [index for index, (found, _) in enumerate(results) if found is None]
         if missing:
@@ -182,7 +182,7 @@ class Batch:
         return [found for found, _ in results]
 
     def _refuse_a_mixture(self, results):
-        """Refuses rows of different machines, whose ratios would mean nothing."""
+        """Refuses rows of different machines, whose ratios would be meaningless."""
         hosts = {}
         for found in results:
             origin = tuple(found["row"].get(column, "") for column in store.ORIGIN)
@@ -196,7 +196,7 @@ class Batch:
                           "--submit again makes them anew elsewhere")
 
     def refuse_csv(self, given):
-        """Raises Refused if rows would go elsewhere and the command line does not say so."""
+        """Raises Refused if the CSV is outside the batch, unless the command line names it."""
         csv = pathlib.Path(self.plan["csv"])
         if given and pathlib.Path(given).resolve() != csv:
             raise Refused(f"the rows of {self.folder} go to {csv}, not to {given}")
@@ -205,7 +205,7 @@ class Batch:
                           f"--into={csv} says that it may be written")
 
     def refuse_wal_dir(self, given):
-        """Raises Refused if logs would go elsewhere and the command line does not say so."""
+        """Raises Refused if the logs are outside the batch, unless the command line names them."""
         said = self.plan["wal_dir"]
         if given and given != said:
             raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")
@@ -215,7 +215,7 @@ class Batch:
                           f"--wal_dir={said} says that they may")
 
     def merge(self):
-        """Adds all rows to the CSV. Returns the Store, and a dict of refused points to reasons."""
+        """Adds all rows to the CSV. Returns the Store, and maps refused points to reasons."""
         with alone(self.plan["csv"]):
             return self._merge_into(store.Store(self.plan["csv"]))
 
@@ -233,8 +233,8 @@ class Batch:
 
 
 def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused, fresh):
-    """Returns the batch of these (round, point) pairs in `folder`, which is new or has this very
-    plan."""
+    """Returns the batch of these (round, point) pairs in `folder`. An existing batch must have the
+    same plan."""
     files.refuse_link(folder)
     folder = pathlib.Path(folder).resolve()
     for path in (folder, rows.path.resolve(), os.getcwd(), wal_dir):

@@ -1,4 +1,4 @@
-"""The numbers that a check looked at, in words: what a reader must see to believe a verdict."""
+"""Describes in words the numbers on which the verdict of a check depends."""
 
 import copy
 
@@ -16,7 +16,7 @@ def _axes(experiment, axes):
 
 
 def _said(experiment, name, column, args, axes):
-    """Returns a call in an expression, in words."""
+    """Returns a description of a call in an expression."""
     at = f", {_axes(experiment, axes)}" if axes else ""
     if name in ("ratio", "ratios"):
         return f"{column}, {_axes(experiment, args[0])} over {_axes(experiment, args[1])}{at}"
@@ -31,7 +31,7 @@ def _number(value):
 
 
 def of_check(measured, check):
-    """Returns (question, answer) pairs of a check's expressions, at most MOST."""
+    """Returns (question, answer) pairs for a check's expressions, at most MOST."""
     found = []
 
     def recorded(name):
@@ -55,7 +55,7 @@ def of_check(measured, check):
 
 
 def beside_published(measured, check):
-    """Returns our number, the published number and their ratio, in words, or ""."""
+    """Returns a text with our number, the published number and their ratio, or ""."""
     if "ours" not in check:
         return ""
     try:

@@ -1,17 +1,17 @@
-"""What has moved between two measurements of the same experiments, beyond the noise.
+"""Finds the changes between two measurements of the same experiments that exceed the noise.
 
-For each point and column there are the rounds' logarithms of new / old, in pairs of the same round:
-where the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed
-both. A change counts if chance makes it in one of a hundred comparisons at most (Bonferroni over
-all that is compared), and if it is large enough.
+For each point and column, the script takes the logarithms of new / old, in pairs of the same round.
+If the two binaries ran in turn (`figures.py run --beside=BINARY`), a disturbance of both runs of a
+pair cancels out. A change counts if chance causes it in at most one of a hundred comparisons
+(Bonferroni over all comparisons), and if it is large enough.
 
-Two changes are looked for. Of a point: its noise is how its pairs scatter, and at least how those
-of all points do, because a few rounds of one point say little about their own noise (Student's t).
-Of an experiment as a whole, which finds what is too small to see in any one point: whether the
-pairs of all points lean to one side (Wilcoxon's signed ranks, which a few wild runs do not sway).
-That supposes independent pairs. Where one measurement came after the other they are not: two
-minutes apart, this project's virtual machine is a tenth faster or slower. Then the rounds are
-compared, each by the median of its points, and small changes are not seen.
+There are two tests. The first tests each point. Its noise is the scatter of its pairs, and at least
+the scatter of all points' pairs, because a few rounds of one point say little about their own noise
+(Student's t). The second tests a whole experiment, and finds changes that are too small at a single
+point: whether the pairs of all points lean to one side (Wilcoxon's signed ranks, on which a few
+outliers have little effect). The second test needs independent pairs. Pairs are not independent if
+one measurement ran after the other: within two minutes, the virtual machine of this project becomes
+a tenth faster or slower. Then the test takes each round's median, and misses small changes.
 """
 
 import dataclasses
@@ -27,19 +27,19 @@ from experiments.analysis import Measured, NotMeasured
 from experiments.errors import Refused
 from experiments.text_tables import say
 
-# The columns that a reader would call faster or slower, and whether more is better.
+# The columns whose changes mean faster or slower, and whether a larger number is better.
 COLUMNS = {"tps": True, "inserts_s": True, "replay_gb_s": True, "cpu_us_txn": False,
            "commit_p50_us": False}
-FALSE_ALARMS = 0.01   # the probability that a comparison of equals finds anything
-LEAST_IN_TURN = 0.03  # the least change that counts, if the two were run in turn
-LEAST_APART = 0.07    # if one was run after the other
+FALSE_ALARMS = 0.01   # probability of a finding in a comparison of equal programs
+LEAST_IN_TURN = 0.03  # least change that counts, if the two measurements ran in turn
+LEAST_APART = 0.07    # the same, if one measurement ran after the other
 LEAST_ROUNDS = 3
 
 
 @dataclasses.dataclass
 class Moved:
-    """A change of a point, or of "all points": `ratio` is new / old, `noise` the share of
-    chance."""
+    """A change of a point, or of "all points": `ratio` is new / old, `noise` the change that chance
+    can cause."""
 
     id: str
     where: str
@@ -53,13 +53,13 @@ class Moved:
 
 
 def in_turn(old, new):
-    """Returns whether the two were run in turn: each began before the other ended."""
+    """Returns whether the two measurements ran in turn: each began before the other ended."""
     times = [[row["began"] for row in rows if row.get("began")] for rows in (old, new)]
     return all(times) and min(times[0]) < max(times[1]) and min(times[1]) < max(times[0])
 
 
 def _changes(old, new, column):
-    """Yields (point's name, logarithms of new / old in its rounds) of all points that both have."""
+    """Yields (point's name, logarithms of new / old in its rounds) of all points in both."""
     for axes in new.points():
         try:
             ours, theirs = new.column(column, axes), old.column(column, axes)
@@ -72,20 +72,20 @@ def _changes(old, new, column):
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
-    """Returns the mean that chance reaches with this risk if values scatter so, or by
-    `deviation`."""
+    """Returns the mean that chance reaches with this probability, if the values scatter like
+    `logarithms`, or by `deviation` if that is more."""
     error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
     return error * stats.t.ppf(1 - risk / 2, degrees)
 
 
 def _leans(logarithms, risk):
-    """Returns whether these pairs lean to one side more than chance makes them with this risk."""
+    """Returns whether the pairs lean to one side, with an error probability below `risk`."""
     return any(logarithms) and stats.wilcoxon(
         logarithms, zero_method="zsplit", method="approx").pvalue < risk
 
 
 def compare(old, new, apart, count=1):
-    """Returns what Moved between two Measured, the largest change first. `count`: of how many."""
+    """Returns the Moved between two Measured, largest first. `count`: compared experiments."""
     least = math.log1p(LEAST_APART if apart else LEAST_IN_TURN)
     by_column = {column: found for column in COLUMNS
                  if (found := list(_changes(old, new, column)))}
@@ -98,11 +98,11 @@ def compare(old, new, apart, count=1):
         of_points = [logarithms for _, logarithms in changes]
         degrees = sum(len(logarithms) - 1 for logarithms in of_points)
         pooled = math.sqrt(statistics.fmean(map(statistics.variance, of_points)))
-        found = []  # (where, change, noise, whether it is beyond chance)
+        found = []  # (where, change, noise, whether the change exceeds the noise)
         for where, logarithms in changes:
             change, noise = statistics.median(logarithms), _noise(logarithms, degrees, risk, pooled)
             found.append((where, change, noise, abs(change) > noise))
-        # One after the other: the points' median of each round.
+        # If one measurement ran after the other: each round's median of the points.
         pairs = (list(map(statistics.median, zip(*of_points))) if apart else
                  list(itertools.chain(*of_points)))
         middle, noise = statistics.median(pairs), _noise(pairs, len(pairs) - 1, risk)
@@ -115,7 +115,7 @@ def compare(old, new, apart, count=1):
 
 
 def pairs_to_compare(args):
-    """Returns (experiment, old rows, new rows) of two directories, or of two sweeps' CSVs."""
+    """Returns (experiment, old rows, new rows) for two directories, or for two sweeps' CSVs."""
     old, new = pathlib.Path(args.old), pathlib.Path(args.new)
     if old.is_file() and new.is_file():
         rows = [store.Store(path).rows for path in (old, new)]
@@ -133,7 +133,7 @@ def pairs_to_compare(args):
 
 
 def print_moved(args):
-    """Prints all changes between the rows that the command line names. Returns the exit status."""
+    """Prints all changes between the two given measurements. Returns the exit status."""
     pairs = pairs_to_compare(args)
     moved, apart = [], False
     for experiment, old, new in pairs:

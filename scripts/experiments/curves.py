@@ -1,7 +1,7 @@
-"""What a figure shows, as numbers: the PNG and the page draw the same ones.
+"""Computes the numbers of a figure, for the PNG and for the page.
 
-A mark is one point of the experiment: the median of its rounds, and its interval. A trace is a line of the files that logjam writes beside the rows: a distribution or a time
-series.
+A mark is one point of the experiment: the median of its rounds, and its interval. A trace is a line
+from the files that logjam writes beside the rows: a distribution or a time series.
 """
 
 import dataclasses
@@ -15,11 +15,11 @@ from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, number_of
 
-# The fractions of a distribution that are drawn: those that logjam writes (cli/output.cc).
+# The drawn fractions of a distribution, as logjam writes them (cli/output.cc).
 FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
-BY_NAME = ("bars", "stacked")  # x are names in these kinds
-TIGHT = 5  # Aether, 7.2: the older transaction is among the last five of its log
+BY_NAME = ("bars", "stacked")  # kinds of plots whose x are names
+TIGHT = 5  # tight: the older transaction is among its log's last five (Aether, 7.2)
 EDGE = ("from_order", "from_stream", "to_order", "to_stream", "since")
 EDGE_KINDS = {True: ("vermillion", f"on one of the last {TIGHT} transactions of another log"),
               False: ("blue", "on an older one")}
@@ -28,8 +28,8 @@ EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 
 @dataclasses.dataclass
 class Mark:
-    """`x` is a number, or the name of a category; `column` is what y shows. `low` and `high` are the
-    ends of the interval, both `middle` where there is none. A doubtful mark is grey."""
+    """`x` is a number or the name of a category; `column` is the column on the y axis. `low` and
+    `high` are the interval's ends, or both `middle`. A doubtful mark is grey."""
 
     panel: str
     series: str
@@ -44,8 +44,8 @@ class Mark:
 
     @property
     def bar(self):
-        """The ends of the thin bar: at most from half to twice the median, which no wild round
-        exceeds."""
+        """The ends of the drawn interval: from half to twice the median at most, so that an outlier
+        does not stretch the axis."""
         if self.middle <= 0:
             return self.low, self.high
         return max(self.low, self.middle / 2), min(self.high, self.middle * 2)
@@ -67,7 +67,7 @@ def as_list(value):
 
 
 def facts_of(measured, axes):
-    """Returns the columns that the page filters by, and `unsafe`."""
+    """Returns the values of `unsafe` and of the columns by which the page filters."""
     found = {}
     for name in ("log", "workload", "commit", "unsafe"):
         try:
@@ -78,7 +78,7 @@ def facts_of(measured, axes):
 
 
 class Names:
-    """Names panels, series and x of the points. The series includes axes that the plot omits."""
+    """Names the panels, series and x of points. The series also names axes the plot omits."""
 
     def __init__(self, experiment, points):
         self.experiment, plot = experiment, experiment.plot
@@ -90,7 +90,7 @@ class Names:
         self.by_axis = self.x in experiment.axis_names()
         for axis in experiment.axis_names():
             differs = len({point.get(axis) for point in points}) > 1
-            # If x is a column, each value of an axis is another x on the same line.
+            # If x is a column, points of one line may differ in an axis that has no name here.
             if axis not in used and differs and (self.by_axis or kind in TRACED):
                 self.series.append(axis)
 
@@ -101,7 +101,7 @@ class Names:
 
 
 def label(axis, value):
-    """Returns the name of an axis' value. A number or `true` alone would say nothing."""
+    """Returns the label of an axis' value. The axis' name is added to a number or `true`."""
     says_nothing = number_of(value) is not None or value in ("true", "false")
     return f"{axis} {value}" if says_nothing else value
 
@@ -115,11 +115,11 @@ def numeric_x(experiment, points):
     return all(number_of(point[x]) is not None for point in points if x in point)
 
 
-THOUSANDS = re.compile(r"\b1000 (?=\w)")  # in a label; the ticks have their own k and M
+THOUSANDS = re.compile(r"\b1000 (?=\w)")  # in a label of y; the ticks contain the k or M instead
 
 
 def y_labels(plot):
-    """Returns the label of y, or the list of labels. Ticks already have the unit's thousands."""
+    """Returns the label (or labels) of y without "1000", which the ticks already contain."""
     given = plot.get("y_label")
     if given is None and plot.get("kind") == "cdf":
         return "share of the transactions"
@@ -129,7 +129,7 @@ def y_labels(plot):
 
 
 def _unit_of(plot, column):
-    """Returns the factor that brings a column's values to the unit of its label."""
+    """Returns the factor from a column's values to the unit of the column's label."""
     given, columns = as_list(plot.get("y_label")), as_list(plot.get("y"))
     place = columns.index(column) if column in columns else 0
     said = given[place if len(given) > 1 else 0] if given else ""
@@ -137,7 +137,7 @@ def _unit_of(plot, column):
 
 
 def columns_of(plot):
-    """Returns the columns of the y axes, or a stack's parts. Both ends of a range are one panel."""
+    """Returns the columns of the y axes, or of a stack's parts. A range's two ends count once."""
     columns, ends = as_list(plot.get("y")), as_list(plot.get("low_high"))
     ranges = [column for column in columns if column in ends]
     return [column for column in columns if column not in ranges[1:]]
@@ -162,7 +162,7 @@ def marks(experiment, measured):
             except NotMeasured:
                 continue
             if experiment.plot.get("kind") == "points" and x <= 0:
-                continue  # no latency: the run acknowledged nothing, and a logarithm has no place
+                continue  # no transaction was acknowledged: the latency is 0, without logarithm
             if values:
                 middle = statistics.median(values)
                 low, high = doubts.interval(values) or (middle, middle)
@@ -172,7 +172,7 @@ def marks(experiment, measured):
 
 
 def _is_reference(measured, column, point):
-    """Returns whether the column is a ratio to this very point: 1 says nothing."""
+    """Returns whether the column is a ratio of this point to itself, which is always 1."""
     return (column in measured.experiment.ratios and
             measured.reference(column, point) == point)
 
@@ -183,7 +183,7 @@ def _x_of(measured, names, point, numeric):
             return ""
         return statistics.median(measured.column(names.x, point).values())
     if names.x not in point:
-        return None  # a point of a grid without this axis, drawn as a horizontal level
+        return None  # the grid lacks this axis: the point becomes a horizontal line
     return (number_of(point[names.x]) if numeric else
             names.experiment.name_of(names.x, point[names.x]))
 
@@ -210,13 +210,13 @@ def traces(experiment, measured, rows):
 
 
 def _pairs(rows, *columns):
-    """Returns the numbers of two columns, for the rows that have both."""
+    """Returns the pairs of numbers in two columns, for the rows that have both numbers."""
     pairs = [tuple(number_of(row.get(column)) for column in columns) for row in rows]
     return [pair for pair in pairs if None not in pair]
 
 
 def _distribution(rounds, column):
-    """Returns at each fraction the median, smallest and largest latency of the rounds."""
+    """Returns the median, smallest and largest latency of the rounds at each fraction."""
     found = filter(None, (sorted(_pairs(rows, "fraction", column)) for rows in rounds.values()))
     of_rounds, points = list(found), []
     for fraction in FRACTIONS if of_rounds else []:
@@ -227,7 +227,7 @@ def _distribution(rounds, column):
 
 
 def drawn_of(experiment, measured, extras):
-    """Returns the marks or the traces of a figure. A figure of dependencies has neither."""
+    """Returns the marks or the traces of a figure; [] for a figure of dependencies."""
     kind = experiment.plot.get("kind", "lines")
     if kind in TRACED:
         return traces(experiment, measured, extras.get(kind, []))
@@ -235,7 +235,7 @@ def drawn_of(experiment, measured, extras):
 
 
 def series_of(drawn):
-    """Returns the argument of style.styles(), in the order of the series."""
+    """Returns the argument for style.styles(), in the order of the series."""
     found = {}
     for mark in drawn:
         logs, commits, unsafe = found.setdefault(mark.series, (set(), set(), []))
@@ -247,7 +247,7 @@ def series_of(drawn):
 
 
 def published_points(experiment, panel=None):
-    """Returns the published points of a panel, or of all, as dicts. A stack's part is a series."""
+    """Returns the published points of one panel or of all. Each part of a stack is a series."""
     plot, found = experiment.plot, []
     axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
     columns = columns_of(plot) or [""]
@@ -271,8 +271,8 @@ def published_points(experiment, panel=None):
 
 
 def styles_of(experiment, drawn):
-    """Returns the Styles of our series and of published ones. If each is alone, both are the
-    same."""
+    """Returns the Styles of our series and of the published series. A single series of ours and a
+    single published series have the same Style."""
     found = style.styles(series_of(drawn))
     if experiment.plot.get("kind") == "stacked":
         return found
@@ -285,10 +285,10 @@ def styles_of(experiment, drawn):
 
 
 def edges(experiment, measured, rows):
-    """Returns which transactions of one log overwrite rows of transactions in the others (Aether,
-    Fig. 15): a map of panels' names to their edges [place of the older transaction, its log, place
-    of the younger one, its log, whether tight], those of the first round. `rows` are those of
-    `logjam dump --dependencies`. An edge within a log needs no picture: a log is written in its own
+    """Returns the pairs of transactions in different logs of which the younger overwrites a row of
+    the older (Aether, Fig. 15). Maps panels' names to edges of the first round [older transaction's
+    position, its log, younger transaction's position, its log, whether tight]. `rows` are those of
+    `logjam dump --dependencies`. Omits edges within a log, because a log is written in its own
     order."""
     points = measured.points()
     axes = as_list(experiment.plot.get("panels")) or [

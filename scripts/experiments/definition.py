@@ -1,8 +1,8 @@
-"""What an experiment is: a file of config/figures/ or config/experiments/, read and checked.
+"""Reads and checks an experiment: a file of config/figures/ or config/experiments/.
 
-The format is described in docs/EXPERIMENTS.md. A mistake in a file is refused with one sentence
-before anything runs: an unknown field, an axis that a size narrows to a value that it does not
-have.
+docs/EXPERIMENTS.md describes the format. Before any run, a mistake in the file is refused with one
+sentence: for example, an unknown field, or a size that narrows an axis to a value that the axis
+does not have.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
          "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
 COMMANDS = ("run", "micro", "recover", "dump")
-PREPARED = ("recover", "dump")  # these read a log, which another run writes first
+PREPARED = ("recover", "dump")  # these commands read a log, which `prepare` writes first
 PLOTS = ("lines", "points", "bars", "stacked", "cdf", "timeline", "dependencies")
 FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
           "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
@@ -30,14 +30,13 @@ CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "band", "shape",
 BEST_FIELDS = {"of", "over", "where"}
 CAUSES = ("model", "machine", "implementation", "setting", "paper")
 SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
-SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual; a round is a seed
+SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual seconds; a round is a seed
 
 
 @dataclasses.dataclass
 class Point:
-    """One cell of an experiment's grids: what one run of logjam measures. `axes` maps the axes'
-    names to values, as texts. `prepare` are the flags of the run that writes the log first, or
-    None."""
+    """One cell of an experiment's grids, measured by one run of logjam. `axes` maps the axes' names
+    to values, as texts. `prepare` are the flags of the run that writes the log to read, or None."""
 
     index: int
     axes: dict
@@ -50,7 +49,7 @@ class Point:
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
     def command_line(self):
-        """Returns the command and its flags, with {dir}, {memory} and {config} unreplaced."""
+        """Returns the command and its flags, still with {dir}, {memory} and {config}."""
         def flags(of):
             return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
                             for name, value in of.items())
@@ -61,7 +60,7 @@ class Point:
 
 @dataclasses.dataclass
 class Size:
-    """How long each run takes, in seconds, and how many rounds there are."""
+    """The seconds of each run, and the number of rounds."""
 
     name: str
     rounds: int
@@ -74,7 +73,7 @@ class Size:
 
 @dataclasses.dataclass
 class Simulated:
-    """How an experiment is run on a simulated machine, and what is different there."""
+    """The changes of an experiment on a simulated machine."""
 
     machine: str
     here: str
@@ -85,7 +84,7 @@ class Simulated:
 
 
 def text(value):
-    """Returns a value as a command line has it. {"txns": 8, "us": 500} is txns:8,us:500."""
+    """Returns a value in a command line's form. {"txns": 8, "us": 500} becomes txns:8,us:500."""
     if isinstance(value, dict):
         return ",".join(f"{key}:{text(of)}" for key, of in value.items())
     if isinstance(value, bool):
@@ -95,18 +94,18 @@ def text(value):
     return str(value)
 
 
-EVERY = "every"  # an axis of all log schemes, each on the device that it needs
+EVERY = "every"  # stands for all log schemes, each on the device that it needs
 
 
 def _flags_of_axis(axis, values, schemes=None):
-    """Maps the names of an axis' values to their flags."""
+    """Maps the names of an axis' values to the flags of the values."""
     if values == EVERY:
         values = schemes() if schemes else {}
     return values if isinstance(values, dict) else {text(value): {axis: value} for value in values}
 
 
 def _merged(flags, over):
-    """Returns `flags`, with the values of `over` where it has any. Lists are merged key by key."""
+    """Returns `flags`, overridden by `over`. Merges lists of keys and values key by key."""
     merged = dict(flags)
     for name, value in over.items():
         both = isinstance(value, dict) and isinstance(merged.get(name), dict)
@@ -115,7 +114,7 @@ def _merged(flags, over):
 
 
 def _narrowed(named, wanted):
-    """Returns an axis' values that a size keeps. The size's flags go over those of the grid."""
+    """Returns an axis' values that a size keeps. The size's flags override the grid's flags."""
     if isinstance(wanted, dict):
         return {name: _merged(flags, wanted[name]) for name, flags in named.items() if name in wanted}
     kept = {text(value) for value in wanted}
@@ -123,14 +122,14 @@ def _narrowed(named, wanted):
 
 
 def _axes_of(grid):
-    """Yields (axis, its values, which flags it sets) of a grid, the axes of the first run first."""
+    """Yields (axis, values, field of its flags) for a grid, first the axes of `prepare`."""
     for axes, flags in (("prepare_axes", "prepare"), ("axes", "flags")):
         for axis, values in grid.get(axes, {}).items():
             yield axis, values, flags
 
 
 class Experiment:
-    """An experiment's file. `own`: a measurement of logjam's, and no published result."""
+    """An experiment's file. `own`: a measurement of logjam's own, not a published result."""
 
     def __init__(self, fields, where, own=False):
         self.where, self.own = where, own
@@ -206,7 +205,7 @@ class Experiment:
                          given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
-        """Returns the Size of this name ("quick", "full"), native or simulated."""
+        """Returns the Size with this name ("quick", "full"), native or simulated."""
         if not simulated:
             return self.sizes[size]
         self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "
@@ -236,12 +235,12 @@ class Experiment:
                                          "which no grid has")
 
     def _all_axes(self):
-        """Yields what _axes_of() does of all grids, in the order of the file."""
+        """Yields the results of _axes_of() for all grids, in the order of the file."""
         for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
             yield from _axes_of(grid)
 
     def _renamed(self):
-        """Yields (axis, way, scheme) of each way that runs another scheme than its name says."""
+        """Yields (axis, way, scheme) for each way that has one scheme's name and runs another."""
         for axis, values, _ in self._all_axes():
             for way, flags in values.items() if isinstance(values, dict) else ():
                 log = flags.get("log", way)
@@ -249,12 +248,12 @@ class Experiment:
                     yield axis, way, log
 
     def name_of(self, axis, value):
-        """Returns an axis' value as readers see it: P7's way centr, the paper's CENTR, runs centr-faa, and
-        logjam's own centr is another scheme."""
+        """Returns the name of an axis' value for readers. In P7, the way `centr` is the paper's CENTR
+        and runs centr-faa, so its name for readers is not `centr`, another scheme of logjam."""
         return self.names.get((axis, value), value)
 
     def axis_names(self):
-        """Returns the names of the axes of all grids, in the order of the file."""
+        """Returns the names of all grids' axes, in the order of the file."""
         return list(dict.fromkeys(axis for axis, _, _ in self._all_axes()))
 
     def points(self, size="quick", schemes=None, simulated=False):
@@ -273,7 +272,7 @@ class Experiment:
         return points
 
     def about_seconds(self, size, schemes=None):
-        """Returns about how long a size takes, with half a second for each load."""
+        """Estimates the seconds of a size, with half a second for each load."""
         of_size = self.sizes[size]
         run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
         return len(self.points(size, schemes)) * of_size.rounds * run
@@ -307,7 +306,7 @@ def load(path, own=False):
 
 
 def _order(experiment):
-    """Sorts A2 before A10: letters, then the number. Our own experiments come last, by name."""
+    """Returns a sort key: A2 before A10 (letters, then number), and our own experiments last."""
     head, digits, tail = re.fullmatch(r"(.*?)([0-9]*)([a-z]*)", experiment.id).groups()
     return (True, experiment.id, 0, "") if experiment.own else (False, head, int(digits or 0), tail)
 
@@ -320,7 +319,7 @@ def load_all(config=CONFIG):
 
 
 def find(name, experiments=None):
-    """Returns the experiment that has this id or makes this result, in capitals or not."""
+    """Returns the experiment that has this id or makes this result, in any case."""
     experiments = experiments or load_all()
     for experiment in experiments.values():
         if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):

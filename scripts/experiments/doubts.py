@@ -1,11 +1,11 @@
-"""What makes rows doubtful, and how a reader is told: wherever rows are shown, beside their numbers.
+"""Finds doubtful rows, and writes the sentences about them. Each table and figure shows these.
 
-A disturbed row was measured while others used the cores. An unsteady one has a window that shows no
-rate, by logjam's own word. What an unsafe one acknowledged a crash may lose.
+A row is disturbed if other programs used the cores during its run. A row is unsteady if logjam
+reported that the window shows no rate. A row is unsafe if a crash may lose acknowledged commits.
 
-How sure a number is says the interval in which the mean of very many rounds lies, with 95 %. It
-follows from how the rounds scatter, by Student's t: a few rounds alike by chance do not make a
-number sure. One round says nothing about it.
+With a probability of 95 %, the interval contains the mean of very many rounds. It follows from the
+scatter of the rounds (Student's t), so a few rounds that are alike by chance do not give a narrow
+interval. One round gives no interval.
 """
 
 import math
@@ -14,9 +14,9 @@ import statistics
 from experiments.idle_watch import MOST_OF_OTHERS
 from experiments.store import number_of
 
-MOST_DISTURBED = 1 / 3  # of the rows: with more of them nothing is compared
-LEVEL = 0.95  # of an interval
-MOST_FULL_PCT = 10  # of the workers' time, waiting for room in the pipeline
+MOST_DISTURBED = 1 / 3  # share of disturbed rows; above it, nothing is compared
+LEVEL = 0.95  # probability of an interval
+MOST_FULL_PCT = 10  # percent of the workers' time in waits for space in the pipeline
 
 
 def _number(row, column):
@@ -24,7 +24,7 @@ def _number(row, column):
 
 
 def disturbed(row):
-    """Returns whether others used the cores: the runner says so, or their share does."""
+    """Returns whether other programs used the cores, by the runner's mark or by their share."""
     return row.get("disturbed") == "true" or _number(row, "others_pct") > 100 * MOST_OF_OTHERS
 
 
@@ -37,7 +37,7 @@ def unsafe(row):
 
 
 def full(row):
-    """Returns whether --pipeline_depth has set the latency, and not the scheme alone."""
+    """Returns whether --pipeline_depth limits the latency, so that it is not only the scheme's."""
     return _number(row, "pipeline_full_pct") > MOST_FULL_PCT
 
 
@@ -50,14 +50,14 @@ def too_many(count, rows):
 
 
 def no_comparison(rows):
-    """Returns the sentence that takes the place of a comparison, or ""."""
+    """Returns the sentence that replaces a comparison, or ""."""
     count = sum(map(disturbed, rows))
     return (f"{count} of {len(rows)} rows ran beside other programs: no comparison"
             if too_many(count, rows) else "")
 
 
 def sentences(rows):
-    """Returns the doubts about these rows, a sentence each with its count."""
+    """Returns a sentence for each kind of doubt about these rows, with the number of rows."""
     said = []
     for of_kind, words in (
             (disturbed, "ran beside other programs (column others_pct)"),
@@ -74,7 +74,7 @@ def sentences(rows):
 
 
 def interval(values):
-    """Returns the interval (low, high) of the rounds' mean, or None of less than two numbers."""
+    """Returns the interval (low, high) of the rounds' mean, or None for less than two numbers."""
     from scipy import special  # takes a moment to load
     if len(values) < 2 or not all(isinstance(value, float) and math.isfinite(value)
                                   for value in values):
@@ -86,6 +86,6 @@ def interval(values):
 
 
 def half_in_pct(values):
-    """Returns half of the interval in percent of the median, or None without an interval."""
+    """Returns half of the interval in percent of the median, or None if there is no interval."""
     found, middle = interval(values), statistics.median(values)
     return 50 * (found[1] - found[0]) / abs(middle) if found and middle else None

@@ -1,4 +1,4 @@
-"""What a reader can do wrong, a name, a file, a machine, and how a script then ends: a sentence."""
+"""Ends a script with one sentence if a reader's name, file or machine is wrong."""
 
 import argparse
 import errno
@@ -8,7 +8,7 @@ import re
 import sys
 
 BAD_INPUT, MACHINE_FAILED, STOPPED, NOBODY_READS = 2, 3, 130, 141
-# A file that the command line names cannot be used; the machine is not at fault.
+# Errors of a path on the command line, not of the machine.
 NAMED_WRONGLY = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
                  errno.ENAMETOOLONG}
 
@@ -18,14 +18,14 @@ class Refused(Exception):
 
 
 def whole(text):
-    """For argparse: returns the number that ASCII digits are. int() also takes other digits."""
+    """For argparse: returns the whole number in a text of ASCII digits (int() takes others too)."""
     if not re.fullmatch("-?[0-9]{1,9}", text):
         raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
     return int(text)
 
 
 def number(text):
-    """For argparse: returns the number that ASCII digits are."""
+    """For argparse: returns the number in a text of ASCII digits."""
     if not re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?|nan|inf", text):
         raise argparse.ArgumentTypeError(f"invalid float value: {text!r}")
     return float(text)
@@ -45,16 +45,16 @@ def program(path):
 
 
 def end_with_usage(doc):
-    """Prints the usage and ends a script without argparse, if the first word is --help."""
+    """For scripts without argparse: prints the usage and ends if the first word is --help."""
     if sys.argv[1:2] in (["--help"], ["-h"]):
         print(doc)
         sys.exit(0)
 
 
 def run_main(main, name="", stopped="stopped"):
-    """Ends the process by the status of main(). A mistake or Ctrl-C is a status and a sentence."""
+    """Ends the process with the status of main(). Prints a sentence for a mistake or Ctrl-C."""
     name = name or pathlib.Path(sys.argv[0]).name
-    if sys.stdout:  # a file's name may be no text
+    if sys.stdout:  # a file's name may have bytes that are no text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(main())

@@ -1,8 +1,8 @@
-"""The flags of logjam that name files or directories: a sweep sets them itself, and a reader's own
-file would be replaced by every run.
+"""Refuses flags of logjam that name files or directories. A sweep sets these flags itself, because
+each run would replace a reader's file.
 
-A value in the runner's own directories, {dir} and {memory}, does no harm. The reader's own
---wal_dir is taken if --overwrite is given as well.
+A value in the runner's own directories, {dir} and {memory}, is allowed. The reader's own --wal_dir
+is allowed if --overwrite is also given.
 """
 
 import re
@@ -11,22 +11,22 @@ from experiments import files
 from experiments.definition import CONFIG, text
 from experiments.errors import Refused
 
-# logjam writes there; log_dir and log_link are of glog.
+# Flags whose files logjam writes; log_dir and log_link belong to glog.
 WRITTEN = ("wal_dir", "csv", "json", "history", "export", "export_history", "log_dir", "log_link")
-READ = ("flagfile", "fromenv", "tryfromenv")  # lists of files with flags, of names of flags
+READ = ("flagfile", "fromenv", "tryfromenv")  # a list of files with flags; lists of names of flags
 ALL = (*WRITTEN, *READ)
 OWN = re.compile(r"\{(dir|memory)\}(/[^/,]+)*/?")
 OF_CONFIG = re.compile(r"\{config\}(/[^/,]+)+")
-MOST_FLAG_FILES = 8  # nested
+MOST_FLAG_FILES = 8  # nested in each other
 
 
 def _is_own(value):
-    """Returns whether these paths are all in the runner's own directories."""
+    """Returns whether all these paths are in the runner's own directories."""
     return all(OWN.fullmatch(path) and ".." not in path.split("/") for path in value.split(","))
 
 
 def refuse(name, value, told=False):
-    """Raises Refused if a flag leads to a reader's file. `told`: --overwrite is given, too."""
+    """Raises Refused if a flag names a reader's file. `told`: --overwrite is also given."""
     if name not in ALL:
         return
     if value is None:
@@ -47,7 +47,7 @@ def refuse(name, value, told=False):
 
 
 def refuse_in_batch(point):
-    """Raises Refused if a job would use other files: a stranger may have written the plan."""
+    """Raises Refused if a job names other files: the plan may come from an untrusted person."""
     for flags in (point.flags, point.prepare or {}):
         for name, value in flags.items():
             place = None if value is None else text(value)
@@ -59,7 +59,7 @@ def refuse_in_batch(point):
 
 
 def _refuse_in(path, depth=0):
-    """Raises Refused if a flag file, or a flag file that it names, has one of these flags."""
+    """Raises Refused if one of these flags is in a flag file, or in a nested flag file."""
     if depth == MOST_FLAG_FILES:
         raise Refused(f"--flagfile={path} is nested too deeply")
     for line in files.read_text(path, links=True).splitlines():

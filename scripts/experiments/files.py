@@ -1,12 +1,12 @@
-"""Reads and replaces files that others may have put there: no link is followed, nothing but a
-regular file is opened, and nothing endless is read.
+"""Reads and replaces files in directories where other programs may have put links or odd files.
+Follows no link, opens only regular files, and reads only a limited length.
 
-At the place of a file a link, a directory, a device or a FIFO is refused, and stays. The
-directories above a file may be links. A file is replaced by a new one that is written beside it,
-synced and renamed: a reader sees all of it, or the file before it, and another name of that file (a
-hard link) keeps the old content.
+If a link, a directory, a device or a FIFO has the name of a file, it is refused and stays. The
+parent directories of a file may be links. A file is replaced by a new file that is written beside
+it, synced and renamed. So a program that reads sees the complete old or new file, and another name
+of the old file (a hard link) keeps the old content.
 
-One process at a time works on a file of rows, on a directory of logs, or for a batch.
+Only one process at a time uses a file of rows, a directory of logs, or a batch.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import stat
 
 from experiments.errors import Refused
 
-MOST_BYTES = 256 << 20  # of a file that is read
+MOST_BYTES = 256 << 20  # the longest file that is read
 KINDS = ((stat.S_ISLNK, "link"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "FIFO"),
          (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"), (stat.S_ISSOCK, "socket"))
 
@@ -32,8 +32,8 @@ def _refuse_kind(path, mode):
 
 
 def is_there(path):
-    """Returns whether there is a regular file of this name. Raises Refused if it is no such
-    file."""
+    """Returns whether a regular file with this name exists. Raises Refused if the name belongs to
+    another kind of file."""
     try:
         _refuse_kind(path, os.lstat(path).st_mode)
     except FileNotFoundError:
@@ -42,20 +42,20 @@ def is_there(path):
 
 
 def refuse_link(folder):
-    """Raises Refused if this directory, which a script uses unasked, is a link."""
+    """Raises Refused if this directory is a link. Scripts use it without the reader's request."""
     if os.path.islink(folder):
         raise Refused(f"{folder} is a link, where a directory belongs")
 
 
 def opened(path, flags=os.O_RDONLY, links=False):
-    """Returns the descriptor of a regular file. Raises Refused if it is of another kind, before it
-    is opened: opening a device may move it, and opening a FIFO waits. `links`: a reader's own file,
-    which a link may name."""
+    """Returns the descriptor of a regular file. Raises Refused for another kind of file, without
+    opening it: opening a device may move it, and opening a FIFO waits. `links`: the reader named
+    the file, so it may be a link."""
     path = os.path.realpath(path) if links else path
     is_there(path)
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        _refuse_kind(path, os.fstat(descriptor).st_mode)  # another file may have this name by now
+        _refuse_kind(path, os.fstat(descriptor).st_mode)  # another file may have got this name
     except Refused:
         os.close(descriptor)
         raise
@@ -63,23 +63,23 @@ def opened(path, flags=os.O_RDONLY, links=False):
 
 
 def appending(path):
-    """Returns a text file to which writes are appended; makes the file if necessary."""
+    """Opens a text file for appending; makes the file if necessary."""
     return open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8",
                 newline="")
 
 
 def read_bytes(path, links=False):
-    """Returns the content of a regular file. Raises Refused if the file is too long to be ours."""
+    """Returns the content of a regular file. Raises Refused if the file is too long."""
     with open(opened(path, links=links), "rb") as file:
         longest = os.fstat(file.fileno()).st_size > MOST_BYTES
-        content = b"" if longest else file.read(MOST_BYTES + 1)  # a file of /proc has no size
+        content = b"" if longest else file.read(MOST_BYTES + 1)  # a file of /proc has the size 0
     if longest or len(content) > MOST_BYTES:
         raise Refused(f"{path} is longer than {MOST_BYTES >> 20} MiB")
     return content
 
 
 def read_text(path, links=False):
-    """Returns the text of a regular file, with its ends of lines."""
+    """Returns the text of a regular file, with its original line ends."""
     try:
         return read_bytes(path, links).decode()
     except UnicodeDecodeError as error:
@@ -102,7 +102,7 @@ def append_row(path, row):
 
 
 def write(path, content):
-    """Replaces the file by this text or these bytes, or leaves the file as it is."""
+    """Replaces the content of the file. If that fails, the file stays unchanged."""
     path = pathlib.Path(path)
     try:
         content = content.encode() if isinstance(content, str) else content
@@ -133,7 +133,7 @@ def write(path, content):
 
 def _is_still(file, path):
     """Returns whether this open file still has this name. A process that releases a lock unlinks
-    it."""
+    the lock's file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
     except FileNotFoundError:
@@ -142,9 +142,9 @@ def _is_still(file, path):
 
 @contextlib.contextmanager
 def alone(path, option="another path"):
-    """Holds PATH.lock, and gives its file descriptor; makes the directory for it. Raises Refused if
-    another process holds it, or if nothing can be written there; `option` is what names another
-    place. A killed process holds it no longer."""
+    """Locks PATH.lock and yields its file descriptor. Makes its directory if necessary. Raises
+    Refused if another process holds the lock, or if the directory is not writable; `option` names
+    the option for another path. The lock of a killed process is free."""
     lock = f"{path}.lock"
     folder = os.path.dirname(lock) or "."
     try:

@@ -1,9 +1,9 @@
-"""Which points of a table differ, and which the rounds cannot tell apart.
+"""Finds the points of a table that differ, and the points that the rounds cannot tell apart.
 
-Two points differ if chance ranks their rounds so unequally too rarely: Wilcoxon's rank-sum test,
-exact, which asks nothing of the noise. A round that is slow for all makes it only more careful. All
-pairs of a table share one risk (Holm): of a hundred tables of equals one finds a difference.
-"""
+Two points differ if equal points would rarely have rounds with such unequal ranks (Wilcoxon's exact
+rank-sum test, which assumes nothing about the noise). A round that is slow for all points only
+makes the test more careful. All pairs of a table together have one risk (Holm): in one of a hundred
+tables of equal points the test finds a difference."""
 
 import dataclasses
 import itertools
@@ -15,14 +15,14 @@ RISK = 0.01  # as in compare.py
 
 
 def least_rounds(pairs):
-    """Returns how many rounds of each point it takes until any of that many pairs can differ."""
+    """Returns the rounds that each point needs so that one of these pairs of points can differ."""
     return next(rounds for rounds in itertools.count(2)
                 if 2 / math.comb(2 * rounds, rounds) <= RISK / pairs)
 
 
 def differing(blocks):
-    """Returns the pairs (frozensets) of keys in one block that differ. Blocks list (key,
-    values)."""
+    """Returns the pairs (frozensets) of keys that differ. Compares keys of the same block only. A
+    block is a list of (key, values)."""
     from scipy import stats  # takes a second to load
     tested = sorted(
         ((stats.mannwhitneyu(a, b, method="exact").pvalue, frozenset((one, other)))
@@ -34,7 +34,7 @@ def differing(blocks):
 
 
 def alike(keys, apart):
-    """Returns the largest sets of keys of which no two differ, each in the order of `keys`."""
+    """Returns the largest sets of keys without a differing pair, each in the order of `keys`."""
     found = [set(keys)]
     for one, other in itertools.combinations(keys, 2):
         if frozenset((one, other)) in apart:
@@ -56,8 +56,8 @@ def _letter(place):
 
 @dataclasses.dataclass
 class Groups:
-    """The blocks of a table, and which pairs of their points differ. `axis` is what the points of a
-    block differ in, `column` what is compared; a block is a list of (key, values)."""
+    """The blocks of a table, and the pairs of points that differ. The points of a block differ in
+    the axis `axis`, and are compared by `column`. A block is a list of (key, values)."""
 
     axis: str
     column: str
@@ -70,7 +70,7 @@ class Groups:
         self.apart = differing(self.blocks) if self.enough else set()
 
     def letters(self):
-        """Returns letters by key: a block's points that share one are alike. The best has an a."""
+        """Maps keys to letters. Points of a block with a common letter are alike; a is the best."""
         found = {}
         for block in self.blocks if self.enough else []:
             ordered = sorted(block, key=lambda point: -statistics.median(point[1]))
@@ -80,7 +80,7 @@ class Groups:
         return found
 
     def sentence(self):
-        """Returns what the letters mean, or why there are none; "" without pairs."""
+        """Returns a sentence that explains the letters or their absence; "" without pairs."""
         if not self.pairs:
             return ""
         of_pairs = "the one pair" if self.pairs == 1 else f"any of {self.pairs} pairs"
@@ -92,18 +92,18 @@ class Groups:
 
 
 def listed(names):
-    """Returns "a", "a and b", "a, b and c"."""
+    """Joins names: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def in_words(groups, block, name_of):
-    """Returns sentences: which points of a block are alike, how many times faster others are."""
+    """Returns sentences: which points of a block are alike, and how much faster others are."""
     values = dict(block)
     keys = sorted(values, key=lambda key: -statistics.median(values[key]))
     names = {key: name_of(key) for key in keys}
     said = [f"{listed([names[key] for key in members])} cannot be told apart"
             for members in alike(keys, groups.apart) if len(members) > 1]
-    slower = {}  # the better points -> the points that they are better than
+    slower = {}  # (points) -> the points that are slower than all of these
     for key in keys:
         better = tuple(one for one in keys if frozenset((one, key)) in groups.apart and
                        statistics.median(values[one]) > statistics.median(values[key]))

@@ -1,9 +1,9 @@
-"""Whose the cores are while a run is measured.
+"""Detects other programs on the cores while a run is measured.
 
-A measurement is worth something only if the cores were its own. Others show in three ways: in the
-time that other programs and the host (steal) take from the cores, which the kernel counts; in load
-before the run begins; and in the run's involuntary context switches, compared with those of the
-same point's other rounds. The kernel's own threads are not counted: they work for the run.
+Other programs disturb a measurement. There are three signs of them. The first is the time that
+other programs and the host (steal) take from the cores, which the kernel counts. The second is load
+before the run begins. The third is more involuntary context switches in the run than in the other
+rounds of the same point. The kernel's own threads do not count, because they work for the run.
 """
 
 import os
@@ -11,7 +11,7 @@ import resource
 import statistics
 import time
 
-MOST_OF_OTHERS = 0.03  # of the cores' time
+MOST_OF_OTHERS = 0.03  # share of the cores' time
 PROBE_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 20
 
@@ -21,7 +21,7 @@ def cores():
 
 
 def _taken_seconds():
-    """Returns the time that programs and the host have taken from all cores since the start."""
+    """Returns the seconds that programs and the host have taken from all cores since boot."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, _, _, _, _, _, steal = map(int, stat.readline().split()[1:9])
     return (user + nice + steal) / os.sysconf("SC_CLK_TCK")
@@ -33,7 +33,7 @@ def _own_seconds():
 
 
 class Watch:
-    """Counts what others take from the cores since this object was made."""
+    """Counts the time that other programs take from the cores since the Watch was made."""
 
     def __init__(self):
         self._taken, self._own, self._begun = _taken_seconds(), _own_seconds(), time.monotonic()
@@ -45,20 +45,20 @@ class Watch:
         return max(0, taken / seconds)
 
     def switches(self):
-        """Returns the involuntary context switches of ended children, a second."""
+        """Returns the involuntary context switches of ended children, per second."""
         counted = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw - self._switches
         return counted / (time.monotonic() - self._begun)
 
 
 def unusual(switches, of_other_rounds):
-    """Returns whether a run was interrupted far more often than the other rounds of its point."""
+    """Returns whether a run was interrupted far more often than other rounds of its point."""
     if len(of_other_rounds) < 2:
         return False
     return switches > 4 * statistics.median(of_other_rounds) + 500
 
 
 def wait_until_idle(tell):
-    """Waits until others leave the cores alone, or LONGEST_WAIT_SECONDS; says so by `tell`."""
+    """Waits until no other program uses the cores, or LONGEST_WAIT_SECONDS; tells it by `tell`."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()

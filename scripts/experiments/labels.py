@@ -1,8 +1,8 @@
-"""Writes the names of points beside them, none over another name or a point.
+"""Writes the names of points beside the points. No name covers another name or a point.
 
-Every name tries places around its point, and takes the cheapest. Then all choose again, because
-they know now where the others are. Of several orders in which names choose, the cheapest result is
-taken. A name that is not next to its point has a thin line to it.
+Each name tries positions around its point, and takes the cheapest position. Then all names choose
+again, because each name now knows the other names' positions. The names choose in several orders,
+and the cheapest result counts. A thin line joins a distant name to its point.
 """
 
 import math
@@ -10,16 +10,16 @@ import math
 ANGLES = 24
 RADII = (9, 13, 18, 24, 31, 39, 48, 58, 69, 81, 94)  # points from the mark to the name's edge
 ROUNDS = 5
-MARKER = 5.5  # half of a marker's width, with some room
+MARKER = 5.5  # half of a marker's width, plus a margin
 NEAR = 14  # a name within this distance needs no line
-# The costs of covering something with a name or its line, in points of distance.
+# The costs of covering a mark, a name or a line, in points of distance.
 OVER_NAME, OVER_MARKER, THROUGH_NAME, LINES_CROSS, THROUGH_MARKER = 400, 300, 200, 90, 40
 NEAR_ANOTHER = 60  # the name is about as near to another point as to its own
 
 
 def name_points(axes, marks, styles):
-    """Writes the marks' names. The axes must have their final size."""
-    scale = axes.figure.dpi / 72  # pixels of a typographical point
+    """Writes the names of the marks. The axes must already have their final size."""
+    scale = axes.figure.dpi / 72  # pixels per typographical point
     renderer = axes.figure.canvas.get_renderer()
     texts, points, sizes = [], [], []
     for mark in marks:
@@ -44,7 +44,7 @@ def name_points(axes, marks, styles):
 
 
 def places(points, sizes, frame):
-    """Returns the middles of the points' names. `sizes` are widths and heights, `frame` sides."""
+    """Returns the centres of the points' names. `sizes`: widths and heights; `frame`: its sides."""
     crowd = [sum(1 / (20 + math.dist(p, q)) for q in points) for p in points]
     count = range(len(points))
     orders = (sorted(count, key=lambda i: -crowd[i]), sorted(count, key=lambda i: crowd[i]),
@@ -54,7 +54,7 @@ def places(points, sizes, frame):
 
 
 def _in_order(order, points, sizes, frame):
-    """Lets the names choose in this order, ROUNDS times. Returns the total cost and the places."""
+    """Places the names in this order, ROUNDS times. Returns the total cost and the positions."""
     chosen, costs = [None] * len(points), [0.0] * len(points)
     for _ in range(ROUNDS):
         before = list(chosen)
@@ -62,13 +62,13 @@ def _in_order(order, points, sizes, frame):
             others = [(points[j], chosen[j], sizes[j]) for j in order if j != i and chosen[j]]
             markers = [p for j, p in enumerate(points) if j != i]
             chosen[i], costs[i] = _cheapest(points[i], sizes[i], frame, others, markers)
-        if chosen == before:  # then no further round would move a name
+        if chosen == before:  # a further round would move no name
             break
     return sum(costs), chosen
 
 
 def _cheapest(point, size, frame, others, markers):
-    """Returns the best place of a name, and its cost."""
+    """Returns the cheapest position of a name, and its cost."""
     best, least = point, math.inf
     for at in _around(point, size, frame):
         if math.dist(point, _nearest(point, _box(at, size))) < least:
@@ -90,7 +90,7 @@ def _around(point, size, frame):
 
 
 def _cost(point, at, size, others, markers, limit):
-    """Returns the cost of a name at this place, or a part of it that is above `limit`."""
+    """Returns the cost of a name at this position. Stops adding once the cost exceeds `limit`."""
     box = _box(at, size)
     end = _nearest(point, box)
     cost = distance = math.dist(point, end)
@@ -124,7 +124,7 @@ def _box(middle, size):
 
 
 def _nearest(point, box):
-    """Returns the box's point that is nearest to this one."""
+    """Returns the point of the box that is nearest to `point`."""
     return (min(max(point[0], box[0]), box[2]), min(max(point[1], box[1]), box[3]))
 
 
@@ -133,7 +133,7 @@ def _overlap(a, b):
 
 
 def _distance(point, a, b):
-    """Returns how far a point is from the line from a to b."""
+    """Returns the distance from a point to the line from a to b."""
     dx, dy = b[0] - a[0], b[1] - a[1]
     length = dx * dx + dy * dy or 1
     share = min(1, max(0, ((point[0] - a[0]) * dx + (point[1] - a[1]) * dy) / length))
@@ -141,7 +141,7 @@ def _distance(point, a, b):
 
 
 def _passes(a, b, box):
-    """Returns whether the line from a to b meets the box: it begins there or crosses a diagonal."""
+    """Returns whether the line from a to b meets the box: begins in it or crosses a diagonal."""
     left, bottom, right, top = box
     return (left < a[0] < right and bottom < a[1] < top or
             _cross(a, b, (left, bottom), (right, top)) or

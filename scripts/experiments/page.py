@@ -1,8 +1,8 @@
-"""Writes results/report/index.html: the report with plots that one can filter, in one plain file.
+"""Writes results/report/index.html: one plain file with the report and plots with filters.
 
-The page has the same numbers as REPORT.md and the PNGs (curves.py's), embedded as JSON; its
-programs, scripts/experiments/page/*.js, draw them. Nothing is loaded, so it works from a file and
-without a network.
+The page embeds the same numbers as REPORT.md and the PNGs (from curves.py) as JSON; its programs,
+scripts/experiments/page/*.js, draw them. The page loads no other file, so it works without a server
+and without a network.
 """
 
 import base64
@@ -20,7 +20,7 @@ PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
 
 
 def rounded(value):
-    """Rounds to five digits, which keeps the page small."""
+    """Rounds to five digits, so that the page stays small."""
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
@@ -50,7 +50,7 @@ def _trace(trace):
 
 
 def _published(experiment, series_logs):
-    """Returns the published points, each with the scheme of its series, or ""."""
+    """Returns the published points, each with the scheme of its series or ""."""
     found = curves.published_points(experiment)
     for given in found:
         name = given["series"]
@@ -60,7 +60,7 @@ def _published(experiment, series_logs):
 
 
 def _facts(experiment, measured):
-    """Returns the values by which the lines of the table are filtered."""
+    """Returns the values by which the page filters the lines of the table."""
     points = measured.points()
     names = curves.Names(experiment, points)
     found = []
@@ -135,7 +135,7 @@ def style():
 
 
 def policy():
-    """Returns the Content-Security-Policy, which allows these scripts and this style alone."""
+    """Returns a Content-Security-Policy that allows only these scripts and this style."""
     def hashes(texts):
         digests = (hashlib.sha256(of.encode()).digest() for of in texts)
         return " ".join(f"'sha256-{base64.b64encode(of).decode()}'" for of in digests)
@@ -144,7 +144,7 @@ def policy():
 
 
 def embedded(data):
-    """Returns JSON in which no character means anything to HTML or ends a line of a script."""
+    """Returns JSON without characters that HTML or a script could interpret."""
     return re.sub("[<>&\u2028\u2029]", lambda one: f"\\u{ord(one[0]):04x}",
                   json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
@@ -156,5 +156,5 @@ def page(entries, total):
               "summary": "".join(f"<p>{html.escape(line)}</p>"
                                  for line in report.summary_lines(total)),
               "programs": "\n".join(f"<script>{one}</script>" for one in programs())}
-    # All places in one pass: a place's name in the data is a text like any other.
+    # One pass replaces all placeholders, so a placeholder in the data stays plain text.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], _own("index.html"))

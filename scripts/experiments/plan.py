@@ -1,5 +1,5 @@
-"""Reads the files of a batch. They may come from elsewhere, so all of their texts and numbers are
-checked before anything is done with them."""
+"""Reads the files of a batch. The files may come from an untrusted machine, so this module checks
+all texts and numbers before their use."""
 
 import hashlib
 import json
@@ -17,13 +17,13 @@ MOST = 10 ** 9
 
 
 def fingerprint(plan):
-    """Returns the checksum of all that makes two plans the same."""
+    """Returns a checksum over the data that two equal plans have in common."""
     content = json.dumps([plan[name] for name in OF_PLAN], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _is_text(value):
-    """Returns whether this is a text that a file or a command line can hold."""
+    """Returns whether this is a text that a file or a command line can contain."""
     return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
 
 
@@ -56,18 +56,18 @@ def _is_column(name):
 
 
 def _map(is_key, is_value):
-    """Returns the form of a dict of any size."""
+    """Returns the form of a dict of any size, for _fits()."""
     return lambda value: isinstance(value, dict) and all(
         is_key(key) and is_value(of) for key, of in value.items())
 
 
 def _list(form):
-    """Returns the form of a list of any size."""
+    """Returns the form of a list of any size, for _fits()."""
     return lambda value: isinstance(value, list) and all(_fits(one, form) for one in value)
 
 
 def _fits(value, form):
-    """Returns whether JSON has this form: a predicate, or a dict of all fields' forms."""
+    """Returns whether a JSON value has this form: a predicate, or a dict of the fields' forms."""
     if callable(form):
         return form(value)
     return (isinstance(value, dict) and set(value) == set(form)
@@ -82,7 +82,7 @@ FIELDS = {"name": _is_name, "csv": _is_path, "binary": _is_name, "wal_dir": _is_
           "tries": _is_count, "skip_refused": lambda value: isinstance(value, bool),
           "jobs": lambda value: value != [] and _list(JOB)(value), "fingerprint": _is_name,
           "directory": _is_path}
-# A job leaves its row and the rows of the files beside it, or why logjam refuses the job.
+# The result of a job: its row and the rows of the extra files, or logjam's reason for a refusal.
 OF_JOB = {"plan": _is_text, "job": _is_count, "cores": _is_count,
           "host": lambda value: _is_text(value) and value != ""}
 MEASURED = {**OF_JOB, "row": lambda value: value != {} and ROW(value),
@@ -91,7 +91,7 @@ REFUSED = {**OF_JOB, "refused": _is_text}
 
 
 def _json(path):
-    """Returns the content of a JSON file. Raises ValueError if the file is no JSON."""
+    """Returns the content of a JSON file. Raises ValueError if the file is not JSON."""
     try:
         return json.loads(files.read_text(path))
     except RecursionError as error:
@@ -99,7 +99,7 @@ def _json(path):
 
 
 def read(folder):
-    """Returns the content of plan.json, or raises Refused."""
+    """Returns the content of plan.json. Raises Refused if the content is wrong."""
     try:
         plan = _json(folder / "plan.json")
     except (OSError, ValueError, Refused) as error:
@@ -119,7 +119,7 @@ def points(plan):
 
 
 def read_result(path):
-    """Returns a job's result, or None if it is not whole. Raises FileNotFoundError."""
+    """Returns a job's result, or None if it is incomplete. Raises FileNotFoundError."""
     try:
         found = _json(path)
     except FileNotFoundError:
