@@ -37,7 +37,7 @@ def _write(path, content):
 
 
 def _entries(folder):
-    """Yields the entries of a batch's directory and of its folders: path, relative path, and whether
+    """Yields the entries of a batch's directory and of its folders: path, relative path, whether
     batches make files of this name."""
     for place in (folder, *(folder / name for name in FOLDERS)):
         for path in sorted(place.iterdir()) if place.is_dir() else ():

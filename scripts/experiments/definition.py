@@ -248,7 +248,7 @@ class Experiment:
                     yield axis, way, log
 
     def name_of(self, axis, value):
-        """Returns the name of an axis' value for readers. In P7, the way `centr` is the paper's CENTR
+        """Returns an axis' value's name for readers. In P7, the way `centr` is the paper's CENTR
         and runs centr-faa, so its name for readers is not `centr`, another scheme of logjam."""
         return self.names.get((axis, value), value)
 

@@ -1,7 +1,7 @@
 """Draws one panel of a figure, by the kind of its plot, with matplotlib.
 
-Each function gets an Axes, what is to be drawn in it, and the styles of the series. The frame
-around the panels is plots.py's.
+Each function gets an Axes, the data to draw in it, and the styles of the series. plots.py draws
+everything around the panels.
 """
 
 import math
@@ -16,7 +16,7 @@ from experiments.style import COLOURS, duration, of_bar, short, words_of
 GRID = "#e6e6e6"
 INK = "#333333"
 DOUBTFUL = "#bdbdbd"
-LETTER = 0.058  # inches, the width of a letter in a bar's label
+LETTER = 0.058  # width of a letter in a bar's label, in inches
 DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
 
 
@@ -63,7 +63,7 @@ def thin_bars(axes, x, marks, colour, zorder=2):
 
 
 def grey_out(axes, x, marks, style, size=5.5):
-    """Draws grey markers over those of doubtful marks."""
+    """Draws grey markers over the markers of doubtful marks."""
     for at, mark in zip(x, marks):
         if mark.doubtful:
             axes.plot(at, mark.middle, **{**line_style(style, size), "ls": "none",
@@ -71,7 +71,7 @@ def grey_out(axes, x, marks, style, size=5.5):
 
 
 def points(axes, marks, styles, plot):
-    """Draws medians over a column x, with intervals of y. labels.name_points() names them later."""
+    """Draws medians over a column x, with intervals of y. labels.name_points() adds their names."""
     for mark in marks:
         style = styles[mark.series]
         thin_bars(axes, [mark.x], [mark], style.rgb)
@@ -90,7 +90,7 @@ def points(axes, marks, styles, plot):
 
 
 def family(axes, marks, styles, plot, members):
-    """Draws `members` as lines, other series thin and grey. Returns the members' last marks."""
+    """Draws `members` as lines, and other series thin and grey. Returns each member's last mark."""
     scale_y(axes, plot)
     scale_x(axes, plot, categories_of(marks))
     ends = []
@@ -111,7 +111,7 @@ def family(axes, marks, styles, plot, members):
     linear = plot.get("x_scale", "linear") == "linear"
     axes.set_xlim(right=high + 0.6 * (high - low) if linear else high * (high / low) ** 0.6)
     ticks = []
-    for value in reversed(values):  # the panels are narrow: not all values have a label
+    for value in reversed(values):  # the panels are narrow: not every value gets a label
         if not ticks or _apart([value, ticks[-1]], plot.get("x_scale", "linear"), low, high, 0.14):
             ticks.append(value)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
@@ -119,14 +119,14 @@ def family(axes, marks, styles, plot, members):
 
 
 def name_lines(axes, ends, styles):
-    """Writes names at the ends of lines, none over another. The axes must have their final size."""
-    least = 8 * axes.figure.dpi / 72  # pixels from one name to the next
+    """Writes names at the ends of lines, without overlap. The axes must have their final size."""
+    least = 8 * axes.figure.dpi / 72  # pixels between two names
     heights, last = [], -math.inf
     placed = sorted((axes.transData.transform((m.x, m.middle))[1], m.series, m) for m in ends)
     for height, _, _ in placed:
         last = max(height, last + least)
         heights.append(last)
-    # Names that were pushed up together move down by half, so that they stay beside their lines.
+    # A name that was pushed up moves down by half of that, so that it stays near its line.
     for i in reversed(range(len(placed))):
         above = heights[i + 1] - least if i + 1 < len(placed) else math.inf
         heights[i] = min(above, (heights[i] + placed[i][0]) / 2)
@@ -137,7 +137,7 @@ def name_lines(axes, ends, styles):
 
 
 def _groups(marks, styles):
-    """Returns the names of x, the series, a bar's width, and a function to a bar's place."""
+    """Returns the names of x, the series, a bar's width, and a function from a bar to its x."""
     names = categories_of(marks)
     drawn = [series for series in styles if any(m.series == series for m in marks)]
     width = 0.82 / max(1, len(drawn))
@@ -146,7 +146,7 @@ def _groups(marks, styles):
 
 
 def bars(axes, marks, styles, plot):
-    """Draws groups of bars, unsafe ones hatched. Each has its number if there is room."""
+    """Draws groups of bars, unsafe bars hatched. Writes a bar's number if there is space for it."""
     names, drawn, width, place = _groups(marks, styles)
     room = _inches(axes) / max(1, len(names)) * width * 1.12
     digits = next((digits for digits in (3, 2) if all(
@@ -170,7 +170,7 @@ def bars(axes, marks, styles, plot):
 
 
 def ranges(axes, marks, styles, plot):
-    """Draws a line from a low column (a tick) to a high one (a diamond, hollow if not durable)."""
+    """Draws lines from a low column (tick) to a high column (diamond, hollow if not durable)."""
     low, high = plot["low_high"]
     said = words_of(high)
     names, drawn, width, place = _groups(marks, styles)
@@ -182,7 +182,7 @@ def ranges(axes, marks, styles, plot):
         of_series = [m for m in marks if m.series == series]
         own = {(m.x, m.column): m.middle for m in of_series}
         hollow = style.unsafe or all(m.facts["log"] == "none" for m in of_series)
-        # In a group of four, both middle bars often end at one height, so their labels lean apart.
+        # In a group of four, the middle bars often have one height, so their labels move sideways.
         ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
             drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
         for name in names:
@@ -207,7 +207,7 @@ def ranges(axes, marks, styles, plot):
 
 
 def stacked(axes, marks, parts, plot):
-    """Draws a bar of all columns for each x and series. `parts` maps columns to (name, colour)."""
+    """Draws a bar of parts for each x and series. `parts` maps columns to (name, colour)."""
     places = list(dict.fromkeys((m.x, m.series) for m in marks))
     total = dict.fromkeys(places, 0.0)
     values = {(m.x, m.series, m.column): m.middle for m in marks}
@@ -224,7 +224,7 @@ def stacked(axes, marks, parts, plot):
                      edgecolor="white", linewidth=0.6)
             total[place] += value
     tallest = max(total.values(), default=0)
-    for place in places:  # a number in each part that has room
+    for place in places:  # a number in each part that is high enough
         bottom = 0.0
         for column in parts:
             value = values.get((*place, column)) or 0.0
@@ -240,7 +240,7 @@ def stacked(axes, marks, parts, plot):
 
 
 def cdf(axes, traces, styles, plot):
-    """Draws distributions: the median of the rounds, and a shadow from smallest to largest."""
+    """Draws distributions: the rounds' median, and a shadow from smallest to largest."""
     for trace in traces:
         style = styles[trace.series]
         x, y, low, high = zip(*trace.points)
@@ -286,7 +286,7 @@ def scale_y(axes, plot):
 
 
 def finish_y(axes, plot):
-    """Gives a logarithmic axis of less than two decades more labels. Call this after drawing."""
+    """Adds labels to a logarithmic axis of less than two decades. Call this after drawing."""
     if plot.get("y_scale", "linear") not in ("log", "log2"):
         return
     low, high = axes.get_ylim()
@@ -295,7 +295,7 @@ def finish_y(axes, plot):
 
 
 def scale_x(axes, plot, values):
-    """Sets the scale of x. The ticks are the measured values, if there are few."""
+    """Sets the scale of x. If there are few measured values, the ticks are these values."""
     scale = plot.get("x_scale", "linear")
     if scale != "linear":
         axes.set_xscale("log", base=2 if scale == "log2" else 10)
@@ -309,7 +309,7 @@ def scale_x(axes, plot, values):
 
 
 def _apart(numbers, scale, low, high, share=0.085):
-    """Returns whether labels at these values do not touch: gaps exceed this share of the axis."""
+    """Returns whether labels at these values have gaps of at least this share of the axis."""
     def at(value):
         return math.log(value) if scale != "linear" and value > 0 else value
     width = (at(high) - at(low)) or 1
@@ -325,7 +325,7 @@ def name_x(axes, names):
 
 
 def _ticks(axes, places, labels):
-    """Writes the categories' names, leaning if they would touch."""
+    """Writes the categories' names, tilted if they would overlap."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
@@ -341,7 +341,7 @@ def dependency_handles():
 
 
 def dependencies(axes, edges):
-    """Draws a line for each log, and an edge from each transaction to those it overwrites."""
+    """Draws a line for each log, and edges from transactions to those that they overwrite."""
     streams = sorted({stream for edge in edges for stream in (edge[1], edge[3])})
     for stream in streams:
         axes.axhline(stream, color="#bbbbbb", lw=0.8, zorder=1)

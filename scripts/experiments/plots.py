@@ -1,8 +1,7 @@
-"""Draws the figure of an experiment as a PNG: the published panel at the left, ours beside it.
+"""Draws the figure of an experiment as a PNG: the published panel on the left, our panel beside it.
 
-The frame is the same for all kinds: what the figure shows and what it claims, whether that holds
-here, a legend above the panels that hides nothing, and where the numbers come from. The kinds of
-panels are plot_kinds.py's.
+Figures of all kinds have the same parts: the title, the claim, the verdict, a legend above the
+panels that covers no data, and the sources of the numbers. plot_kinds.py draws the panels.
 """
 
 import io
@@ -22,25 +21,25 @@ from experiments import curves, doubts, files, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
-UNIT = re.compile(r" \((us|ms)\)$")  # removed where the ticks have units of their own
+UNIT = re.compile(r" \((us|ms)\)$")  # removed if the ticks show units
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
 DOTS = 150
-MOST_LINES = 8  # in one panel; more schemes get a panel for each of their families
-UNKNOWN = {"log": "", "unsafe": ""}  # of published points
+MOST_LINES = 8  # in one panel; a figure with more schemes has one panel per family
+UNKNOWN = {"log": "", "unsafe": ""}  # values of published points
 SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
             "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
             "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
-            "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is no mathematics
+            "axes.axisbelow": True, "text.parse_math": False}  # a $ in a name is text
 
 
 def draw(experiment, measured, path, extras):
-    """Writes the figure of a Measured. `extras` are the rows of the files beside its rows."""
+    """Writes the figure of a Measured. `extras` are the rows of the files beside the CSV file."""
     with plt.rc_context(SETTINGS):
         size = pathlib.Path(path).stem
         figure = Figure(experiment, measured, extras, size)
         image = figure.image()
-    # A palette makes the file three times smaller. This method keeps rare colours, so a scheme has
+    # A palette makes the file three times smaller. MAXCOVERAGE keeps rare colours, so a scheme has
     # the same colour in every figure.
     colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
     written = io.BytesIO()
@@ -50,7 +49,7 @@ def draw(experiment, measured, path, extras):
 
 
 class Figure:
-    """The parts of a figure, drawn into each other from the top down."""
+    """The parts of a figure, which are drawn from the top down."""
 
     def __init__(self, experiment, measured, extras, size):
         self.experiment, self.measured, self.size = experiment, measured, size
@@ -72,7 +71,7 @@ class Figure:
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
     def _families(self):
-        """Returns the series of each family if a panel cannot hold all. `none` is in each."""
+        """Maps families to their series, if one panel cannot hold all. Each contains `none`."""
         schemes = schemes_of(curves.series_of(self.drawn))
         if self.kind != "lines" or len(set(schemes.values())) <= MOST_LINES or None in schemes.values():
             return {}
@@ -85,7 +84,7 @@ class Figure:
         return families
 
     def cells(self):
-        """Returns rows of (panel, column, whether published), or None for an empty place."""
+        """Returns rows of cells: (panel, column, whether published), or None for an empty cell."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
         have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
         if len(columns) > 1:
@@ -127,12 +126,12 @@ class Figure:
                 if cell is None:
                     axes.set_axis_off()
                     continue
-                # Of one column's panels the first has the title, and the last has the x axis.
+                # Among a column's panels, the first has the title, and the last has the x axis.
                 self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
                             or before[j][2] != cell[2], last=row is cells[-1] or not below[j] or
                             below[j][0] != cell[0] or below[j][2] != cell[2])
         self._share_scales(grid, cells)
-        for _ in range(2):  # the ticks may change with the height, and their width with them
+        for _ in range(2):  # the ticks' width changes with the panel's height
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
         for axes, ends in self.ends:
             plot_kinds.name_lines(axes, ends, self.styles)
@@ -145,7 +144,7 @@ class Figure:
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        """Makes room for the words around the panels."""
+        """Makes space for the text around the panels."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
@@ -158,7 +157,7 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Gives our panels of a column one scale, unless a panel would be flat."""
+        """Gives our panels with the same column one scale, unless a panel would look flat."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
@@ -176,7 +175,7 @@ class Figure:
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default, given=None):
-        """Returns a column's value of a plot's field (or of `given`), which may be a list."""
+        """Returns a plot's field (or `given`), or a list's element, for this column."""
         value = given or self.plot.get(field, default)
         if not isinstance(value, list):
             return value
@@ -236,9 +235,9 @@ class Figure:
             axes.tick_params(axis="x", labelbottom=False)
 
     def _where(self, panel, published):
-        """Returns where a panel's numbers are from, in at most two lines."""
+        """Returns the source of a panel's numbers, in at most two lines."""
         if self.families:
-            return ""  # the foot of the figure says this
+            return ""  # the foot of the figure names the source
         where, of = "published", self.experiment.setting
         if not published:
             origin = self.measured.origin
@@ -253,7 +252,7 @@ class Figure:
                 for x, y in zip(given["x"], given["y"])]
 
     def _said_at_the_foot(self):
-        """Returns lines on the origin of the numbers, and on doubtful rows."""
+        """Returns lines about the source of the numbers, and about doubtful rows."""
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(
@@ -275,7 +274,7 @@ class Figure:
 
 
 class Header:
-    """Title, claim, verdict and legend. `inches` is their height."""
+    """The title, the claim, the verdict and the legend. `inches` is their height."""
 
     def __init__(self, figure):
         self.figure = figure
@@ -284,7 +283,7 @@ class Header:
             experiment, figure.measured.checks())
         if self.verdict and figure.measured.simulated:
             self.verdict += ", simulated"
-        # The note stands at the right of the claim.
+        # The note is on the right of the claim.
         letters = max(56, 134 - len(self.note)) if self.note else 138
         self.claim = textwrap.wrap(experiment.claim, letters)
         self.handles = self._handles()

@@ -1,8 +1,8 @@
-"""What logjam refuses of a sweep, found before it waits for an idle machine or runs anything.
+"""Finds the points of a sweep that logjam refuses, before the sweep waits for an idle machine.
 
-Most of what is refused is a combination that makes no sense, and is left out. A value that no
-combination takes, for a reason that is about no other flag, is a mistake and refuses the sweep. So
-does a text with commas that can be one value as well as several.
+Most refused points are meaningless combinations, and are omitted. If all combinations of a value
+are refused, for a reason that concerns no other flag, the value is a mistake and the sweep is
+refused. The sweep is also refused if a text with commas may be one value or several values.
 """
 
 import concurrent.futures
@@ -13,11 +13,11 @@ from experiments import idle_watch
 from experiments.errors import Refused
 
 MOST_SAID = 3
-LONGEST_LIST = 5  # --tpcc_mix=45,43,4,4,4
+LONGEST_LIST = 5  # values; example: --tpcc_mix=45,43,4,4,4
 
 
 def checked(runner, points, split):
-    """Returns the points that logjam takes, and a dict of the refused points' names to reasons."""
+    """Returns the points that logjam accepts, and maps the refused points' names to reasons."""
     with concurrent.futures.ThreadPoolExecutor(idle_watch.cores()) as pool:
         why = list(pool.map(runner.refusal, points))
     refused = {point.name: reason for point, reason in zip(points, why) if reason}
@@ -37,11 +37,11 @@ def checked(runner, points, split):
 
 
 def _refuse_one_value(runner, points, axis, values):
-    """Refuses values that joined by commas are one value wherever one is taken."""
+    """Refuses values of an axis if logjam accepts several, joined by commas, as one value."""
     runs = [values[at:at + length] for length in range(min(len(values), LONGEST_LIST), 1, -1)
             for at in range(len(values) - length + 1)]
     for joined in dict.fromkeys(map(",".join, [values, *runs])):
-        others = {}  # a point for each combination of the other axes
+        others = {}  # one point for each combination of the other axes
         for point in points:
             flags = {**point.flags, axis: joined}
             others.setdefault(tuple(flags.items()), dataclasses.replace(point, flags=flags))
@@ -52,7 +52,7 @@ def _refuse_one_value(runner, points, axis, values):
 
 
 def lines(points, refused):
-    """Returns a line for each reason: how many points, which points, why."""
+    """Returns a line for each reason, with the number of points, the points and the reason."""
     by_reason = {}
     for point in points:
         if point.name in refused:
@@ -61,7 +61,7 @@ def lines(points, refused):
 
 
 def _described(some, points):
-    """Returns the axes of which these points lack values."""
+    """Returns the values of axes that distinguish these points from the other points."""
     words = []
     for axis in points[0].axes:
         values = list(dict.fromkeys(point.axes.get(axis, "") for point in some))

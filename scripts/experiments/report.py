@@ -1,8 +1,8 @@
-"""Writes REPORT.md and VERDICTS.md: what was published, what we measured, whether the claim holds.
+"""Writes REPORT.md and VERDICTS.md: published results, our measurements, and verdicts.
 
-Nothing in them is written by hand: sentences are those of the experiments' files, numbers and
-verdicts come from the rows. REPORT.md has all of them, and our own measurements, which are in no
-paper, in a part of their own. VERDICTS.md has a line for each published result.
+Nothing on these pages is written by hand: sentences come from the experiments' files, numbers and
+verdicts from the rows. REPORT.md has all results, and in a part of its own our own measurements,
+which are in no paper. VERDICTS.md has a line for each published result.
 """
 
 import os
@@ -28,7 +28,7 @@ def cell(value):
 
 
 def plain(said):
-    """Returns a text in which Markdown sees no HTML, no link and no code."""
+    """Returns a text without characters that Markdown takes for HTML, links or code."""
     return re.sub(r"([\\`<>\[\]&!])", r"\\\1", said) if isinstance(said, str) else said
 
 
@@ -49,7 +49,7 @@ def with_unit(value, unit):
 
 
 def numbers_of(run, experiment):
-    """Returns our number and the published one, in words; "" where there is none."""
+    """Returns texts of our number and of the published number, "" for a missing number."""
     given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
     return (with_unit(run.measured.number() if run else None, unit),
@@ -57,7 +57,7 @@ def numbers_of(run, experiment):
 
 
 def numbers_in_a_line(entry):
-    """Returns the native, the first simulated and the published number, in words."""
+    """Returns a text of the native, the first simulated and the published number."""
     one, there = entry.experiment, next(iter(entry.simulated), None)
     ours, published = numbers_of(entry.native, one)
     if not there:
@@ -82,13 +82,13 @@ def _verb(number, one, many):
 
 
 def _counts(of_verdicts):
-    """Returns "10 hold, 1 is open"; verdicts that none has are left out."""
+    """Returns a text like "10 hold, 1 is open", without verdicts that do not occur."""
     return ", ".join(verdicts.counted(number, verdict)
                      for verdict, number in of_verdicts.items() if number) or "none was run"
 
 
 def summary_lines(total):
-    """Returns the report's first sentences, without markup. The page has the same ones."""
+    """Returns the report's first sentences, without markup. The page begins with them, too."""
     said = [f"Of {total['of']} published results, {_counts(total['verdicts'])}."]
     if total["simulated"]:
         said.append(f"On simulated machines alone: {_counts(total['simulated_verdicts'])}. A simulated machine "
@@ -148,7 +148,7 @@ def _code(said):
 
 
 def about_the_logs(rows):
-    """Returns sentences on logs that differ from their papers, and on starved threads."""
+    """Returns sentences about logs that differ from their papers, and about starved threads."""
     differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
     said = [f"{_code(log)} differs from its paper: {plain(why)}."
             for log, why in sorted(differing.items())]
@@ -162,7 +162,7 @@ def about_the_logs(rows):
 
 
 def check_line(run, check, verdict):
-    """Returns a check's verdict, what was published, and what was measured."""
+    """Returns a line with a check's verdict, the published words, and the measured numbers."""
     needs = max(run.measured.experiment.needs_cores, check.get("needs_cores", 1))
     aside = [f"needs {needs} cores"] if verdict == verdicts.OPEN else []
     if verdict == verdicts.UNDECIDED:
@@ -214,14 +214,14 @@ def _said_at_the_top(entry):
 
 
 def _why_in_section(entry):
-    """Returns the reason, or a link if the reason stands at the top."""
+    """Returns the reason, or a link if the reason is at the top of the report."""
     if _said_at_the_top(entry):
         return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
     return entry.experiment.why
 
 
 def what_falls(entries):
-    """Returns the table of results of which a check does not hold in full."""
+    """Returns the table of the results with a check that does not hold in full."""
     return table(["id", "result", "what falls", "cause", "why"], [
         [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
          "<br>".join(entry.falls), entry.experiment.cause, entry.why or "no reason was found yet"]
@@ -301,7 +301,7 @@ def machine_name(run):
 
 
 def list_of_figures(published):
-    """Returns the table of docs/REFERENCES.md: each published result, its file, what it claims."""
+    """Returns the table for docs/REFERENCES.md: each published result, its file and its claim."""
     lines = []
     for one in published:
         more = max((check.get("needs_cores", 1) for check in one.checks), default=1)

@@ -1,9 +1,9 @@
-"""All that a report is made from: each experiment with the rows that were measured for it.
+"""Collects the data of a report: each experiment with its rows.
 
-An experiment may have several files of rows: two sizes, and those of simulated machines, whose
-column `machine` begins with "simulated". A native run and a simulated one are never mixed: each is
-a Run of its own. The verdict in the first tables takes for each check the native one, or, where
-that leaves the check open, the simulated one, whichever way it falls.
+An experiment may have several files of rows: two sizes, and files from simulated machines, whose
+column `machine` begins with "simulated". Native rows and simulated rows never mix: each file is a
+Run. In the first tables, a check has the verdict of the native Run. If the check is open there, it
+has the verdict of the simulated Run, whether that is good or bad.
 """
 
 import dataclasses
@@ -19,17 +19,17 @@ from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.store import Store, key_of
 
-THIS = "this"  # the profile of the machine at hand
-NAME = re.compile(r"[A-Za-z0-9_+-]+")  # of a file of rows; it stands in commands and in links
+THIS = "this"  # the profile of this machine
+NAME = re.compile(r"[A-Za-z0-9_+-]+")  # name of a file of rows, used in commands and links
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
 REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
-PRESETS = re.compile(r"\{config\}/(\S+)")  # in the flags that rows were given
-LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
+PRESETS = re.compile(r"\{config\}/(\S+)")  # presets in the rows' flags
+LONGEST_RUN_SECONDS = 120  # a longer pause between two rows does not count
 
 
 def _moment(cell):
-    """Returns the moment in a cell, or None if it is no moment with a time zone."""
+    """Returns the time in a cell, or None if the cell has no time with a time zone."""
     try:
         moment = datetime.datetime.fromisoformat(cell or "")
     except ValueError:
@@ -41,7 +41,7 @@ def _moment(cell):
 def commits_since(revision, paths):
     """Returns how many commits after `revision` changed `paths`, or None if unknown."""
     if not REVISION.fullmatch(revision):
-        return None  # it could be an option of git
+        return None  # git could take it for an option
     try:
         done = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", f"{revision}..HEAD", "--",
                                *paths], capture_output=True, text=True, check=True)
@@ -51,14 +51,14 @@ def commits_since(revision, paths):
 
 
 def paths_of(rows, profile):
-    """Returns the code, presets and profile that made the rows. `profile` is "" for native rows."""
+    """Returns the code, presets and profile on which rows depend. `profile`: "" for native rows."""
     presets = {f"config/{path}" for row in rows for path in PRESETS.findall(row.get("given") or "")}
     machine = ("sim", f"config/machines/{profile}.toml") if profile else ()
     return (*RUN_BY_ALL, *machine, *sorted(presets))
 
 
 def stale_sentence(rows, profile):
-    """Returns a sentence about rows whose code has changed, or ""."""
+    """Returns a sentence about rows whose code has changed since, or ""."""
     for revision in dict.fromkeys(row.get("revision", "") for row in rows):
         commits = commits_since(revision, paths_of(rows, profile))
         if commits is None:
@@ -71,7 +71,7 @@ def stale_sentence(rows, profile):
 
 @dataclasses.dataclass
 class Run:
-    """The rows of a file. `name` is that of the file, like "quick" or "quick-sapphire"."""
+    """The rows of a file. `name` is the file's name, like "quick" or "quick-sapphire"."""
 
     name: str
     path: pathlib.Path
@@ -105,7 +105,7 @@ class Run:
 
     @property
     def outdated(self):
-        """Returns how many rows were made with other flags than their points have now."""
+        """Returns how many rows have other flags than their points have now."""
         one = self.measured.experiment
         if self.simulated and one.simulated is None:
             return 0
@@ -119,7 +119,7 @@ class Run:
         return sorted(moment for moment in moments if moment)
 
     def seconds(self):
-        """Returns how long the runs took, without pauses."""
+        """Returns the seconds that the runs took, without pauses."""
         began = self.began()
         gaps = [min(LONGEST_RUN_SECONDS, (b - a).total_seconds())
                 for a, b in zip(began, began[1:])]
@@ -127,7 +127,7 @@ class Run:
 
 
 def _decides_less(verdict):
-    """Sorts verdicts: judged ones, then undecided ones, then all others."""
+    """Returns a sort key for verdicts: first judged ones, then undecided ones, then all others."""
     return 0 if verdict in verdicts.JUDGED else 1 if verdict == verdicts.UNDECIDED else 2
 
 
@@ -141,7 +141,7 @@ class Table:
 
 @dataclasses.dataclass
 class Entry:
-    """An experiment and its Runs, the native one first. `tables` are about several runs."""
+    """An experiment and its Runs, the native Run first. `tables` compare several Runs."""
 
     experiment: definition.Experiment
     runs: list
@@ -154,7 +154,7 @@ class Entry:
 
     @functools.cached_property
     def judged(self):
-        """(check, verdict, its Run or None): native ones, or simulated ones that decide more."""
+        """Pairs each check with a verdict and its Run: simulated only if that decides more."""
         if not self.runs:
             return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
         found = []
@@ -166,7 +166,7 @@ class Entry:
 
     @property
     def shown(self):
-        """The run whose figure stands in the tables: the run that judges the most checks."""
+        """The Run whose figure is in the tables: the Run that judges the most checks."""
         judges = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         return max(self.runs, key=judges.count, default=None)
 
@@ -187,7 +187,7 @@ class Entry:
         return verdicts.badge(self.verdicts) if self.runs else self.verdict
 
     def _judges(self):
-        """Returns the simulated machines that judge checks, and whether nothing else does."""
+        """Returns the simulated machines that judge checks, and whether no native Run does."""
         runs = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         there = list(dict.fromkeys(run.label for run in runs if run.simulated))
         return there, bool(runs) and all(run.simulated for run in runs)
@@ -210,7 +210,7 @@ class Entry:
 
     @property
     def note(self):
-        """What the words omit: the verdicts' counts, simulated judges, and runs that disagree."""
+        """Notes on the verdict: counts of verdicts, simulated judges, and Runs that disagree."""
         there, alone = self._judges()
         said = [verdicts.note(self.verdicts if self.runs else [])]
         if there and not alone:
@@ -228,13 +228,13 @@ class Entry:
 
     @property
     def falls(self):
-        """The checks that were judged and do not hold in full, each with its verdict."""
+        """The judged checks that do not hold in full, each with its verdict."""
         return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
                 if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
 
     @property
     def why(self):
-        """The reason why a check does not hold in full; else what differs here."""
+        """The reason why a check does not hold in full, or else the differences of our setting."""
         if self.verdict == verdicts.OPEN:
             return self.experiment.why or self.experiment.here
         falling = {run.simulated for run in self.runs for _, verdict in run.checks
@@ -246,13 +246,13 @@ class Entry:
 
 
 def runs_of(experiment, results):
-    """Returns the experiment's Runs. A full size hides the quick one of the same machine."""
+    """Returns the experiment's Runs. A full size hides the quick size of the same machine."""
     folder = pathlib.Path(results) / experiment.id.lower()
     files.refuse_link(folder)
     found = []
     for path in sorted(folder.glob("*.csv")):
         if "." in path.stem or path.stem.split("-")[0] not in definition.SIZES:
-            continue  # rows of extras, or another tool's
+            continue  # a file of extra rows, or of another program
         if not NAME.fullmatch(path.stem):
             raise Refused(f"{str(path)!r} has a name that no machine gives its rows")
         store = Store(path)
@@ -265,7 +265,7 @@ def runs_of(experiment, results):
 
 
 def tables_of(experiment, runs, results):
-    """Returns Tables: simulated beside native rates, and checks under other constants."""
+    """Returns Tables: simulated beside native rates, and checks with other constants."""
     found, native = [], next((run for run in runs if not run.simulated), None)
     for run in runs if native else []:
         if run.profile == THIS:
@@ -283,7 +283,7 @@ def tables_of(experiment, runs, results):
 
 
 def collect(results, experiments=None):
-    """Returns an Entry for each experiment, published results first."""
+    """Returns an Entry for each experiment, first for the published results."""
     found = []
     for one in (experiments or definition.load_all()).values():
         runs = runs_of(one, results)
@@ -292,7 +292,7 @@ def collect(results, experiments=None):
 
 
 def summary(entries):
-    """Returns the numbers at the report's beginning."""
+    """Returns the numbers for the report's beginning."""
     published = [entry for entry in entries if not entry.experiment.own]
     of_all = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]

@@ -1,12 +1,12 @@
-"""Runs experiments on this machine, round by round, and continues where it stopped.
+"""Runs experiments on this machine, round by round, and continues after the last row.
 
-The rounds are interleaved (A B C, A B C, ...): a slow phase of the machine affects all points
-alike. With a second binary beside the first, each point runs with both before the next one does.
+The rounds are interleaved (A B C, A B C, ...), so a slow phase of the machine affects all points.
+With a second binary, each point runs with both binaries before the next point runs.
 
-rounds=auto:5% runs each point of a sweep until its interval is narrow: that of the mean over the
-point's rounds (Student's t, 95 %) reaches no farther than 5 % of the median to either side. The
-first three rounds are of all points, whatever the budget; each further one is of the points that
-are not narrow yet.
+With rounds=auto:5%, each point of a sweep runs until its interval is narrow: the interval of the
+mean over the point's rounds (Student's t, 95 %) extends at most 5 % of the median to either side.
+The first three rounds run all points, whatever the budget. Each further round runs the points whose
+interval is not narrow yet.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Progress:
-    """Says how far a run is: in one line of a terminal, else in a line every half a minute."""
+    """Prints the progress: in one line on a terminal, otherwise in a line every 30 seconds."""
 
     def __init__(self, total):
         self.total, self.done, self.begun = total, 0, time.monotonic()
@@ -33,7 +33,7 @@ class Progress:
         self._last, self._waited, self._line = self.begun, None, ""
 
     def step(self, what):
-        """Says which run begins. Call this before each run."""
+        """Prints which run begins. Call this before each run."""
         now = time.monotonic()
         left = ""
         if self.done:
@@ -48,7 +48,7 @@ class Progress:
         self.done += 1
 
     def tell(self, words, passing=False):
-        """Says what happens, in a line of its own. `passing` words may be overwritten."""
+        """Prints a line of its own. `passing`: the next line may overwrite this line."""
         now = time.monotonic()
         if self._terminal and passing:
             self._write(f"{self._line[:100]}: {words}")
@@ -69,7 +69,7 @@ class Progress:
 
 
 def jobs_left(points, rounds, rows):
-    """Returns the (round, point) pairs without a row. Raises Refused if rows have other flags."""
+    """Returns (round, point) pairs without a row. Raises Refused if a row has other flags."""
     rows.refuse_other_flags(points)
     done = rows.done()
     return [(number, point) for number in range(1, rounds + 1) for point in points
@@ -77,17 +77,17 @@ def jobs_left(points, rounds, rows):
 
 
 def jobs_of(points, rounds, pairs):
-    """Returns the jobs that one of the (runner, store) pairs has not done yet."""
+    """Returns the jobs for which at least one of the (runner, store) pairs has no row."""
     jobs = {(number, point.index): (number, point) for _, rows in pairs
             for number, point in jobs_left(points, rounds, rows)}
     return [jobs[key] for key in sorted(jobs)]
 
 
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
-    """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
-    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything; with it,
-    an axis without effect is refused, too. A round that would not end within `budget` seconds is
-    not begun, except the first."""
+    """Runs each of the `jobs` with each (runner, store) of `pairs`. Maps the names of refused
+    points to sentences. Without `skip_refused`, a refusal ends all runs; with it, an axis without
+    effect is refused, too. Begins a round, except the first, only if it would end within `budget`
+    seconds."""
     for runner, _ in pairs:
         runner.tell = progress.tell
     refused, begun, first, last = {}, time.monotonic(), jobs[0][0] if jobs else 1, None
@@ -118,7 +118,7 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
 
 @dataclasses.dataclass
 class Auto:
-    """How narrow an interval must become, and within which time (rounds=auto:P%, budget=TEXT)."""
+    """The largest width of an interval, and a time limit (rounds=auto:P%, budget=TEXT)."""
 
     percent: float
     budget: str = BUDGET
@@ -150,14 +150,14 @@ def _is_positive(text):
 
 
 def values_of(rows, axes, column):
-    """Returns the column's values in the rounds of a point."""
+    """Returns a column's values in all rounds of a point."""
     wanted = {name: value for name, value in axes.items() if value != ""}
     found = [store.number_of(row.get(column)) for row in rows if store.axes_of(row) == wanted]
     return [value for value in found if value is not None]
 
 
 class Rounds:
-    """Runs rounds of `points` by (runner, Store) `pairs` until `column` is narrow."""
+    """Runs rounds of `points` by (runner, Store) `pairs` until intervals of `column` are narrow."""
 
     def __init__(self, auto, points, pairs, column):
         self._auto, self._points, self._pairs, self._column = auto, points, pairs, column
@@ -168,7 +168,7 @@ class Rounds:
         return all(map(self._auto.is_narrow, of_binaries))
 
     def run(self, name, progress):
-        """Runs the rounds. Returns what run_jobs() does."""
+        """Runs the rounds. Returns the result of run_jobs()."""
         jobs = jobs_of(self._points, LEAST_ROUNDS, self._pairs)
         progress.total = len(jobs)
         refused = run_jobs(name, jobs, self._pairs, progress, skip_refused=True)
@@ -179,7 +179,7 @@ class Rounds:
             for point in wide:
                 used = time.monotonic() - self._begun
                 if used + used / max(1, self._ran) > self._auto.seconds():
-                    return refused  # one more run would end too late
+                    return refused  # one more run would exceed the budget
                 rounds = min(len(values_of(rows.rows, point.axes, "round"))
                              for _, rows in self._pairs)
                 jobs = jobs_of([point], rounds + 1, self._pairs)

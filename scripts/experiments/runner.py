@@ -1,9 +1,9 @@
-"""Runs logjam for one point, and again if the cores were not its own.
+"""Runs logjam for one point, and repeats the run if other programs used the cores.
 
-The runner owns two directories for logs: {dir} under the reader's --wal_dir, which should be a real
-disk, and {memory} in memory, for devices that do not write (`sim:`, `nvm`): what they pretend to
-write must not disturb the disk. Both go at the end; those that a killed runner left go at the next
-start.
+The runner has two directories for logs: {dir} under the reader's --wal_dir, which should be a real
+disk, and {memory} in memory. {memory} is for devices that only simulate writes (`sim:`, `nvm`): so
+their logs do not disturb the disk. The runner removes both directories at the end. A later runner
+removes the directories of a killed runner.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ from experiments.files import alone
 from experiments.store import EXTRAS
 from experiments.text_tables import thrown_away
 
-DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices, file systems that are no disk
+DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices; file systems in memory
 OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # added to recover's columns
 
 
 class PointRefused(Refused):
-    """logjam itself refused the flags. `reason` is its sentence without the command line."""
+    """logjam itself refused the flags. `reason` is logjam's sentence without the command line."""
 
     def __init__(self, said, reason=""):
         super().__init__(said)
@@ -39,22 +39,22 @@ class PointRefused(Refused):
 
 @dataclasses.dataclass
 class Outcome:
-    """The row of a run, and the rows of the other files that the run wrote (by their flags)."""
+    """The row of a run, and the rows of the extra files (by their flags)."""
 
     row: dict
     extras: dict
 
 
 def refuse_without_effect(point, row):
-    """Raises PointRefused if by this row an axis of the point has no effect."""
-    # The column is a list like "--tpcc_mix (of workload tpcc), --pwal_ngroup (of --log=pwal)".
+    """Raises PointRefused if the row says that an axis of the point has no effect."""
+    # The column contains a list: "--tpcc_mix (of workload tpcc), --pwal_ngroup (of --log=pwal)".
     for axis, of in re.findall(r"--(\w+)( \([^)]*\))?(?:, |$)", row.get("without_effect") or ""):
         if axis in point.axes:
             raise PointRefused(f"--{axis}{of} has no effect here")
 
 
 def file_system_of(path):
-    """Returns the type of a directory's file system, like ext4, or "" without directory."""
+    """Returns a directory's file system, like ext4, or "" if there is no directory."""
     if not os.path.exists(path):
         return ""
     return subprocess.run(["findmnt", "-fno", "FSTYPE", "--target", path], text=True, check=False,
@@ -72,13 +72,13 @@ def logjam_of(given=None, simulated=False):
 
 
 def digest(path):
-    """Returns the checksum that names a binary in its rows."""
+    """Returns the checksum that identifies a binary in its rows."""
     with open(files.opened(path, links=True), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def schemes_of(logjam):
-    """Maps all schemes that log to the flags that choose them, with the device that they need."""
+    """Maps all schemes that log to their flags: the scheme, and the device that it needs."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if listed.returncode != 0:
@@ -89,13 +89,13 @@ def schemes_of(logjam):
 
 
 def _own_directory(folder):
-    """Makes a directory in `folder`, and removes those of runners that were killed."""
+    """Makes a directory in `folder`, and removes the directories of killed runners."""
     os.makedirs(folder, exist_ok=True)
     for path in pathlib.Path(folder).glob("logjam-figures-*"):
         pid = re.match(r"logjam-figures-(\d+)-", path.name)
         if pid and not os.path.exists(f"/proc/{int(pid[1])}"):
             shutil.rmtree(path, ignore_errors=True)
-    # Names are equally long: a simulated program allocates memory for the names of its log.
+    # All names have the same length, because a simulated program allocates memory for log names.
     return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid():07}-", dir=folder)
 
 
@@ -109,7 +109,7 @@ def _files(folders):
 
 
 def drop_from_page_cache(folders):
-    """Drops the files under `folders` from the page cache. A recovery then reads from the disk."""
+    """Drops files under `folders` from the page cache, so that a recovery reads from the disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -117,8 +117,8 @@ def drop_from_page_cache(folders):
 
 
 class Runner:
-    """Runs points with one binary. Use it in a `with` statement. A disturbed run is
-    repeated, at most until `tries` runs were made; then the last one counts."""
+    """Runs points with one binary. Use it in a `with` statement. Repeats a disturbed run until
+    `tries` runs were made; then the last run counts."""
 
     def __init__(self, logjam, wal_dir, tries=4, cores=None):
         self.logjam, self.tries = logjam, tries
@@ -126,7 +126,7 @@ class Runner:
         self._cores = cores or idle_watch.cores()
         self.binary = digest(logjam)
         self.thrown_away = self.kept_disturbed = 0
-        self.tell = lambda words, passing=False: None  # says why nothing seems to happen
+        self.tell = lambda words, passing=False: None  # prints the reason for a wait
         self._switches, self._warned, self._wal_dir = {}, False, str(wal_dir)
         self._disk = _own_directory(wal_dir)
         self._memory = _own_directory("/dev/shm" if os.access("/dev/shm", os.W_OK) else wal_dir)
@@ -139,8 +139,8 @@ class Runner:
             shutil.rmtree(folder, ignore_errors=True)
 
     def run(self, point):
-        """Returns the Outcome of a run of this Point that others did not disturb, if `tries`
-        suffice. Raises PointRefused if logjam refuses its flags, Refused if the run fails."""
+        """Returns the Outcome of an undisturbed run of this Point, or of the last of `tries` runs.
+        Raises PointRefused if logjam refuses its flags, Refused if the run fails."""
         thrown_away = 0
         self._warn_of_memory(point)
         while True:
@@ -169,7 +169,7 @@ class Runner:
         return outcome
 
     def _warn_of_memory(self, point):
-        """Says once that a log is in memory though its device is a disk."""
+        """Prints once that a log is in memory although its device writes to a disk."""
         flags = point.flags if point.prepare is None else point.prepare
         if self._warned or str(flags.get("device", "file")).partition(":")[0] not in DISKS:
             return
@@ -184,8 +184,8 @@ class Runner:
         if point.prepare is None:
             return self._call(point.command, point.flags)
         wal_dir = point.flags.get("wal_dir", point.prepare.get("wal_dir", "{dir}"))
-        # A log reuses the files of the previous log, and a recovery reads these files to their end.
-        # Without this, a recovery would take as long as that of the longest log of all points.
+        # A log reuses the previous log's files, and a recovery reads a file to its end. Without
+        # this code, every recovery would take as long as the recovery of the longest log.
         for path in _files(self._filled(wal_dir).split(",")):
             path.unlink()
         written = self._call("run", {**point.prepare, "wal_dir": wal_dir}).row
@@ -212,15 +212,15 @@ class Runner:
         return done.returncode, (done.stderr.strip() or done.stdout.strip()).splitlines()
 
     def _line(self, command, flags):
-        # Later flags override those of --flagfile, so --flagfile is the first.
+        # A later flag overrides a flag from --flagfile, so --flagfile comes first.
         given = {name: f"{{dir}}/{name}.csv" if name in EXTRAS else value
                  for name, value in flags.items()}
         ordered = sorted(given.items(), key=lambda flag: flag[0] != "flagfile")
         return [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
 
     def refusal(self, point):
-        """Returns why logjam refuses the flags of this point, or "". Nothing is loaded: a --csv
-        that cannot be written is what logjam refuses last."""
+        """Returns logjam's reason to refuse the flags of this point, or "". logjam refuses a --csv
+        that it cannot write last, so this call has such a --csv and loads nothing."""
         nowhere = "{dir}/nowhere/row.csv"
         status, why = self._ended(self._line(point.command, {
             "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))
@@ -246,7 +246,7 @@ class Runner:
 
 
 def disturbed(made):
-    """Returns the end of a sentence on the disturbed runs of these Runners, or ""."""
+    """Returns the end of a sentence about disturbed runs of these Runners, or ""."""
     kept = sum(one.kept_disturbed for one in made)
     return thrown_away(sum(one.thrown_away for one in made)) + (
         f"; {kept} disturbed runs were kept after --tries={made[0].tries}" if kept else "")
@@ -254,7 +254,7 @@ def disturbed(made):
 
 @contextlib.contextmanager
 def runners(args, results, beside_results):
-    """Gives pairs of a Runner and the place of its rows: one, or with --beside two."""
+    """Yields pairs of a Runner and the path of its rows: one pair, or with --beside two pairs."""
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
     with contextlib.ExitStack() as stack:

@@ -1,21 +1,21 @@
-"""Which claims survive when a simulated machine's constants are halved and doubled, one at a time.
+"""Finds the claims that stay true if a simulated machine's constants are halved and doubled, one at
+a time.
 
-A profile's numbers are measured, read in the literature or assumed; a claim that depends on one of
-them is worth no more than that number. Each variant is run at the points that the checks look at. A
-variant whose rows of the first seed are those of the unchanged machine, which a deterministic
-simulation makes equal to the last digit, has no effect here, and its other seeds are not run. A
-screening runs the other seeds only of those variants in which a check comes out otherwise with the
-first one: a third of the work, which finds what a constant decides, and misses what it decides in
-some seeds only.
+A profile's constants are measured, read in the literature or assumed. If a claim depends on a
+constant, the claim is only as good as the constant. Each variant runs the points that the checks
+read. A variant has no effect if its rows of the first seed equal the rows of the unchanged machine
+(to the last digit, because the simulation is deterministic). Then its other seeds do not run. With
+--screen, the other seeds run only if a check changes its verdict with the first seed. This takes a
+third of the time, and misses constants that change a verdict only with some seeds.
 
-The rows of each variant are a file of their own in results/<id>/sensitivity-<machine>/, so that a
-stopped run continues.
+Each variant has its own file of rows in results/<id>/sensitivity-<machine>/, so the next call
+continues a stopped run.
 
-Points that no check reads are not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x
-in values('tps', log='b'))` stops at the first comparison that is false, and would then not ask for
-its last points. So each check is evaluated once with a placeholder in place of every number: all
-comparisons of a placeholder are true, so the evaluation reaches the end of each `and` and `all`,
-and every point that it asks for is noted. (The second operand of an `or` would be missed.)
+Points that no check reads do not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x
+in values('tps', log='b'))` stops at the first false comparison, and then does not read its last
+points. So each check is evaluated once with a placeholder for every number. All comparisons of a
+placeholder are true, so the evaluation reaches the end of each `and` and `all`, and the recorder
+notes every point that the check reads. (It would miss the second operand of an `or`.)
 """
 
 import copy
@@ -29,15 +29,15 @@ from experiments.errors import Refused
 from experiments.verdicts import HOLDS, OPEN
 
 UNCHANGED = "unchanged"
-LEAST = {"overlap": 1.0}  # misses that do not overlap at all
-MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares of a whole
-# The columns in which even two runs that did the same differ.
+LEAST = {"overlap": 1.0}  # factor 1: misses do not overlap
+MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares of a whole: at most 1
+# The columns that differ even between two equal runs.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
 
 
 @dataclasses.dataclass
 class Variant:
-    """Another value of a constant, or none. `name` is also that of the rows' file."""
+    """A changed constant, or no change. `name` is also the name of the rows' file."""
 
     name: str
     setting: str
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclasses.dataclass
 class Survival:
-    """In how many seeds a check holds unchanged, and which variants change its verdict."""
+    """The seeds in which a check holds unchanged, and the variants that change its verdict."""
 
     says: str
     holds: int
@@ -55,7 +55,7 @@ class Survival:
 
 
 def variants(profile, only=()):
-    """Returns the unchanged machine, then each constant halved and doubled."""
+    """Returns the unchanged machine, and then each constant halved and doubled."""
     constants = profile.constants()
     unknown = sorted(set(only) - set(constants))
     if unknown:
@@ -85,7 +85,7 @@ def folder_of(results, experiment, profile_name):
 
 
 def _jobs(points, seeds, variant, rows):
-    """Returns the jobs of a variant that have no row."""
+    """Returns the jobs of a variant that have no row yet."""
     own = [dataclasses.replace(point, flags={**point.flags, **(
         {"set": variant.setting} if variant.setting else {})}) for point in points]
     return [sim_runner.Job(rows, number, point)
@@ -93,14 +93,14 @@ def _jobs(points, seeds, variant, rows):
 
 
 def _done(rows):
-    """Returns the columns that a deterministic run repeats, of the rows of the first seed."""
+    """Returns the columns that a deterministic run repeats, for the rows of the first seed."""
     return {store.key_of(row): {name: value for name, value in row.items()
                                 if name not in OF_THE_RUN and value != ""}
             for row in rows.rows if row["round"] == "1"}
 
 
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
-    """Runs what is missing with the SimulatedRunners `made`. Returns why variants are refused."""
+    """Runs the missing jobs with the SimulatedRunners `made`. Maps refused variants to reasons."""
     points = select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
@@ -129,19 +129,19 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
 
 
 def _verdicts(experiment, rows):
-    """Returns for each seed the verdicts of all checks, in the file's order."""
+    """Returns each seed's verdicts on all checks, in the file's order."""
     seeds = sorted({row["round"] for row in rows}, key=int)
     return [[verdict for _, verdict in Measured(
         experiment, [row for row in rows if row["round"] == seed]).checks()] for seed in seeds]
 
 
 def _usual(of_seeds):
-    """Returns each check's most frequent verdict, or of two the one of the first seed."""
+    """Returns each check's most frequent verdict, or in a tie the first seed's verdict."""
     return [max(verdicts, key=verdicts.count) for verdicts in zip(*of_seeds)]
 
 
 def survivals(experiment, folder):
-    """Returns a Survival of each check that is not open, or [] without rows in `folder`."""
+    """Returns a Survival for each check that is not open; [] if `folder` has no rows."""
     base = store.Store(folder / f"{UNCHANGED}.csv").rows
     if not base:
         return []
@@ -173,7 +173,7 @@ def lines(found):
 
 
 class Placeholder:
-    """Stands for a number: arithmetic with it gives a placeholder, and every comparison is true."""
+    """Replaces a number: arithmetic with it gives a placeholder, and all comparisons are true."""
 
     def _placeholder(self, *_):
         return self
@@ -191,11 +191,11 @@ class Placeholder:
 
 
 class _Recorder(Measured):
-    """Answers every question about a column with a placeholder, and notes the points in `asked`."""
+    """Returns a placeholder for every value of a column, and notes the points in `asked`."""
 
     def __init__(self, experiment, points):
         experiment = copy.copy(experiment)
-        experiment.columns = {}  # the columns need values, and there are none
+        experiment.columns = {}  # there are no values to compute these columns from
         super().__init__(experiment, [
             {"round": "1", **{f"axis_{axis}": text(value) for axis, value in point.axes.items()}}
             for point in points])
@@ -209,7 +209,7 @@ class _Recorder(Measured):
 
 
 def select(experiment, points):
-    """Returns those of `points` that the checks read, or all points if there is no check."""
+    """Returns those of the `points` that the checks read, or all points without checks."""
     recorder = _Recorder(experiment, points)
     recorder.checks()
     return [point for point in points

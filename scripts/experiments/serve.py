@@ -1,8 +1,8 @@
-"""Serves the page on this machine, for readers whose browser refuses to open files. It writes
-nothing, and knows no file: there is nothing to list, and no link to follow.
+"""Serves the page on this machine, for readers whose browser refuses to open files. The server
+writes nothing and reads no other file, so it lists nothing and follows no link.
 
-Any page that a browser shows may ask a server on 127.0.0.1, by a name of its own that leads there.
-So a request that names another host gets no answer.
+A page in a browser may send requests to 127.0.0.1 under a host name of its own, if this name leads
+there. So the server does not answer a request that names another host.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from experiments.errors import Refused
 from experiments.page import policy
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # no ASCII, or a wrong escape
+BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # not ASCII, or a wrong escape
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):
-    timeout = 5  # seconds without a byte
-    longest = 60  # seconds of a connection
+    timeout = 5  # seconds to wait for a byte
+    longest = 60  # seconds for a connection
 
     def __init__(self, page, policy, *of_the_server):
         self._page, self._policy = page, policy
@@ -49,7 +49,7 @@ class OnePage(http.server.BaseHTTPRequestHandler):
         return http.HTTPStatus.OK if here else http.HTTPStatus.NOT_FOUND
 
     def do_HEAD(self):
-        """Sends the head of the answer, and returns whether the page follows."""
+        """Sends the answer's head, and returns whether the page follows."""
         status = self._status()
         self.send_response(status)
         for name, value in (
@@ -71,16 +71,16 @@ class OnePage(http.server.BaseHTTPRequestHandler):
 
 
 def _end(connection):
-    """Ends a connection that a thread waits for: the thread then finds it closed."""
+    """Shuts down a connection, so that the thread that waits for it ends."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Holds few connections at once. If there are too many, the oldest ones end."""
+    """Keeps few connections at once. If there are too many, it ends the oldest connections."""
 
     most = 32
-    request_queue_size = 128  # connections that wait to be taken
+    request_queue_size = 128  # connections that wait for accept()
 
     def __init__(self, *given):
         self._connections, self._lock = [], threading.Lock()
@@ -99,13 +99,13 @@ class Server(http.server.ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request, client_address):
-        """Says nothing of a client that is gone."""
+        """Prints nothing about a client that has disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 def server(page, port):
-    """Returns an HTTP server of a page (a text), on 127.0.0.1 only. Port 0 takes a free one."""
+    """Returns an HTTP server of a page (a text), only on 127.0.0.1. Port 0: any free port."""
     handler = functools.partial(OnePage, page.encode(), policy())
     try:
         return Server(("127.0.0.1", port), handler)

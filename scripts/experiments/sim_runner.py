@@ -1,11 +1,11 @@
-"""Runs points on a simulated machine: several at once, because virtual time is not disturbed.
+"""Runs points on a simulated machine, several at once, because runs do not disturb virtual time.
 
-A simulated run takes one core of this machine, however many the simulated one has; so there is a
+A simulated run uses one core of this machine, whatever its number of simulated cores. So there is a
 runner for each core here. Native runs still run one at a time. A round is a seed of the simulation.
 
-A Profile is a simulated machine as the experiments see it. The profiles are
-config/machines/NAME.toml; logjam reads them itself (`--machine=NAME`). Here they say how many cores
-`{cores}` are, and which constants a sensitivity run halves and doubles.
+A Profile is a simulated machine in the experiments. The profiles are config/machines/NAME.toml;
+logjam itself reads them, too (`--machine=NAME`). This module takes from them the number of cores,
+`{cores}`, and the constants that a sensitivity run halves and doubles.
 """
 
 import concurrent.futures
@@ -27,16 +27,16 @@ from experiments.definition import CONFIG
 from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
 
-# The defaults of constants that a profile may omit (sim/machine/profile.cc).
+# Default values for constants that a profile may omit (sim/machine/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")
-# Sizes of the machine, which are no costs.
+# Sizes of the machine, which are not costs.
 NO_COSTS = (*SHAPE, "complexes")
 
 
 @dataclasses.dataclass
 class Job:
-    """A point, the seed of its run, and the Store that its row goes to."""
+    """A point, the seed of its run, and the Store of its row."""
 
     rows: object
     number: int
@@ -44,17 +44,17 @@ class Job:
 
 
 class SimulatedRunner(Runner):
-    """Runs points on the machine of a Profile. One thread at a time uses it."""
+    """Runs points on the machine of a Profile. Only one thread at a time may use it."""
 
     def __init__(self, logjam, wal_dir, profile):
         super().__init__(logjam, wal_dir, tries=1, cores=profile.cores)
         self._profile, self._child, self._stopped = profile, None, False
 
     def run(self, point, seed=1):
-        """Returns the Outcome with this seed. `host_seconds` is the time it took here."""
+        """Returns the Outcome with this seed. `host_seconds` is the duration on this machine."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
-        # A run that overwrites a log works more than a run in an empty directory. Which log there
-        # would be depends on the order of the jobs.
+        # A run takes longer if it overwrites a log. The order of the jobs would decide which log it
+        # finds.
         self._empty_directories()
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)
@@ -80,7 +80,7 @@ class SimulatedRunner(Runner):
         return self._child.returncode, (why.strip() or said.strip()).splitlines()
 
     def stop(self):
-        """Ends the present run, and every later one."""
+        """Ends the present run, and all later runs."""
         self._stopped = True
         if self._child is not None:
             self._child.kill()
@@ -88,7 +88,7 @@ class SimulatedRunner(Runner):
 
 @contextlib.contextmanager
 def runners(logjam, wal_dir, profile, number=None):
-    """Gives `number` SimulatedRunners, or one for each core of this machine."""
+    """Yields `number` SimulatedRunners, by default one for each core of this machine."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(SimulatedRunner(logjam, wal_dir, profile))
                for _ in range(number or idle_watch.cores())]
@@ -129,18 +129,18 @@ def run_jobs(name, jobs, made, progress, skip_refused=False):
 
 @dataclasses.dataclass
 class Profile:
-    """A file of config/machines/. `fingerprint` tells two versions of it apart."""
+    """A file of config/machines/. `fingerprint` distinguishes two versions of the file."""
 
     path: pathlib.Path
     fields: dict
     fingerprint: str
 
     def __post_init__(self):
-        self.name = self.path.stem  # as --machine and the rows' file have it
-        self.cores = math.prod(self.fields[name] for name in SHAPE)  # all hardware contexts
+        self.name = self.path.stem  # the name in --machine and in the rows' file name
+        self.cores = math.prod(self.fields[name] for name in SHAPE)  # number of hardware contexts
 
     def constants(self):
-        """Returns the costs (names to values) that count here: one socket has no hops."""
+        """Returns the costs (names to values) that have an effect: one socket has no hops."""
         missing = {name: value for name, value in DEFAULTS.items() if name not in self.fields}
         found = {}
         for name, value in {**self.fields, **missing}.items():
@@ -152,7 +152,7 @@ class Profile:
         return found
 
     def _longest_way(self):
-        """Returns the hops between the sockets that are farthest apart."""
+        """Returns the number of hops between the two most distant sockets."""
         if self.fields["sockets"] == 1:
             return 0
         square = self.fields.get("interconnect") == "square" and self.fields["sockets"] > 2

@@ -1,9 +1,8 @@
-"""The rows of one experiment in one size: a CSV file, and one beside it for each kind of extra row.
+"""The rows of one experiment in one size: a CSV file, and one file for each kind of extra rows.
 
-A point and a round have one row. The file is rewritten under another name, synced and renamed for
-each new row, so a killed run leaves whole rows, and the next run continues after them. Rows of
-different revisions, binaries or machines are never in one file: a ratio of such rows would mean
-nothing.
+A point has one row in each round. For each new row, the file is rewritten under another name,
+synced and renamed. So a killed run leaves whole rows, and the next run continues after them. Rows
+of different revisions, binaries or machines never share a file: their ratio would be meaningless.
 """
 
 import csv
@@ -15,7 +14,7 @@ import re
 from experiments import files
 from experiments.errors import Refused
 
-ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
+ORIGIN = ("revision", "binary", "machine", "profile")  # profile: the profile of a simulated machine
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file of extra rows
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
@@ -25,7 +24,7 @@ NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pc
 
 
 def number_of(cell):
-    """Returns the finite number that ASCII digits in a cell are, or None."""
+    """Returns the finite number in a cell, in ASCII digits, or None."""
     number = float(cell) if NUMBER.fullmatch(cell or "") else math.inf
     return number if math.isfinite(number) else None
 
@@ -62,7 +61,7 @@ def _read(path):
 
 
 def write_rows(path, rows):
-    """Replaces the file by these rows, or leaves the file as it is."""
+    """Replaces the file's rows by these rows. If that fails, the file stays unchanged."""
     columns = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
@@ -79,7 +78,7 @@ def axes_of(row):
 
 
 def machine_of(row):
-    """Returns the row's machine without the seed, in which rounds of a simulated machine differ."""
+    """Returns a row's machine without its seed, the difference of simulated rounds."""
     return SEED.sub("", row.get("machine") or "")
 
 
@@ -112,7 +111,7 @@ class Store:
             raise Refused(f"{self.path} has two rows of the same point and round")
         self.extras = {}
         for name in EXTRAS:
-            # Extra rows are written before the rows. A killed run may have left extra rows alone.
+            # Extra rows are written first, so a killed run may leave extra rows without their row.
             lines = [line for line in _read(self.beside(name)) if key_of(line) in set(keys)]
             if lines:
                 self.extras[name] = lines
@@ -124,7 +123,7 @@ class Store:
     def _refuse_mixtures(self):
         """Refuses rows of different origins, and rows that do not say their origin."""
         for column in ("revision", "machine", "binary") if self.rows else ():
-            # The row of a product has the product's version, and no binary.
+            # The row of a product has the product's version instead of a binary.
             of_product = column == "binary" and "version" in self.rows[0]
             if not of_product and not all(row.get(column) for row in self.rows):
                 raise Refused(f"{self.path} has rows without {column}, so they may be a mixture")
@@ -137,7 +136,7 @@ class Store:
         return {key_of(row) for row in self.rows}
 
     def refuse_other_flags(self, points):
-        """Raises Refused if a point's rows were made with other flags than the point has now."""
+        """Raises Refused if a point now has other flags than the point's rows."""
         now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
         for row in self.rows:
             given = now.get(key_of(row)[1], row.get("given"))
@@ -153,7 +152,7 @@ class Store:
         self.add_all([(point, number, outcome)])
 
     def add_all(self, made):
-        """Adds all of these (point, round, Outcome) triples as add() does, or none."""
+        """Adds all these (point, round, Outcome) triples with the checks of add(), or none."""
         rows = list(self.rows)
         extras = {name: list(lines) for name, lines in self.extras.items()}
         for point, number, outcome in made:
@@ -175,7 +174,7 @@ class Store:
         self.rows, self.extras = rows, extras
 
     def arrange(self, points):
-        """Sorts the rows by round and point. Several simulated runs at once end in any order."""
+        """Sorts the rows by round and point, because concurrent simulated runs end in any order."""
         place = {self.key(point, 0)[1]: index for index, point in enumerate(points)}
         ordered = sorted(self.rows, key=lambda row: (key_of(row)[0],
                                                      place.get(key_of(row)[1], len(place))))

@@ -1,23 +1,23 @@
 """The colours, markers and numbers of all figures, in the PNGs and on the page.
 
-A scheme has one colour and one marker, the same in every figure, and no other scheme has both. No
-two schemes that one published figure compares, and no two of one family, have the same colour. A
-scheme that the table does not know yet is cyan, with a marker that follows from its name, so it
-changes no other's. The first seven colours are Okabe and Ito's, which colour-blind readers can tell
-apart.
+A scheme has the same colour and marker in every figure, and no other scheme has this pair. Schemes
+of one family, and schemes in one published figure, have different colours. A scheme that the table
+does not list is cyan, with a marker that follows from its name, so a new scheme changes no other
+scheme's look. The first seven colours are Okabe and Ito's, which colour-blind readers can
+distinguish.
 """
 
 import dataclasses
 import zlib
 
-# The page uses the names, because it has other colours on a dark background.
+# The page uses these names, because on a dark background it has other colours.
 COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
            "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "olive": "#8a8a00",
            "brown": "#7f4f24", "navy": "#332288", "wine": "#882255", "cyan": "#00b4b4",
            "grey": "#9a9a9a"}
-PALETTE = list(COLOURS)[:7]  # of series that are not schemes
+PALETTE = list(COLOURS)[:7]  # for series that are not schemes
 UNKNOWN_SCHEME = "cyan"
-# Matplotlib's names of the markers; the page has the same forms.
+# Matplotlib's names of the markers; the page draws the same shapes.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 SCHEMES = {
     "none": ("grey", "X"), "centr": ("blue", "o"), "centr-faa": ("sky", "s"),
@@ -34,7 +34,7 @@ SCHEMES = {
     "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("purple", "o"),
     "tide": ("navy", "D"),
 }
-# A figure of very many schemes has a panel for each of these.
+# A figure with very many schemes has a panel for each family.
 FAMILIES = {
     "one mutex": ("centr", "centr-lockflush"),
     "Aether, one buffer": ("aether-c", "aether-d", "aether-cd", "aether-cde"),
@@ -56,8 +56,8 @@ VERDICTS = {"holds": "#00734f", "holds in part": "#4d6b00", "shape only": "#4d6b
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How a series is drawn. Series of one scheme differ in their variant: 0 is full, others
-    hollow."""
+    """The look of a series. Series of one scheme differ in `variant`: 0 has full markers, others
+    have hollow markers."""
 
     colour: str
     marker: str
@@ -81,20 +81,20 @@ def family_of(scheme):
 
 
 def schemes_of(series):
-    """Returns the scheme of each series, by name; None for a series of several schemes."""
+    """Maps series to their scheme, or to None if a series has several schemes."""
     return {name: _only(logs) or None for name, (logs, _, _) in series.items()}
 
 
 def styles(series):
-    """Returns a map of the series' names to Styles. `series` maps the names, in their order, to the
-    schemes, the commit policies and the safety of their rows. If the figure compares schemes, each
-    series has its scheme's look. Series of one scheme that differ only in the commit policy have
-    the policies' looks, and all others have those of their places."""
+    """Maps the series' names to Styles. `series` maps the names, in order, to the schemes, the
+    commit policies and the safety of their rows. If the figure compares schemes, a series has its
+    scheme's look. If all series have one scheme and different commit policies, a series has its
+    policy's look. Any other series has the look of its position."""
     logs = schemes_of(series)
     commits = {name: _only(commits) for name, (_, commits, _) in series.items()
                if logs[name] != "none"}
     if set(logs.values()) == {"none"}:
-        logs = dict.fromkeys(logs)  # the figure is not about logs
+        logs = dict.fromkeys(logs)  # the figure does not show logs
     of_logs = [log for log in logs.values() if log != "none"]
     schemes = set(of_logs) - {None}
     if len(set(of_logs)) == 1 < len(of_logs) == len(set(commits.values())) and all(
@@ -110,7 +110,7 @@ def styles(series):
         of_series = look.get(name, SCHEMES["none"])
         variant = seen.get(of_series, 0)
         colour, marker = of_series
-        # Series of one colour differ in their markers, too: a distribution's lines may be short.
+        # Series of one colour also differ in their markers, because a line may be short.
         marker = MARKERS[(MARKERS.index(marker) + variant) % len(MARKERS)]
         found[name] = Style(colour, marker, variant, unsafe)
         seen[of_series] = variant + 1
@@ -122,12 +122,12 @@ def _place(i):
 
 
 def at_place(name, place):
-    """Returns the Style of a published series: that of its scheme or of its place."""
+    """Returns the Style of a published series, by its scheme or by its position."""
     return Style(*SCHEMES.get(name, _place(place)))
 
 
 def of_bar(style, x):
-    """Returns the Style of a bar in a figure of one series: where x is a scheme, that scheme's."""
+    """Returns the Style of a bar in a figure with one series. If x is a scheme, it is x's Style."""
     return Style(*SCHEMES[x], style.variant, style.unsafe) if x in SCHEMES else style
 
 
@@ -147,7 +147,7 @@ def duration(us, digits=3):
 
 
 def short(value, digits=3):
-    """Returns a number as people write it: 1.23M, 350k, 12.5, 0.023."""
+    """Returns a number in short form: 1.23M, 350k, 12.5, 0.023."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -161,7 +161,7 @@ def short(value, digits=3):
 
 
 def _digits(value, digits):
-    """Returns significant digits without an exponent. An integer keeps all its digits."""
+    """Returns a number with significant digits, without exponent. Integers keep all digits."""
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -169,7 +169,7 @@ def _digits(value, digits):
 
 
 def words_of(column):
-    """Returns the function that writes this column's values; times get a suitable unit."""
+    """Returns a function that formats this column's values, times with a suitable unit."""
     for end, micros in (("_us", 1), ("_ms", 1000)):
         if column.endswith(end):
             return lambda value, digits=3: duration(value * micros, digits)
@@ -187,7 +187,7 @@ def component_names(columns):
 
 
 def component_colours(names):
-    """Returns a map of a stack's parts to colours' names: the usual colours, or unused ones."""
+    """Maps a stack's parts to the names of colours: the usual colours, or unused colours."""
     left = [colour for colour in COLOURS
             if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
     return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"
@@ -195,7 +195,7 @@ def component_colours(names):
 
 
 def short_machine(machine):
-    """Returns the machine's name in short: "Intel Xeon, 2 cores"."""
+    """Returns a short name of the machine: "Intel Xeon, 2 cores"."""
     for noise in ("(R)", "(TM)", " Processor", " CPU"):
         machine = machine.replace(noise, "")
     return ", ".join(part for part in machine.split(", ") if not part.startswith("Linux"))

@@ -1,10 +1,10 @@
 """Sends a batch to other machines: as Slurm job arrays, or with GNU parallel over ssh.
 
-Slurm: one task a job. Arrays have a greatest size, so a large batch is several arrays; a last job,
-which depends on all of them, merges. Slurm itself requeues the tasks of a node that died; what is
-missing in the end, the same command submits again.
+Slurm: each job is a task. The size of an array is limited, so a large batch has several arrays. A
+last job, which depends on all arrays, merges the rows. If a node dies, Slurm itself requeues the
+tasks of the node. The same command again submits the tasks that are missing at the end.
 
-GNU parallel: one task at a time on each host, in the foreground; the merging is this process's.
+GNU parallel: each host runs one task at a time, in the foreground. This process merges the rows.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from experiments.errors import Refused
 
 SLURM, PARALLEL = "slurm", "parallel"
 MAX_ARRAY = 1001  # Slurm's default
-RETRIES = 3  # on different hosts, of a task that failed
-# ssh notices a dead host after half a minute, and never asks for a password.
+RETRIES = 3  # of a failed task, on different hosts
+# ssh notices a dead host after half a minute, and must not ask for a password.
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 
 ARRAY = """#!/bin/bash
@@ -90,7 +90,7 @@ def check_arguments(args):
 
 
 def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
-    """Sends the jobs away that have no row in the file `csv`. Returns whether they are merged."""
+    """Submits the jobs that have no row in the file `csv`. Returns whether the rows are merged."""
     csv = pathlib.Path(csv)
     folder = pathlib.Path(args.batch) if args.batch else csv.with_suffix(".batch")
     with alone(folder, "another --batch") as lock:
@@ -128,14 +128,14 @@ def merge(made):
 
 
 def _words(made):
-    """Returns the words of a shell that the scripts and parallel's command contain."""
+    """Returns the shell words that the scripts and parallel's command contain."""
     return {name: shlex.quote(str(of)) for name, of in (
         ("figures", batches.FIGURES), ("batch", made.folder), ("logs", made.logs),
         ("wal_dir", made.plan["wal_dir"]), ("csv", made.plan["csv"]))}
 
 
 def _call(*line):
-    """Runs a command of Slurm; returns what it printed."""
+    """Runs a command of Slurm; returns its output."""
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refused(f"{line[0]}: {done.stderr.strip()}")
@@ -143,12 +143,12 @@ def _call(*line):
 
 
 def _refuse_if_running(folder):
-    """Refuses to submit a batch whose tasks are queued: they would run twice."""
+    """Refuses to submit a batch whose tasks are still queued: they would run twice."""
     ids = folder / "slurm_jobs"
     if not files.is_there(ids) or not shutil.which("squeue"):
         return
     wanted = ",".join(re.findall(r"\b[0-9]+\b", files.read_text(ids)))
-    # squeue fails if it knows none of these jobs any more.
+    # squeue fails if it knows none of these jobs.
     asked = subprocess.run(["squeue", "--noheader", "--array", "--format=%i", f"--jobs={wanted}",
                             "--states=pending,configuring,running,suspended,completing"],
                            capture_output=True, text=True, check=False)
@@ -159,7 +159,7 @@ def _refuse_if_running(folder):
 
 
 def max_array():
-    """Returns how many tasks an array may have here."""
+    """Returns the largest number of tasks in an array of this Slurm."""
     said = re.search(r"^\s*MaxArraySize\s*=\s*(\d+)\s*$", _call("scontrol", "show", "config"), re.M)
     return max(1, int(said[1])) if said else MAX_ARRAY
 
@@ -201,13 +201,13 @@ def _to_slurm(made, missing, options):
 
 
 def _to_hosts(made, missing, hosts, lock):
-    """Runs jobs on the hosts. GNU parallel inherits the lock: it outlives this process."""
+    """Runs jobs on the hosts. GNU parallel inherits the lock, so it may outlive this process."""
     if not os.path.isfile(hosts):
         listed = made.folder / "hosts"
         files.write(listed, "".join(f"{host}\n" for host in hosts.split(",") if host))
         hosts = str(listed)
-    # parallel replaces {}, {.}, {#} and the like, but not with an empty pair of quotes after the {,
-    # which stands in single quotes.
+    # parallel replaces {}, {.}, {#} and similar words. The words are in single quotes: '' after a {
+    # is an empty pair of quotes for the shell, and prevents the replacement.
     words = {name: word.replace("{", "{''") for name, word in _words(made).items()}
     task = (f"{words['figures']} task {words['batch']} {{}} --wal_dir={words['wal_dir']} "
             f">>{words['logs']}/{{}}.log 2>&1")
@@ -223,12 +223,12 @@ def _to_hosts(made, missing, hosts, lock):
                 running.stdin.close()
             _wait(made, running, len(missing))
         finally:
-            running.terminate()  # parallel then waits for running tasks, and begins no others
+            running.terminate()  # parallel then waits for its running tasks, and begins no more
             running.wait()
 
 
 def _wait(made, running, total):
-    """Waits for the end of the tasks, and says from time to time how many are done."""
+    """Waits until all tasks have ended, and prints at times how many are done."""
     begun = time.monotonic()
     every, end = (2, "\r") if sys.stderr.isatty() else (30, "\n")
     while True:

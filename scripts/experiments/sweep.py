@@ -1,11 +1,11 @@
-"""A reader's own question as an experiment: axes from the command line in place of a file.
+"""Makes an experiment from axes on the command line, instead of from a file.
 
     scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
 
-Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device it
-needs. An axis that comes again has one value more, and commas belong to its values:
-`flush=txns:8,us:500 flush=us:50`. A point that logjam refuses is left out, and the refusal is
-printed.
+Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device that it
+needs. An axis that is given again gets one more value, which may contain commas:
+`flush=txns:8,us:500 flush=us:50`. A sweep omits a point that logjam refuses, and prints the
+refusal.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from experiments.files import alone
 from experiments.store import axes_of
 from experiments.text_tables import heads_and_lines, notes, print_lines, print_table, say
 
-SETTINGS = ("rounds", "budget")  # words without dashes that are no axes
+SETTINGS = ("rounds", "budget")  # words without dashes that are not axes
 
 
 def of_rows(rows):
@@ -37,7 +37,7 @@ def of_rows(rows):
 
 
 def flags_of(words):
-    """Returns a dict of flags from `--name=value` words. Without a value it is None."""
+    """Returns a dict of flags from `--name=value` words. A flag without value has None."""
     flags = {}
     for word in words:
         name, equals, value = word.lstrip("-").partition("=")
@@ -48,7 +48,7 @@ def flags_of(words):
 
 
 def refuse_option(word, options):
-    """Refuses a word with dashes that is no option of sweep.sh; says what to write instead."""
+    """Refuses an option that sweep.sh does not have; says what to write instead."""
     name, equals, value = word.lstrip("-").partition("=")
     if name in SETTINGS:
         raise Refused(f"{word}: write {name}={value if equals else 'N'}, without dashes")
@@ -60,7 +60,7 @@ def refuse_option(word, options):
 
 
 def values_of(words):
-    """Maps the names in `words` (NAME=VALUE,VALUE,...) to the texts that were given for each."""
+    """Maps the names in `words` (NAME=VALUE,VALUE,...) to lists of the texts after them."""
     given = {}
     for word in words:
         name, _, values = word.partition("=")
@@ -71,7 +71,7 @@ def values_of(words):
 
 
 def rounds_of(words):
-    """Returns the number of rounds, and the Auto that may add more, or None."""
+    """Returns the number of rounds, and an Auto that may add rounds, or None."""
     given = values_of(words)
     for name in SETTINGS:
         if len(given.get(name, [])) > 1:
@@ -86,7 +86,7 @@ def rounds_of(words):
 
 
 def split_axes(words):
-    """Maps the axes whose text was split at commas to their values."""
+    """Maps axes to their values, for axes whose text was split at commas."""
     return {name: texts[0].split(",") for name, texts in values_of(words).items()
             if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
 
@@ -122,7 +122,7 @@ def sweep(words, flags, command="run"):
 
 
 def run(args):
-    """Runs what is missing of the sweep here, or submits it."""
+    """Runs the missing runs of the sweep here, or submits them."""
     experiment = sweep(args.axes, args.flags, args.command_of_logjam)
     if args.submit:
         return _submit(args, experiment)
@@ -133,7 +133,7 @@ def run(args):
 
 
 def _taken(args, experiment, one):
-    """Returns the points that logjam takes; prints which it refuses."""
+    """Returns the points that logjam accepts; prints the refused points."""
     points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
     taken, refused = refusals.checked(one, points, split_axes(args.axes))
     for line in refusals.lines(points, refused):
@@ -142,7 +142,7 @@ def _taken(args, experiment, one):
 
 
 def _print_table(experiment, rows, auto):
-    """Prints the table; with `auto`, also the rounds of each point, and whether they sufficed."""
+    """Prints the table. With `auto`, prints the rounds of each point, and whether they suffice."""
     found = analysis.Measured(experiment, rows)
     table = found.table()
     if auto:

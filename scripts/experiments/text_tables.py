@@ -1,11 +1,11 @@
-"""What the commands print of rows: tables, numbers beside the published ones, verdicts."""
+"""Prints rows: tables, our numbers beside the published numbers, verdicts."""
 
 import math
 
 from experiments import check_values, doubts, verdicts
 from experiments.analysis import MARGIN
 
-EMPTY = "\u2013"  # the cell of a value that was not measured
+EMPTY = "\u2013"  # the cell of a missing value
 
 
 def say(text="", end="\n"):
@@ -13,7 +13,7 @@ def say(text="", end="\n"):
 
 
 def shown(value):
-    """Returns a value with four digits, or as whole numbers with thousands."""
+    """Returns a value with four digits, or whole numbers with thousands separators."""
     if value is None or value != value:
         return EMPTY
     if isinstance(value, str):
@@ -22,7 +22,7 @@ def shown(value):
 
 
 def heads_and_lines(table):
-    """Returns heads and lines of a Measured's table. An interval has two digits, tenths at most."""
+    """Returns a Measured's table as heads and lines. An interval has two digits, at most tenths."""
     intervals = [name.endswith(MARGIN) for name in table.columns]
     heads = [MARGIN.strip() if is_one else name
              for name, is_one in zip(table.columns, intervals)]
@@ -36,7 +36,7 @@ def notes(found):
 
 
 def thrown_away(number):
-    """Returns the end of a sentence on runs that were repeated, or ""."""
+    """Returns the end of a sentence about repeated runs, or ""."""
     return f"; {number} more were thrown away, because others used the cores" if number else ""
 
 
@@ -79,7 +79,7 @@ def print_measured(experiment, found):
 
 
 def print_checks(experiments):
-    """Prints the papers' words beside the checks that test them."""
+    """Prints the papers' claims beside the checks that test the claims."""
     for one in experiments:
         say(f"\n{one.id}: {one.title} ({one.source})")
         for check in one.checks or [{}]:

@@ -1,8 +1,8 @@
-"""How far simulated rates are from native ones: the same points on this machine and on its profile.
+"""Compares simulated rates with native rates at the same points, on this machine and its profile.
 
-For each point the ratio simulated / native of the table's first column; and for each pair of
-schemes at the same point otherwise, of which one is clearly faster natively, whether the simulation
-says so too.
+Computes for each point the ratio simulated / native of the table's first column. For each pair of
+points that differ only in the scheme, if one is clearly faster natively, the module checks whether
+it is also faster in the simulation.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import itertools
 from experiments.analysis import NotMeasured
 from experiments.errors import Refused
 
-NEAR = 0.2  # a smaller difference from 1 is near; schemes that differ by more can be ranked
+NEAR = 0.2  # a ratio nearer to 1 is near; schemes with a larger difference are ranked
 RANKED = "log"  # the axis whose values are ranked
 
 
@@ -31,7 +31,7 @@ class Cell:
 
 
 def cells(native, there):
-    """Returns Cells of the points that both Measured have, except for native rates of 0."""
+    """Returns Cells of the points in both Measured, without native rates of 0."""
     columns = native.experiment.table_columns
     if not columns:
         raise Refused(f"{native.experiment.where} has no table, so nothing to set side by side")
@@ -53,7 +53,7 @@ def _elsewhere(cell):
 
 
 def misranked(found):
-    """Returns (faster, slower) Cells that the simulation swaps, and the number of pairs."""
+    """Returns (faster, slower) Cells that the simulation ranks in reverse, and how many pairs."""
     wrong, clear = [], 0
     for pair in itertools.combinations(found, 2):
         if _elsewhere(pair[0]) != _elsewhere(pair[1]):

@@ -1,16 +1,16 @@
-"""Whether a claim holds: the verdict on one check, and the verdict of all checks on their figure.
+"""Computes the verdict on one check, and the verdict on a figure from its checks.
 
-A check either holds or not by an expression, or it compares a number of ours with the published
-one: then it holds from half to twice the published number, unless the file gives another band. A
-check whose direction holds and whose size does not is `shape only`.
+A check is an expression, or compares our number with the published number. A comparison holds if
+our number is between half and twice the published number, unless the file gives another range. If a
+check holds in its direction but not in its size, the verdict is `shape only`.
 """
 
 import math
 
 HOLDS, SHAPE, PART, FAILS = "holds", "shape only", "holds in part", "does not hold"
 UNDECIDED, OPEN, MISSING, PICTURE = "undecided", "open", "not measured", "picture"
-EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # as readers see them
-JUDGED = (HOLDS, SHAPE, FAILS)  # of a check
+EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # in the order for readers
+JUDGED = (HOLDS, SHAPE, FAILS)  # verdicts on a check
 UNLIKELY = 0.05
 SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
         SHAPE: ("holds in shape only", "hold in shape only"),
@@ -21,18 +21,18 @@ SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
 
 
 def counted(number, verdict):
-    """Returns a number with the verdict's verb, as "2 hold in part"."""
+    """Returns a number of verdicts with their verb, as "2 hold in part"."""
     return f"{number} {SAID[verdict][number != 1]}"
 
 
 def band_of(check):
-    """Returns the range in which our number may lie."""
+    """Returns the range in which our number holds."""
     ends = check.get("band", (check["published"] / 2, check["published"] * 2))
     return min(ends), max(ends)
 
 
 def of_numbers(evaluate, check):
-    """Returns HOLDS, SHAPE or FAILS. `evaluate` returns an expression's value, and takes names."""
+    """Returns HOLDS, SHAPE or FAILS. `evaluate` evaluates an expression with given names."""
     ours = None
     if "ours" in check:
         ours = evaluate(check["ours"])
@@ -48,18 +48,18 @@ def of_numbers(evaluate, check):
 
 
 def _at_most(some, of):
-    """Returns the probability that at most `some` of `of` tosses of a coin are heads."""
+    """Returns the probability of at most `some` heads in `of` tosses of a coin."""
     return sum(math.comb(of, k) for k in range(some + 1)) / 2 ** of
 
 
 def of_rounds(verdict, rounds):
-    """Returns the verdict, or UNDECIDED if more rounds differ than a coin does 1 of 20 times."""
+    """Returns the verdict, or UNDECIDED if too many rounds differ from it (a sign test, 5 %)."""
     differ = sum(one != verdict for one in rounds)
     return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
 
 
 def of_figure(verdicts):
-    """Returns the verdict of all checks on their figure."""
+    """Returns the verdict on the figure, from the verdicts on all its checks."""
     if not verdicts:
         return PICTURE
     counts = {verdict: verdicts.count(verdict) for verdict in EVERY}
@@ -75,7 +75,7 @@ def of_figure(verdicts):
 
 
 def note(verdicts):
-    """Returns the verdicts' counts, as "2 of 4 hold, 1 is open"; "" if all are the same."""
+    """Returns the number of each verdict, as "2 of 4 hold, 1 is open"; "" if all are the same."""
     if len(set(verdicts)) < 2:
         return ""
     said = [counted(verdicts.count(verdict), verdict) for verdict in EVERY if verdict in verdicts]
@@ -84,8 +84,8 @@ def note(verdicts):
 
 
 def badge(found):
-    """Returns the verdict of the colour. A partial one is green if two thirds of the checks
-    pass."""
+    """Returns the verdict that sets the colour. A partial verdict is green if two thirds of the
+    checks pass."""
     verdict = of_figure(found)
     if verdict not in (PART, SHAPE):
         return verdict
@@ -110,7 +110,7 @@ def words_of_figure(experiment, checks):
 
 
 def line_of_figure(experiment, checks):
-    """Returns the verdict in a line, or "" without checks."""
+    """Returns the verdict as a line of text, or "" without checks."""
     words, said, _ = words_of_figure(experiment, checks)
     count = len(checks)
     all_of_them = f"all {count} checks" if count > 1 else "its one check"

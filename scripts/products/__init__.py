@@ -1,1 +1,1 @@
-"""Durable commits of database products beside logjam's schemes: scripts/products.py."""
+"""Compares durable commits of database products with logjam's schemes: scripts/products.py."""

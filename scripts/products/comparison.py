@@ -1,8 +1,8 @@
-"""Runs the sides in interleaved rounds, and says what came of it.
+"""Runs the sides in interleaved rounds, and describes the results.
 
-A row is one side of a product at one number of clients in one round: the product, the scheme of its
-algorithm, or the device's bound. The rows have the form of an experiment's
-(config/experiments/products.toml), so that scripts/figures.py draws them.
+A row is the result of one side at one number of clients in one round. The sides of a product are
+the product, the scheme with its algorithm, and the device's bound. The rows have the form of an
+experiment (config/experiments/products.toml), so scripts/figures.py draws them.
 """
 
 import os
@@ -20,8 +20,8 @@ PRODUCTS = {side.name: side for side in (Postgres, MariaDb, MariaDbBinlog, Rocks
 SCHEME_ALONE = {"mysql": "Debian has no package of MySQL, so its row is that of our scheme alone"}
 NAMES = (*PRODUCTS, *SCHEME_ALONE)
 LEAST_BRANCHES = 10
-TRACE_SECONDS, CLIENTS_A_SECOND = 1, 16  # a trace slows down how clients connect
-DEVICE_SHARE = 10  # of a run's seconds: logjam device has 25 points, and two are the bound's
+TRACE_SECONDS, CLIENTS_A_SECOND = 1, 16  # a trace slows down the clients' connecting
+DEVICE_SHARE = 10  # share of a run's seconds: logjam device has 25 points, the bound uses two
 SAYS = """\
 product/s, scheme/s: durable commits a second; device/s: as many as the disk's durable writes allow.
 unsynced/s: the product's commits a second if they sync nothing, which is what its client costs.
@@ -35,7 +35,7 @@ def say(text):
 
 
 class Comparison:
-    """The sides of a call. Use this in a `with` statement, whose end stops everything."""
+    """The sides of a call. Use it in a `with` statement, whose end stops all sides."""
 
     def __init__(self, folder, names, clients, logjam, experiment):
         self.clients, self.experiment = clients, experiment
@@ -57,7 +57,7 @@ class Comparison:
                 *([self.device] if self.device else [])]
 
     def start(self):
-        """Starts what was asked for. What is not installed is left out, with a sentence."""
+        """Starts the requested sides. Omits sides that are not installed, and prints a sentence."""
         flags = {point.axes["product"]: point.flags for point in self.experiment.points("full")}
         self.device = Device(self.folder, self.branches, self.logjam)
         self.versions[self.device] = ""
@@ -85,7 +85,7 @@ class Comparison:
         return name in self.products
 
     def _leave_out(self, name, why):
-        """Goes on without a product, or without its scheme; says why."""
+        """Continues without a product or without its scheme; prints the reason."""
         self.well = False
         say(f"products: {name} is left out: {why}.")
         for sides in (self.products, self.schemes):
@@ -93,7 +93,7 @@ class Comparison:
                 sides.pop(name).stop()
 
     def measure(self, rounds, seconds, path):
-        """Runs all sides in turn, round after round. The file `path` always has whole rows."""
+        """Runs all sides in turn, round after round. The file `path` always contains whole rows."""
         for turn in range(1, rounds + 1):
             for clients in self.clients:
                 device = self.device.measure(seconds / DEVICE_SHARE)
@@ -116,7 +116,7 @@ class Comparison:
         if product:
             got = {**product.run(clients, seconds, True), **self.traces[name, clients]}
             got["no_sync_tps"] = product.run(clients, seconds, False)["tps"]
-            os.sync()  # so that unsynced writes do not disturb the next side
+            os.sync()  # so that earlier writes do not disturb the next side
             made.insert(0, ("product", product, got))
         origin = {column: device[column] for column in ("revision", "machine")}
         rows = [self._row(turn, name, axis, clients, side, {**got, **origin})
@@ -133,7 +133,7 @@ class Comparison:
 
 
 def table(experiment, rows):
-    """Returns columns and lines of medians, a line for each product and number of clients."""
+    """Returns columns and lines of medians, one line for each product and number of clients."""
     measured, lines = Measured(experiment, rows), []
 
     def median(column, **axes):
@@ -158,7 +158,7 @@ def table(experiment, rows):
 
 
 def sentences(rows):
-    """Returns what each side runs, and what its commit syncs with each number of clients."""
+    """Returns sentences: the program of each side, and the syncs of its commits."""
     said = {}
     for row in rows:
         name, side, clients = (row[f"axis_{axis}"] for axis in ("product", "side", "clients"))

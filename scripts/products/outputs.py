@@ -1,7 +1,7 @@
-"""Reads what the benchmark programs print.
+"""Reads the output of the benchmark programs.
 
-Each function returns what a run measured: commits, commits a second, and the 50th and the 99th
-percentile of the time of a commit as its client sees it, in microseconds.
+Each function returns the measured numbers of a run: commits, commits per second, and the 50th and
+the 99th percentile of a commit's time for its client, in microseconds.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ BIN = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.M)
 
 @contextlib.contextmanager
 def reading(whose):
-    """Raises Failed if the block cannot read what a program printed."""
+    """Raises Failed if the block cannot read a program's output."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -30,7 +30,7 @@ def measured(commits, tps, p50_us, p99_us):
 
 
 def number_in(pattern, text, whose):
-    """Returns the number that the pattern's group finds in what a program printed."""
+    """Returns the number of the pattern's group in a program's output."""
     found = re.search(pattern, text, re.M)
     if found is None:
         raise Failed(f"{whose} printed no {pattern.split()[0]}, but: {last_words(text)}")
@@ -39,7 +39,7 @@ def number_in(pattern, text, whose):
 
 
 def pgbench(text, latencies):
-    """Reads pgbench's summary, and the lines of its logs (the third word is a latency in us)."""
+    """Reads pgbench's summary, and the lines of its logs (the third word is the latency in us)."""
     with reading("pgbench"):
         us = [int(line.split()[2]) for line in latencies]
     if len(us) < 2:
@@ -50,7 +50,7 @@ def pgbench(text, latencies):
 
 
 def sysbench(text):
-    """Reads sysbench's summary, with a histogram for the median and with --percentile=99."""
+    """Reads sysbench's summary: the median from its histogram, the 99th from --percentile=99."""
     with reading("sysbench"):
         bins = [(float(ms), int(count)) for ms, count in BIN.findall(text)]
     left, median = sum(count for _, count in bins) / 2, 0.0
@@ -94,7 +94,7 @@ def scheme(row):
 
 
 def device(lines):
-    """Returns logjam device's row with the most durable writes of 4 KiB, one after the other."""
+    """Returns logjam device's row with the most durable writes of 4 KiB, one at a time."""
     with reading("logjam device"):
         rows = [json.loads(line) for line in lines]
         return max((row for row in rows if row["write_bytes"] == 4096

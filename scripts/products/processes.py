@@ -1,4 +1,4 @@
-"""Starts the products' programs, as a user without privileges. They end with this process."""
+"""Starts the products' programs as a user without privileges. They end when this process ends."""
 
 import glob
 import os
@@ -6,15 +6,15 @@ import shutil
 import subprocess
 
 UNPRIVILEGED = "nobody"
-PATIENCE_SECONDS = 300  # for a load, or for a run in addition to its own seconds
+PATIENCE_SECONDS = 300  # for a load, or for a run after its own seconds
 
 
 class Missing(Exception):
-    """A product cannot be had. The message is the end of a sentence: why."""
+    """A product is not available. The message, the end of a sentence, is the reason."""
 
 
 class Failed(Exception):
-    """A program of a product has failed. The message is the end of a sentence: which, and why."""
+    """A program of a product has failed. The message, the end of a sentence, says which and why."""
 
 
 def program(name, package, folder="/usr/bin"):
@@ -26,7 +26,7 @@ def program(name, package, folder="/usr/bin"):
 
 
 def as_user(command):
-    """Returns the command as the unprivileged user. It is killed if its parent dies first."""
+    """Returns a command that runs as the unprivileged user, and is killed when its parent dies."""
     drop = [f"--reuid={UNPRIVILEGED}", "--regid=nogroup", "--clear-groups"]
     return ["setpriv", "--pdeathsig=KILL", *(drop if os.geteuid() == 0 else []), "--",
             *map(str, command)]
@@ -37,7 +37,7 @@ def environment(**more):
 
 
 def output_of(command, seconds=0, **options):
-    """Returns what the command prints. Raises Failed if it fails or does not end."""
+    """Returns a command's output. Raises Failed if the command fails or does not end."""
     name = os.path.basename(str(command[0]))
     if name == "setpriv":
         name = os.path.basename(command[command.index("--") + 1])
@@ -56,6 +56,6 @@ def output_of(command, seconds=0, **options):
 
 
 def last_words(text):
-    """Returns the last line that says something, without a full stop."""
+    """Returns the last line that is not empty, without a full stop."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].rstrip(".") if lines else "it said nothing"

@@ -1,7 +1,7 @@
-"""The sides of the comparison: servers, each on a unix socket alone, libraries, and logjam.
+"""The sides of the comparison: servers, which use only a unix socket, libraries, and logjam.
 
-A side has start(), run(clients, seconds, durable, tracer) and stop(), and says which load it runs,
-and in which version. run() returns what outputs.measured() does.
+A side has start(), run(clients, seconds, durable, tracer) and stop(), and names its load and its
+version. run() returns the numbers that outputs.py describes.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from products.processes import (UNPRIVILEGED, Failed, Missing, as_user, environm
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "products"
 READY_SECONDS = 90
-CONNECTIONS = 200  # of a server
+CONNECTIONS = 200  # the limit of a server
 
 
 class Side:
-    """A product. `packages` are Debian's; `groups`: a sync may be that of several commits."""
+    """A product. `packages`: Debian's; `groups`: one sync may make several commits durable."""
 
     name = load = ""
     packages = ()
@@ -48,7 +48,7 @@ class Side:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pids(self):
-        """Returns the processes that commit, if run() does not start them."""
+        """Returns the processes that commit, or none if run() starts them."""
         return []
 
 
@@ -58,7 +58,7 @@ def give(folder):
 
 
 class Server(Side):
-    """A product with a server process, which the signal `quits` stops."""
+    """A product with a server process. The signal `quits` stops it."""
 
     process = None
     quits = signal.SIGTERM
@@ -88,10 +88,10 @@ class Server(Side):
         super().stop()
 
     def pids(self):
-        """Returns the server's process, and all that come from it."""
+        """Returns the server's process and its descendants."""
         found = [self.process.pid]
         for pid in found:
-            with contextlib.suppress(OSError):  # the process may end now
+            with contextlib.suppress(OSError):  # the process may be ending
                 for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
                     found += [int(child) for child in children.read_text().split()]
         return found
@@ -100,7 +100,7 @@ class Server(Side):
 class Postgres(Server):
     name, packages = "postgres", ("postgresql-15",)
     load = "pgbench -M prepared, TPC-B"
-    quits = signal.SIGQUIT  # an immediate shutdown, because the files are removed anyway
+    quits = signal.SIGQUIT  # an immediate shutdown: the files are removed anyway
 
     def start(self):
         initdb, postgres, ready, self.pgbench = (
@@ -160,7 +160,7 @@ class MariaDb(Server):
 
 
 class MariaDbBinlog(MariaDb):
-    """MariaDB that also writes a log for its replicas."""
+    """MariaDB that also writes the binary log for its replicas."""
 
     name = "mariadb-binlog"
     load = "sysbench oltp_update_index, innodb_flush_log_at_trx_commit=1, binlog on, sync_binlog=1"
@@ -195,7 +195,7 @@ class Embedded(Side):
         if not built.exists():
             raise Missing("its client is not built, because the package "
                           f"{self.packages[0]} is not installed")
-        # The unprivileged user may not enter the folder of the build.
+        # The unprivileged user may not be allowed to enter the build's folder.
         self.program = shutil.copy2(built, self.folder / self.name)
 
     def run(self, clients, seconds, durable, tracer=()):
@@ -210,35 +210,35 @@ class Embedded(Side):
 
 
 class WiredTiger(Embedded):
-    """WiredTiger under snapshot isolation; a conflict is tried again."""
+    """WiredTiger with snapshot isolation. The client retries after a conflict."""
 
     name, packages = "wiredtiger", ("libwiredtiger-dev",)
     load = f"{Embedded.load}, transaction_sync=(enabled,method=fsync)"
 
 
 class BerkeleyDb(Embedded):
-    """Berkeley DB, a transactional store."""
+    """Berkeley DB with transactions."""
 
     name, packages = "berkeleydb", ("libdb5.3-dev",)
     load = f"{Embedded.load}, DB_TXN_SYNC"
 
 
 class Sqlite(Embedded):
-    """SQLite: one writer at a time."""
+    """SQLite, which has one writer at a time."""
 
     name, packages, groups = "sqlite", ("libsqlite3-dev",), False
     load = f"{Embedded.load}, in WAL mode with synchronous=FULL"
 
 
 class Lmdb(Embedded):
-    """LMDB: one writer at a time, and no log."""
+    """LMDB, which has one writer at a time, and no log."""
 
     name, packages, groups = "lmdb", ("liblmdb-dev",), False
     load = Embedded.load
 
 
 class Scheme(Side):
-    """logjam with the scheme of a product's algorithm: `flags` are those of the experiment."""
+    """logjam with the scheme of a product's algorithm. `flags` come from the experiment."""
 
     def __init__(self, folder, branches, logjam, product, flags):
         self.name = f"logjam-{product}"
@@ -265,7 +265,7 @@ class Scheme(Side):
 
 
 class Device(Side):
-    """The disk alone, as logjam's device writes to it."""
+    """The disk without a product: logjam's device writes to it."""
 
     name = "device"
     load = "logjam device: durable writes of 4 KiB, one after the other"
@@ -275,7 +275,7 @@ class Device(Side):
         self.logjam = logjam
 
     def measure(self, seconds):
-        """Returns the row of the device's bound, in this time for each point."""
+        """Returns the row of the device's bound. Each point runs for `seconds`."""
         rows = self.folder / "rows.json"
         output_of([self.logjam, "device", f"--wal_dir={self.folder}", f"--seconds={seconds}",
                    f"--json={rows}"], 100 * seconds)

@@ -1,8 +1,8 @@
-"""Counts what a product syncs and writes for a commit, with strace, in a run of its own.
+"""Counts the syncs and the written bytes per commit of a product, with strace, in a separate run.
 
-A call syncs if it is fsync, fdatasync or msync(MS_SYNC), or a write through a descriptor that was
-opened with O_DSYNC or O_SYNC, or with the flag RWF_DSYNC. Only files below the product's directory
-count: sockets and libraries do not.
+A call syncs if it is fsync, fdatasync or msync(MS_SYNC). A write syncs if its descriptor was opened
+with O_DSYNC or O_SYNC, or if it has the flag RWF_DSYNC. Only files below the product's directory
+count, so sockets and libraries do not.
 """
 
 import collections
@@ -26,24 +26,24 @@ RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>")
 DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
 OPENED = re.compile(r"= (\d+)<([^>]*)>$")
 RESULT = re.compile(r"= (-?\d+)")
-OFTEN = 0.1  # of all syncs; rarer kinds are no part of a commit, and the sentence omits them
+OFTEN = 0.1  # share of all syncs; the sentence omits rarer kinds
 ATTACH_SECONDS, ATTEMPTS = 10, 3
 
 
 class Counts:
-    """Syncs by call and file, and bytes by file, in the lines of a trace."""
+    """Counts syncs by call and file, and bytes by file, in the lines of a trace."""
 
     def __init__(self, folder, synced=()):
         self.folder = str(folder)
-        self.synced = set(synced)  # (descriptor, path) whose writes sync
+        self.synced = set(synced)  # the (descriptor, path) pairs whose writes sync
         self.clear()
 
     def clear(self):
         self.syncs, self.bytes = collections.Counter(), collections.Counter()
-        self._unfinished, self._ended = {}, False  # (thread, call) -> the file that it writes
+        self._unfinished, self._ended = {}, False  # maps (thread, call) to the written file
 
     def add(self, line):
-        """Counts a line. An unfinished call counts where it begins, and its bytes where it ends."""
+        """Counts a line. An unfinished call counts at its first line, its bytes at the last."""
         resumed, call = RESUMED.match(line), CALL.match(line)
         file = self._unfinished.pop((resumed[1], resumed[2]), None) if resumed else None
         if file:
@@ -92,13 +92,13 @@ class Counts:
 
 
 def plain_name(path):
-    """Returns a file's name with a star for its number: pg_wal/*, log.*."""
+    """Returns a file's name with a star instead of its number: pg_wal/*, log.*."""
     folder, name = os.path.split(path.removeprefix("data/"))
     return os.path.join(folder, re.sub(r"[0-9A-F]*\d{4}[0-9A-F]*", "*", name))
 
 
 def per_commit(counts, commits):
-    """Returns a row's columns: a commit's syncs, their kinds, its bytes, those in synced files."""
+    """Returns columns per commit: syncs, kinds of syncs, written bytes, bytes of synced files."""
     commits, total = max(1, commits), sum(counts.syncs.values())
     often = sorted((kind for kind, count in counts.syncs.items() if count > OFTEN * total),
                    key=lambda kind: (-round(counts.syncs[kind] / commits, 1), kind))
@@ -110,7 +110,7 @@ def per_commit(counts, commits):
 
 
 def synced_descriptors(pids):
-    """Returns (descriptor, path) of what these processes have opened with O_DSYNC or O_SYNC."""
+    """Returns (descriptor, path) of these processes' files with O_DSYNC or O_SYNC."""
     found = set()
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -126,12 +126,12 @@ def _tracer_of(pid):
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 1  # the process has ended, so nobody needs to wait
+        return 1  # the process has ended, so no trace is needed
     return int(re.search(r"TracerPid:\s*(\d+)", status)[1])
 
 
 def _has_attached(tracer, pids):
-    """Waits until the tracer has attached to all processes. Returns whether it has."""
+    """Waits until the tracer is attached to all processes. Returns whether it is."""
     end = time.monotonic() + ATTACH_SECONDS
     while tracer.poll() is None and time.monotonic() < end:
         if all(_tracer_of(pid) for pid in pids):
@@ -142,7 +142,7 @@ def _has_attached(tracer, pids):
 
 @contextlib.contextmanager
 def attached(command, pids_of):
-    """Traces the processes of pids_of() during the block. Retries if one of them ends."""
+    """Traces the processes of pids_of() during the block. Retries if a process ends."""
     for _ in range(ATTEMPTS):
         pids = pids_of()
         with subprocess.Popen([*command, *(f"-p{pid}" for pid in pids)], stdin=subprocess.DEVNULL,
@@ -161,7 +161,7 @@ def attached(command, pids_of):
 
 
 def traced(side, clients, seconds):
-    """Runs a side under strace. Returns what per_commit() does."""
+    """Runs a side under strace. Returns the result of per_commit()."""
     try:
         strace = program("strace", "strace")
     except Missing as missing:
