@@ -1,4 +1,4 @@
-"""Medians, ratios and verdicts come from the rows, and from nothing else."""
+"""Tests that medians, ratios and verdicts follow from the rows alone."""
 
 import random
 import unittest
@@ -125,7 +125,7 @@ class MeasuredRows(unittest.TestCase):
         last = found.table().iloc[-1]
         self.assertEqual((last["log"], last["threads"], last["tps"], last["x_centr"]),
                          ("eleda", "2", 60, 3))
-        # 30, 60 and 90: Student's t of two degrees is 4.303, the deviation 30.
+        # The values are 30, 60 and 90: their deviation is 30; Student's t for 2 degrees is 4.303.
         self.assertAlmostEqual(last["tps" + MARGIN], 100 * 4.3027 * 30 / 3 ** 0.5 / 60, places=2)
         self.assertEqual(last["x_centr" + MARGIN], 0)
 

@@ -1,4 +1,4 @@
-"""Rounds are run until the intervals are narrow, or a budget is spent: by a clock of their own."""
+"""Tests that rounds run until intervals are narrow or the budget is spent, with a fake clock."""
 
 import unittest
 from unittest import mock
@@ -8,11 +8,11 @@ from fixtures import InADirectory, experiment, outcome
 from experiments import round_loop, store, sweep
 from experiments.errors import Refused
 
-SECONDS = 60  # of a run
+SECONDS = 60  # duration of a run
 
 
 class Machine:
-    """A runner whose runs take a minute each. `noise` is how far a scheme's rates lie from 100."""
+    """A runner whose runs take a minute each. `noise` maps schemes to their rates' deviation."""
 
     def __init__(self, noise):
         self.noise, self.ran, self.now = noise, [], 0.0
@@ -31,7 +31,7 @@ class AutoRounds(InADirectory):
         self.rows = store.Store(self.directory / "x.csv")
 
     def run_on(self, machine, rounds, budget=None, rows=None):
-        """Returns how often each scheme was run."""
+        """Returns the number of runs of each scheme."""
         with mock.patch("experiments.round_loop.time.monotonic", lambda: machine.now):
             round_loop.Rounds(round_loop.auto_of(rounds, budget), self.points,
                                [(machine, rows or self.rows)], "tps").run("sweep",

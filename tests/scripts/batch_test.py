@@ -1,4 +1,4 @@
-"""A batch loses no row, doubles none and mixes none: without daemons."""
+"""Tests without daemons that a batch loses, doubles and mixes no row."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ from experiments.files import alone
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
-# Stands for sbatch, scontrol and squeue in these tests. sbatch writes down its arguments and counts
-# the ids; it fails once there are as many as the file `limit` says.
+# Replace sbatch, scontrol and squeue in these tests. sbatch writes its arguments to a file and
+# counts the ids; it fails once their number exceeds the number in the file `limit`.
 SBATCH = """#!/bin/sh
 cd {folder} || exit
 count=$(($(wc -l <sent) + 1))
@@ -27,7 +27,7 @@ SQUEUE = "#!/bin/sh\ncat {folder}/queued\n"
 
 
 class FakeRunner:
-    """Runs nothing. `ran` are the points of all of them."""
+    """Runs nothing. `ran` has the points of all FakeRunners."""
 
     ran, refuse, origin = [], (), {}
 
@@ -282,7 +282,7 @@ class Batch(Batches):
 
 
 class ToSlurm(Batches):
-    """With an sbatch that only writes down."""
+    """Tests with an sbatch that only writes its arguments to a file."""
 
     def setUp(self):
         super().setUp()
@@ -306,7 +306,7 @@ class ToSlurm(Batches):
         return (self.directory / "sent").read_text().splitlines()
 
     def submitted_jobs(self):
-        """The jobs of each array that was sent, as its tasks would find them."""
+        """Returns the jobs of each submitted array, as the array's tasks would find them."""
         arrays = []
         for line in self.sent():
             words = line.split()
@@ -338,7 +338,7 @@ class ToSlurm(Batches):
         self.assertEqual(self.submitted_jobs()[1], [2, 7])
         made.run(2)
         made.run(7)
-        self.assertTrue(self.submit(rounds=2))  # nothing is missing: it merges
+        self.assertTrue(self.submit(rounds=2))  # no row is missing, so it merges
         self.assert_merged_once()
         self.assertTrue(self.submit(rounds=2))
         self.assertEqual(len(self.sent()), 4)

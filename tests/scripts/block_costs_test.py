@@ -1,5 +1,5 @@
-"""The prices of basic blocks: each rule on a listing of its own, and all of it on a program that is
-compiled here and run."""
+"""Tests the prices of basic blocks: each rule with a listing of its own, and all rules with a
+program that is compiled and run here."""
 
 import pathlib
 import struct
@@ -16,7 +16,7 @@ TRACE, READ, FIRST = "call 9000 <__sanitizer_cov_trace_pc>", "call 9008 <__tsan_
 
 
 def listing(*instructions):
-    """objdump's text of one function. `@3` is the address of its third instruction, from 0."""
+    """Returns objdump's text of one function. `@3` is the address of the instruction 3, from 0."""
     lines = ["0000000000001000 <f>:\n"]
     for at, text in enumerate(instructions):
         name, at_sign, number = text.partition("@")
@@ -27,14 +27,14 @@ def listing(*instructions):
 
 
 def costs(*instructions):
-    """Of the function's blocks, by the order of their calls in the text."""
+    """Returns the costs of the function's blocks, in the order of their calls in the text."""
     body, = block_costs.functions(listing(*instructions))
     return [cost for _, cost in sorted(block_costs.costs(body).items())]
 
 
 FRAME = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx", "pop %rbp",
          "ret"]
-# A rule, a function's instructions, and what its blocks cost.
+# A rule, the instructions of a function, and the costs of its blocks.
 RULES = [
     ("calls of the instrumentation and their arguments are free",
      [TRACE, "lea 0x8(%rbx),%rdi", READ, "add 0x8(%rbx),%rax", "mov $0x20,%esi",
@@ -94,7 +94,7 @@ class BlockCosts(unittest.TestCase):
         self.assertEqual([cost for cost in made if cost], [255, 300 + 1 - 255])
 
 
-# In a build without instrumentation, an iteration of sum() is add, add, cmp, jne.
+# In a build without instrumentation, an iteration of sum() has the instructions add, add, cmp, jne.
 PROGRAM = """
 #include <cstdlib>
 __attribute__((noipa)) unsigned long sum(const unsigned long* at, const unsigned long* end) {
@@ -108,7 +108,7 @@ int main(int, char** words) {
   return sum(numbers, numbers + n) == 0 ? 0 : 1;
 }
 """
-# Prints what the blocks cost, by the file that is its second argument.
+# Prints the costs of the blocks, from the file in its second argument.
 RUNTIME = """
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""Sources are joined into units without a change of their meaning, and tests are drawn by a seed."""
+"""Tests that joined sources keep their meaning, and that tests are drawn by a seed."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ class Units(InADirectory):
         return name
 
     def units(self, *words):
-        """Returns the files of each unit, by its path; a file that is compiled alone is its own."""
+        """Maps each unit's path to its files. A file that is compiled alone is a unit."""
         said = subprocess.run([ROOT / "scripts/batches.py", "units", *words], cwd=self.directory,
                               text=True, stdout=subprocess.PIPE, check=True).stdout.split()
         return {path: [line.split('"')[1] for line in
@@ -81,7 +81,7 @@ class Draws(unittest.TestCase):
              [f"All/SchemeTest.B/{i}" for i in range(40)] + ["Ring.Fits", "Locks/0.One"])
 
     def setUp(self):
-        # `.ci/run` runs these tests with a share of its own.
+        # `.ci/run` runs these tests with another LOGJAM_TEST_SHARE.
         self.enterContext(mock.patch.dict(os.environ, {"LOGJAM_TEST_SHARE": "1"}))
 
     def test_a_seed_draws_the_same_and_another_seed_others(self):

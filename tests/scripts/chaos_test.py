@@ -1,4 +1,4 @@
-"""proof/chaos.py: some of its cases find nothing, and it sees what a program may do wrong."""
+"""Tests that some cases of proof/chaos.py find nothing, and that it detects wrong programs."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ import chaos_plants  # noqa: E402
 
 CASES = 2000 if os.environ.get("LOGJAM_TEST_ALL") else 200
 PATIENCE_SECONDS = 60
-# The deed that the program does before its work, and what the judge calls it.
+# A wrong action that the program takes before its work, and the judge's name for it.
 DEEDS = {
     "changes a file outside": ("dump", "echo x >> outside/precious", "outside"),
     "changes a mode outside": ("dump", "chmod 600 outside/precious", "outside"),
@@ -48,7 +48,7 @@ def plant_notes(hand):
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
 class Chaos(unittest.TestCase):
-    """The tests share a log."""
+    """The tests of this class share a log."""
 
     @classmethod
     def setUpClass(cls):
@@ -56,7 +56,7 @@ class Chaos(unittest.TestCase):
         cls.addClassCleanup(held.cleanup)
         cls.directory = pathlib.Path(held.name)
         cls.logjam = os.path.realpath(os.environ["LOGJAM"])
-        # The first seed whose log has one directory, two lives, and is not sealed by a checkpoint.
+        # The first seed whose log has one directory, two lives, and no checkpoint that seals it.
         for seed in range(1000):
             cls.log = chaos_logs.Log(cls.logjam, random.Random(seed),
                                      str(cls.directory / str(seed)), [("centr", None)])
@@ -64,14 +64,14 @@ class Chaos(unittest.TestCase):
                 break
 
     def place(self):
-        """Makes a place with the log in it. Returns a hand."""
+        """Copies the log to a new directory. Returns a Hand for the directory."""
         place = tempfile.mkdtemp(dir=self.directory)
         self.log.put(place)
         chaos_plants.make_outside(place, self.log.folder)
         return chaos_plants.Hand(self.log, place)
 
     def judge(self, hand, when="never", deed=":"):
-        """Returns the judge of a program that does a deed before it does its work."""
+        """Returns a Judge of a program that runs the shell command `deed` before its work."""
         program = pathlib.Path(hand.place + ".sh")
         program.write_text(f"#!/bin/sh\ncase $1 in {when}) {deed} ;; esac\n"
                            f"exec {self.logjam} \"$@\"\n", encoding="utf-8")
@@ -117,7 +117,7 @@ class Chaos(unittest.TestCase):
 
     def test_a_loss_that_is_not_named_is_seen(self):
         hand = self.place()
-        hand.harms("log0/stream-0.log.db")  # of the first run, which the second one has counted
+        hand.harms("log0/stream-0.log.db")  # a file of the first run, counted by the second run
         os.truncate(hand.path("log0/stream-0.log.db"), 4096)
         judge = self.judge(hand, "recover",
                            'case "$*" in *history*) ;; *) echo recovered; exit 0 ;; esac')

@@ -1,4 +1,4 @@
-"""The columns that a sweep adds to logjam's own are those of the page."""
+"""Tests that docs/EXPERIMENTS.md lists the columns that a sweep adds to logjam's own columns."""
 
 import os
 import re
@@ -18,14 +18,14 @@ WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "transacti
 
 
 def documented(kind):
-    """Returns the columns that docs/EXPERIMENTS.md has for native or simulated rows."""
+    """Returns the columns that docs/EXPERIMENTS.md lists for native or simulated rows."""
     page = (ROOT / "docs" / "EXPERIMENTS.md").read_text(encoding="utf-8")
     return {name for name, of in re.findall(r"^\| `(\S+)` \| (all|native|simulated) \|", page, re.M)
             if of in ("all", kind)}
 
 
 def added(row, own):
-    """Returns the columns of a row that are not logjam's own."""
+    """Returns the columns of a row without logjam's own columns."""
     return {re.sub("^axis_.*", "axis_<name>", name) for name in row} - own
 
 

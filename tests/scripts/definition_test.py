@@ -1,4 +1,4 @@
-"""The experiments' files: what a grid's points are, and what is refused."""
+"""Tests the points of the experiments' grids, and the refusal of wrong files."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from fixtures import InADirectory, experiment
 from experiments import definition, sweep
 from experiments.errors import Refused
 
-PICTURES = ["A15"]  # results without a check that could fail
+PICTURES = ["A15"]  # results without any check
 
 
 class Sweep(unittest.TestCase):

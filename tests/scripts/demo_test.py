@@ -1,4 +1,4 @@
-"""The demo ends with what differs and what does not, or with the reason why nothing can be said."""
+"""Tests the demo's last lines: which schemes differ, or why nothing can be compared."""
 
 import random
 import types
@@ -14,7 +14,7 @@ NEED_NVM = "a log per worker, NVM"
 
 class Demo(InADirectory):
     def options(self, others="0", rounds=8, **speeds):
-        """Writes rows of both experiments, of schemes with these speeds; returns the options."""
+        """Writes rows of both experiments for schemes with these speeds; returns the options."""
         draw = random.Random(1)
         for name, axis in (("demo-commit", "commit"), ("demo-schemes", "log")):
             (self.directory / name).mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Rows that are disturbed, unsteady or unsafe are seen wherever rows are shown."""
+"""Tests that all tables show which rows are disturbed, unsteady or unsafe."""
 
 import unittest
 from unittest import mock
@@ -16,7 +16,7 @@ POINTS = [("centr", 1), ("centr", 2), ("eleda", 1), ("eleda", 2)]
 
 
 def rows_with(rounds=3, **columns):
-    """Rows of all points; `columns` are lists of a column's values, by row, as far as they reach."""
+    """Returns rows of all points. `columns` are lists with a column's values for the first rows."""
     rows = [row(number, 10 * number, log=log, threads=threads)
             for number in range(1, rounds + 1) for log, threads in POINTS]
     for name, values in columns.items():

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A stand-in for build-sim/logjam: its rows follow from its flags alone, as the real one's do.
+"""Replaces build-sim/logjam in tests: its rows follow from its flags alone, as logjam's rows do.
 
-FAKE_LOG names a file that gets a line for each run. A run with --log=slow takes long enough to be
-stopped, one with --log=refused is refused, --log=native makes a row of no simulated machine.
+FAKE_LOG names a file that gets a line for each run. A run with --log=slow takes so long that a test
+can stop it, a run with --log=refused is refused, and --log=native makes a native row.
 """
 
 import csv
@@ -40,7 +40,7 @@ def main():
     profile.update((pair.split("=")[0], float(pair.split("=")[1]))
                    for pair in flags.get("set", "").split(",") if pair)
     seed, threads = int(flags["sim_seed"]), int(flags["threads"])
-    # poplar gains from threads unless a dirty line is dear; centr never does.
+        # poplar gains from threads unless a dirty line is expensive; centr never gains.
     gain = threads ** 0.5 if flags["log"] == "poplar" and profile["dirty_cycles"] < 150 else 1
     cores = profile["sockets"] * profile["cores"] * profile["contexts"]
     name = pathlib.Path(flags["machine"]).stem

@@ -1,4 +1,4 @@
-"""The command line, with the real program: a run that is killed, resumed, refused."""
+"""Tests the command line with the real program: killed, resumed and refused runs."""
 
 import os
 import shutil

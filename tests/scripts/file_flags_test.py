@@ -1,4 +1,4 @@
-"""A sweep replaces no file of its reader's, however a flag that names one is written."""
+"""Tests that a sweep replaces no file of its reader, in whatever form a flag names the file."""
 
 import os
 

@@ -1,5 +1,5 @@
-"""Scripts replace no file of another kind, follow no link, and wait for nothing endless. A lock is
-held by one process at a time, and leaves no file."""
+"""Tests that scripts replace only regular files, follow no link, and never wait for a file. Tests
+that only one process at a time holds a lock, and that a lock leaves no file."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ from experiments.files import alone
 
 
 class OddFiles(InADirectory):
-    """A directory with something of each kind that is no plain file."""
+    """A directory with an entry of each kind that is not a regular file."""
 
     def setUp(self):
         super().setUp()
@@ -23,7 +23,7 @@ class OddFiles(InADirectory):
         self.victim.write_text("precious")
 
     def odd(self, name="odd.csv"):
-        """Gives a path at which there is one after the other of all kinds."""
+        """Yields a path several times. Each time, an entry of another kind is at the path."""
         path = self.directory / name
         makers = [lambda: path.symlink_to(self.victim),
                   lambda: path.symlink_to(self.directory / "no"),
@@ -57,7 +57,7 @@ class PlainFiles(OddFiles):
         os.truncate(sparse, 1 << 40)
         with self.assertRaisesRegex(Refused, "longer than"):
             files.read_bytes(sparse)
-        with mock.patch("experiments.files.MOST_BYTES", 10):  # this file has no size
+        with mock.patch("experiments.files.MOST_BYTES", 10):  # the size of this file is 0
             with self.assertRaisesRegex(Refused, "longer than"):
                 files.read_bytes("/proc/self/status")
 
@@ -127,7 +127,7 @@ class Alone(InADirectory):
 
         def removed_before(file, how):
             if not removed:
-                removed.append(os.unlink(lock))  # the holder ends between open() and flock()
+                removed.append(os.unlink(lock))  # the lock's holder ends between open() and flock()
             flock(file, how)
 
         removed = []

@@ -1,4 +1,4 @@
-"""Experiments and rows for the tests of scripts/experiments."""
+"""Provides experiments and rows for the tests of scripts/experiments."""
 
 import contextlib
 import io
@@ -19,14 +19,14 @@ ORIGIN = {"revision": "abc", "binary": "def", "machine": "a CPU, 2 cores, Linux 
 
 
 def experiment(**fields):
-    """An experiment with two axes, `log` and `threads`, unless `fields` say otherwise."""
+    """Returns an experiment with two axes, `log` and `threads`, unless `fields` replace them."""
     return Experiment({"id": "T1", "title": "a test", "claim": "none",
                        "grid": [{"axes": {"log": ["centr", "eleda"], "threads": [1, 2]}}],
                        **fields}, "t1.toml")
 
 
 def row(number, value, **axes):
-    """A row of the store: `value` is its tps."""
+    """Returns a row of a store. `value` is the row's tps."""
     return {"round": str(number), **{f"axis_{name}": str(of) for name, of in axes.items()},
             "thrown_away": "0", "tps": str(value), "scheme_counters": "segments=3.00", **ORIGIN}
 
@@ -52,7 +52,7 @@ class InADirectory(unittest.TestCase):
         self.directory = pathlib.Path(held.name)
 
     def run_figures(self, *words, check=True):
-        """Runs scripts/figures.py on short runs; returns how it ended."""
+        """Runs scripts/figures.py with short runs; returns the ended process."""
         done = subprocess.run([sys.executable, str(FIGURES), *map(str, words)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=LONGEST_SECONDS,

@@ -1,4 +1,4 @@
-"""What the rounds cannot tell apart is not ranked: on drawn rounds of equal and of unequal points."""
+"""Tests, with random rounds, that points are ranked only if the rounds can tell them apart."""
 
 import random
 import unittest
@@ -13,7 +13,7 @@ AXES = {"log": ["centr", "eleda", "silo", "tide"], "threads": [1, 2]}
 
 
 def drawn(draw, rounds, noise=0.1, **speeds):
-    """A block of points named by `speeds`, with a noise of that share."""
+    """Returns a block of points with the names and rates in `speeds`, and this share of noise."""
     return [(name, [speed * draw.lognormvariate(0, noise) for _ in range(rounds)])
             for name, speed in speeds.items()]
 
@@ -91,6 +91,6 @@ class TooFew(unittest.TestCase):
             for number, can in ((rounds, True), (rounds - 1, False)):
                 low, high = list(range(number)), list(range(number, 2 * number))
                 block = [("a", low), ("b", high)]
-                # Equal pairs besides: no key of theirs is in another block.
+                # More pairs, of equal points. Their keys are in no other block.
                 equals = [[((i, "x"), low), ((i, "y"), low)] for i in range(pairs - 1)]
                 self.assertEqual(bool(groups.differing([block, *equals])), can, (pairs, number))

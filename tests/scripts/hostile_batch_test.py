@@ -1,4 +1,4 @@
-"""A batch leads nowhere but into itself, and takes nothing away that is not its own."""
+"""Tests that a batch uses no file outside its directory, and removes only its own files."""
 
 import contextlib
 import io
@@ -29,7 +29,7 @@ class HostileBatch(Batches):
         self.assertEqual(list(self.victim.parent.iterdir()), [self.victim])
 
     def planted(self, sign=True, **changes):
-        """Replaces fields of plan.json; with `sign` so that its fingerprint is right."""
+        """Replaces fields of plan.json. With `sign`, also corrects the plan's fingerprint."""
         said = {**self.made.plan, **changes}
         if sign:
             said["fingerprint"] = plan.fingerprint(said)
@@ -41,7 +41,7 @@ class HostileBatch(Batches):
         self.planted(jobs=[{"round": 1, "point": point}])
 
     def ended(self, *words):
-        """Returns what a command of figures.py said that ended with one sentence."""
+        """Returns the one sentence with which a command of figures.py has refused its words."""
         done = self.run_figures(*words, check=False)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -189,7 +189,7 @@ for word; do case $word in --csv=*) printf 'tps\\n1\\n' >"${word#--csv=}" ;; esa
 
 
 class OddNames(Batches):
-    """Batches in directories whose names parallel, Slurm or a shell would take for more."""
+    """Batches in directories with names that are special in the programs `parallel`, Slurm or sh."""
 
     names = ("a{}b", "{.}{/}{//}{/.}{+/}", "{#}{%}{1}{-1}{=$_=1=}", "%j%a%A%%", "it's {''} \"x\"",
              "$(touch y)`touch y`;touch y", "-x", "a  b", "*?[x]")

@@ -1,12 +1,12 @@
-"""scripts/install_deps.sh says what it installs and how, before it asks sudo for anything."""
+"""Tests that scripts/install_deps.sh names the packages before it calls sudo."""
 
 import os
 import subprocess
 
 from fixtures import ROOT, InADirectory
 
-# Programs that stand in for Debian's. Each appends its call to the file that also gets the script's
-# output, so that the file shows the order.
+# Programs that replace Debian's. Each appends its call to the file with the script's output, so the
+# file shows the order.
 STANDS_IN = {
     "id": "echo $USER_ID",
     "dpkg-query": "printf '%s' \"$INSTALLED\"",
@@ -24,7 +24,7 @@ class InstallDeps(InADirectory):
             path.chmod(0o755)
 
     def said(self, job, user_id, installed=""):
-        """Returns the lines that the script wrote, and the calls of other programs among them."""
+        """Returns the lines of the script, and the calls of other programs in their order."""
         path = self.directory / "said"
         with open(path, "w", encoding="utf-8") as said:
             subprocess.run([ROOT / "scripts/install_deps.sh", *job.split()],
@@ -35,7 +35,7 @@ class InstallDeps(InADirectory):
         return path.read_text(encoding="utf-8").splitlines()
 
     def packages(self, job):
-        """Returns the packages that are installed for the job on a system without any."""
+        """Returns the packages that the job installs on a system without packages."""
         call, = [line for line in self.said(job, "0") if line.startswith("called: ")]
         return call.partition("--no-install-recommends ")[2].split()
 

@@ -1,4 +1,4 @@
-"""The names of points: beside their points, and none over another name or a point."""
+"""Tests that the names of points are beside their points, and cover no name and no point."""
 
 import math
 import random
@@ -10,7 +10,7 @@ SIZE, FRAME = (50, 10), (0, 0, 600, 300)
 
 
 def crowd(seed, count=20):
-    """Points in an eighth of the frame."""
+    """Returns random points in an eighth of the frame."""
     draw = random.Random(seed)
     return [(250 + draw.random() * 150, 120 + draw.random() * 75) for _ in range(count)]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each rule of scripts/lint.py finds its planted line, and nothing else; it lets the others pass.
+"""Tests that each rule of scripts/lint.py finds its planted line, and no other line.
 
 `make lint` runs this file too: a check that has never failed is not a check.
 """
@@ -12,7 +12,7 @@ import lint  # noqa: E402
 
 LATER = "TO" + "DO"
 SCHEME = 'const SchemeRegistration registration({.name = "centr"});\n'
-# A path, what is written there, and a part of the one finding.
+# A path, the planted text, and a part of the expected finding.
 PLANTED = [
     ("cc/a.cc", "int i;\nstd::atomic<int> x;\n", 'cc/a.cc:2: "std::atomic" goes around'),
     ("cc/a.cc", "__atomic_load_n(p, 0);", '"__atomic_"'),

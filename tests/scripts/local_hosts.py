@@ -1,11 +1,11 @@
-"""Hosts that are this machine, for the tests of what goes over ssh: an sshd for each, on a free
-port of 127.0.0.1, with keys and a configuration of their own.
+"""Simulates hosts on this machine, for the tests that use ssh. Each host is an sshd on a free port
+of 127.0.0.1, with its own keys and configuration.
 
-The machine's own sshd, keys and ~/.ssh are neither used nor changed. Commands have another home
-directory: a start file of the user's shell might be killed while it changes something.
+The tests neither use nor change the machine's own sshd, keys and ~/.ssh. Commands get another home
+directory, because a killed shell could damage the user's start files.
 
-`LocalHosts(names)` is used in a `with` statement, which ends all sshds also if the test fails.
-`environment` makes GNU parallel use them.
+Use `LocalHosts(names)` in a `with` statement. It ends all sshds, also if the test fails. With
+`environment`, GNU parallel uses these hosts.
 """
 
 import os
@@ -58,14 +58,14 @@ class LocalHosts:
         config.write_text("".join(
             CLIENT.format(name=name, port=port, user=user_name(), directory=self.directory)
             for name, port in self.ports.items()))
-        # GNU parallel keeps its own files where this says, not in the home directory.
+        # GNU parallel keeps its own files in this directory, not in the home directory.
         self.environment = {**os.environ, "PATH": PATH, "PARALLEL_SSH": f"ssh -F {config}",
                             "PARALLEL_HOME": str(self.directory)}
 
     def __enter__(self):
         try:
             if os.geteuid() == 0:
-                os.makedirs("/run/sshd", exist_ok=True)  # sshd insists, also if it does not use it
+                os.makedirs("/run/sshd", exist_ok=True)  # sshd needs this directory, even unused
             for key in ("host_key", "user_key"):
                 subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
                                 str(self.directory / key)], check=True)
@@ -86,7 +86,7 @@ class LocalHosts:
         """Starts the host's sshd, and waits until it answers."""
         config = self.directory / f"{name}.sshd"
         config.write_text(SERVER.format(port=self.ports[name], directory=self.directory))
-        sshd = shutil.which("sshd", path=PATH)  # sshd wants to be called by its whole path
+        sshd = shutil.which("sshd", path=PATH)  # sshd must be called by its absolute path
         with open(self.directory / f"{name}.log", "ab") as log:
             self._sshds[name] = subprocess.Popen([sshd, "-D", "-e", "-f", str(config)],
                                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -98,12 +98,12 @@ class LocalHosts:
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
 
     def under(self, name):
-        """The processes that this host's sshd has started."""
+        """Returns the processes that this host's sshd has started."""
         return descendants(self._sshds[name].pid)
 
     def kill(self, name):
-        """As if the host's power were cut: its sshd and all that runs under it get SIGKILL. Returns
-        how many processes that were, beside sshd."""
+        """Cuts the host's power: its sshd and all processes under the sshd get SIGKILL. Returns the
+        number of these processes, without the sshd."""
         under = self.under(name)
         sshd = self._sshds.pop(name)
         kill([sshd.pid, *under])

@@ -1,11 +1,11 @@
-"""A real Slurm on this machine, for the tests: a slurmctld, a slurmd for each node, and a munged.
+"""Runs a real Slurm on this machine for the tests: a slurmctld, a slurmd per node, and a munged.
 
-The daemons are Debian's, but nothing else is shared with a Slurm or munge that the machine may run:
-key, sockets, ports and state are this object's own, in a temporary directory. They run as the user
-of the test, root or not. All nodes are this one machine; each has its own slurmd, port and spool.
+The daemons are Debian's. Their keys, sockets, ports and state are in a temporary directory of their
+own, so the machine's own Slurm or munge is not affected. The daemons run as the user of the test,
+root or not. All nodes are on this machine; each has its own slurmd, port and spool.
 
-`LocalSlurm(nodes)` is used in a `with` statement, which ends all daemons and jobs also if the test
-fails. `environment` is what sbatch, squeue and scancel need to find it.
+Use `LocalSlurm(nodes)` in a `with` statement. It ends all daemons and jobs, also if the test fails.
+With `environment`, sbatch, squeue and scancel use this Slurm.
 """
 
 import os
@@ -63,7 +63,7 @@ class LocalSlurm:
     def __init__(self, nodes=2, max_array_size=1001):
         self.nodes = [f"node{i + 1}" for i in range(nodes)]
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="logjam-slurm-"))
-        self.directory.chmod(0o755)  # munged asks for it
+        self.directory.chmod(0o755)  # munged requires this
         self.daemons = {}
         port, *ports = free_ports(1 + nodes)
         host = socket.gethostname().split(".")[0]
@@ -122,11 +122,11 @@ class LocalSlurm:
                 stderr=subprocess.STDOUT, cwd=self.directory, preexec_fn=end_with_parent)
 
     def start_node(self, node):
-        # Its slurmstepds inherit the mark; the jobs get the environment of sbatch.
+        # slurmstepd inherits the mark in this environment. Jobs get sbatch's environment instead.
         self._run(node, "slurmd", "-D", "-N", node, LOGJAM_TEST_NODE=self._mark(node))
 
     def ask(self, *line, check=True):
-        """Runs a Slurm command; returns what it printed."""
+        """Runs a Slurm command; returns its output."""
         done = subprocess.run(line, env=self.environment, capture_output=True, text=True)
         if check and done.returncode:
             raise AssertionError(f"{' '.join(line)}: {done.stderr}\n{self.logs()}")
@@ -139,17 +139,17 @@ class LocalSlurm:
         return self.ask("sinfo", "-h", "-N", "-n", node, "-o", "%T", check=False).upper()
 
     def kill_node(self, node):
-        """As if its power were cut: slurmd, the slurmstepds of jobs, and the jobs get SIGKILL.
-        Returns how many processes of jobs there were."""
+        """Cuts the node's power: slurmd, the slurmstepds, and the jobs get SIGKILL. Returns the
+        number of killed processes of jobs."""
         jobs = self.processes_of(node)
         kill([self.daemons[node].pid, *processes_with(LOGJAM_TEST_NODE=self._mark(node)), *jobs])
         self.daemons[node].wait()
-        # A job may have started a process between the look and the signal.
+        # Before the signal, a job may have started a process after its processes were listed.
         kill(self.processes_of(node))
         return len(jobs)
 
     def processes_of(self, node):
-        """The processes of the jobs on this node."""
+        """Returns the processes of the jobs on this node."""
         return processes_with(SLURM_CONF=self.environment["SLURM_CONF"], SLURMD_NODENAME=node)
 
     def _mark(self, node):

@@ -1,5 +1,5 @@
-"""The profiles of simulated machines: each has the keys of config/machines/README.md, no other, and a
-source for every number. `logjam machine` writes such a file."""
+"""Tests the profiles of simulated machines: each has all keys of config/machines/README.md, no
+other key, and a source for every number. Tests that `logjam machine` writes such a file."""
 
 import os
 import pathlib
@@ -17,13 +17,13 @@ LINE = re.compile(r'(\w+) = ("[^"]*"|[^#\s]+)\s*(?:# (.*))?')
 
 def keys():
     """Returns key -> (type, default), from the table of the README. A key without a default must be
-    in every profile; sim/machine/profile.cc knows when the others may be left out."""
+    in every profile. sim/machine/profile.cc decides when a key with a default may be omitted."""
     return {key: (kind, default)
             for key, kind, default in ROW.findall((MACHINES / "README.md").read_text())}
 
 
 def faults(text):
-    """Returns what is wrong with a profile, a sentence each."""
+    """Returns a sentence for each fault of a profile."""
     wanted, found, said = keys(), set(), []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") or not line.strip():
@@ -58,7 +58,7 @@ def faults_of(key, value, source, kind):
 
 
 def contradictions(profile):
-    """Returns the numbers that no machine has together, a sentence each."""
+    """Returns a sentence for each pair of numbers that contradict each other."""
     rising = [("l2_cycles", "l3_cycles"), ("l3_cycles", "dirty_cycles"),
               ("l3_cycles", "memory_cycles"), ("dirty_cycles", "hop_dirty_cycles"),
               ("upgrade_cycles", "hop_upgrade_cycles"), ("memory_cycles", "hop_memory_cycles"),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Runs the tests of scripts/ as a GoogleTest binary runs its own: scripts/run_tests.py then needs
-to know one form only. A test's name is Class.method.
+"""Runs the tests of scripts/ with the command line and the output of a GoogleTest binary, so that
+scripts/run_tests.py needs only one form. A test's name is Class.method.
 
 usage: tests/scripts/main.py [--gtest_list_tests] [--gtest_filter=PATTERN:PATTERN...]
 """
@@ -33,7 +33,7 @@ def flattened(suite):
 
 
 class Result(unittest.TestResult):
-    """Prints what GoogleTest would."""
+    """Prints the lines that GoogleTest would print."""
 
     def startTest(self, test):
         super().startTest(test)
@@ -71,8 +71,8 @@ class Result(unittest.TestResult):
 
 
 def may_have(path, patterns):
-    """Returns whether a class of this file may have a test that one of the patterns names. The file
-    is only read: its imports may take most of a second (matplotlib, scipy)."""
+    """Returns whether a class of this file may have a test that matches one of the patterns. Reads
+    the file without importing it: its imports may take most of a second (matplotlib, scipy)."""
     classes = [one.name for one in ast.parse(path.read_bytes()).body
                if isinstance(one, ast.ClassDef)]
     of_classes = [pattern.partition(".")[0] if "." in pattern else "*" for pattern in patterns]

@@ -1,4 +1,4 @@
-"""Each script says how it is used, and answers a mistake with words and not with a traceback."""
+"""Tests that each script prints its usage, and answers a mistake with a sentence, no traceback."""
 
 import argparse
 import concurrent.futures
@@ -21,7 +21,7 @@ SCRIPTS = sorted(path for folder in ("scripts", "proof", "tests/scripts", "tests
 
 class Scripts(InADirectory):
     def ended(self, *words):
-        """Returns how each script ended with these words, in a directory where there is nothing."""
+        """Returns how each script ended with these words in an empty directory."""
         def run(path):
             return subprocess.run([path, *words], cwd=self.directory, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=LONGEST_SECONDS,
@@ -70,7 +70,7 @@ class Numbers(unittest.TestCase):
 
 class Endings(InADirectory):
     def ending(self, error):
-        """Returns the status and the words of a script whose main() raises this error."""
+        """Returns the status and the output of a script whose main() raises this error."""
         with mock.patch("sys.stderr") as stderr, self.assertRaises(SystemExit) as ended:
             errors.run_main(mock.Mock(side_effect=error), "x.py", "stopped")
         words = "".join(call.args[0] for call in stderr.write.call_args_list)

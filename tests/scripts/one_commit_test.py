@@ -1,4 +1,4 @@
-"""The functions that docs/ONE_COMMIT.md names are in the files that its rows name."""
+"""Tests that each function in docs/ONE_COMMIT.md is in one of the files of its row."""
 
 import re
 import unittest
@@ -9,8 +9,8 @@ ROW = re.compile(r"^\| (`.*`.*?) \| (`.*`.*?) \| (.*) \|$", re.M)
 
 
 def missing(page, text_of):
-    """Returns the functions of each row that none of the row's files names. Of `Interface::f`: `Class::f`
-    the second one counts. A function in the last cell is looked for in all files that the row names."""
+    """Returns the functions of each row that none of the row's files contains. For `Interface::f`:
+    `Class::f`, only Class::f counts. A row's files include those in the row's last cell."""
     found = []
     for functions, files, what in ROW.findall(page):
         files = re.findall(r"`([\w/]+\.(?:h|cc))`", files + what)

@@ -1,6 +1,6 @@
-"""The page in a real browser: what it shows, what its filters leave, and that it has no error.
+"""Tests the page in a real browser: its content, its filters, and that it has no error.
 
-Chromium runs without a window. Where it is not installed these tests skip.
+Chromium runs without a window. If Chromium is not installed, these tests are skipped.
 """
 
 import base64
@@ -27,7 +27,7 @@ SERIES = re.compile(r'<g class="series [^"]*" data-series="([^"]*)"')
 
 
 def write_page(folder):
-    """A report of experiments that were never run. Returns its text."""
+    """Writes a report of experiments that were never run. Returns the page's text."""
     experiments = {}
     for name, own in EXPERIMENTS.items():
         one = synthetic.experiment(getattr(synthetic, name), own)
@@ -43,13 +43,13 @@ def write_page(folder):
     return page.page(*synthetic.collected(folder, *experiments.values()))
 
 
-# A row's text must stay one: HTML, a place in the page, ends of a script and of a line.
+# A row with this text must stay plain text: HTML, a placeholder, the end of a script, a new line.
 HOSTILE = ("{{programs}}{{data}}<img src=x onerror=nowhere()></script><script>alert(1)</script>"
            "<!--<script>\"'><b>bold</b>&lt;\u2028\u2029`[a](javascript:x)")
 
 
 def hostile_rows(one):
-    """Returns rows of the experiment that have that text wherever one can be."""
+    """Returns rows of the experiment with the HOSTILE text in every field that can have it."""
     return [{**row, "machine": HOSTILE, "revision": HOSTILE, "axis_workload": HOSTILE,
              "workload": HOSTILE, "unsteady": HOSTILE, "unsafe": HOSTILE, "given": HOSTILE,
              "log": HOSTILE, "log_differs": HOSTILE, "began": HOSTILE, "scheme_counters": HOSTILE,
@@ -58,7 +58,7 @@ def hostile_rows(one):
 
 
 def page_of_hostile_rows(folder):
-    """Returns the page of rows whose texts are HTML, scripts, and names of places in the page."""
+    """Returns the page of rows whose texts are HTML, scripts, and names of placeholders."""
     one = synthetic.experiment(synthetic.LINES)
     (folder / "p5").mkdir()
     store.write_rows(folder / "p5" / "quick.csv", hostile_rows(one))
@@ -84,7 +84,7 @@ class Page(InADirectory):
         return done.stdout
 
     def document(self, address="", **more):
-        """The page's elements after its programs have run; an error in them fails the test."""
+        """Returns the page's elements after its programs have run. Their errors fail the test."""
         found = self.browse("--dump-dom", address=address, **more)
         error = re.search(r'<html[^>]* data-error="([^"]*)"', found)
         self.assertIsNone(error, error and error[1])
@@ -115,7 +115,7 @@ class Page(InADirectory):
                              ("#workload=tpcc&find=devices", ["P5"]), ("#p8", None)):
             with self.subTest(address):
                 found[address] = self.document(address)
-                if ids is None:  # the address of a section is no filter
+                if ids is None:  # the address of a section is not a filter
                     self.assertEqual(len(self.ids(found[address])), 7)
                 else:
                     self.assertEqual(self.ids(found[address]), ids)
@@ -186,7 +186,7 @@ class PlainFile(InADirectory):
         one = synthetic.experiment(synthetic.LINES)
         entries, total = synthetic.collected(self.directory, one)
         text = report.markdown(entries, total, self.directory)
-        text = re.sub(r"(?<!\\)`[^`\n]*`", "", text)  # code is shown as it is
+        text = re.sub(r"(?<!\\)`[^`\n]*`", "", text)  # HTML shows code unchanged
         self.assertNotRegex(text, r"(?<!\\)<(img|script|/script|b>|!--<)|(?<!\\)\]\(javascript")
         run, = entries[0].runs
         rows = [{**row, "axis_log": "$\\frac{$" + row["axis_log"]} for row in run.measured.rows]
@@ -239,7 +239,7 @@ class PlainFile(InADirectory):
             with self.subTest(link=link), self.assertRaisesRegex(Refused, "is a link"):
                 report_data.collect(self.directory / link.split("/")[0], {one.id: one})
             path.unlink()
-        (self.directory / "link").symlink_to(self.directory / "results")  # the reader's own is
+        (self.directory / "link").symlink_to(self.directory / "results")  # given by the reader
         self.assertEqual(len(report_data.collect(self.directory / "link", {one.id: one})), 1)
 
     def test_the_page_asks_for_nothing_from_elsewhere(self):

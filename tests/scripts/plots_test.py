@@ -1,4 +1,4 @@
-"""Figures show what the rows say, in colours that stay the same; every kind of plot draws."""
+"""Tests that figures show the rows, that colours stay the same, and that all kinds are drawn."""
 
 import pathlib
 import tempfile
@@ -45,7 +45,7 @@ class Marks(unittest.TestCase):
         found = next(mark for mark in curves.marks(one, synthetic.measured(one))
                      if (mark.panel, mark.series, mark.x) == ("ycsb", "poplar", 4.0))
         self.assertEqual((found.middle, found.rounds), (360000, 3))
-        self.assertAlmostEqual(found.low, 297698, delta=1)  # 366,000 less 4.3027 * 27,495 / 1.732
+        self.assertAlmostEqual(found.low, 297698, delta=1)  # 366,000 - 4.3027 * 27,495 / 1.732
         self.assertAlmostEqual(found.high, 434302, delta=1)
         self.assertEqual(found.bar, (found.low, found.high))
         wild = curves.Mark("", "", 1, "tps", 10, -40, 90, 3, {})

@@ -1,4 +1,4 @@
-"""Ports, and processes that end by force, for the tests that bring servers of their own."""
+"""Provides free ports, and ends processes by force, for the tests that start servers."""
 
 import contextlib
 import ctypes
@@ -10,24 +10,24 @@ import signal
 import socket
 import time
 
-PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # where Debian has servers
-# For what takes some seconds on an idle machine, or a minute with 200 points.
+PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # Debian's directories of servers
+# The limit for an action of some seconds on an idle machine, or of a minute with 200 points.
 PATIENCE_SECONDS = 400 if os.environ.get("LOGJAM_TEST_ALL") else 90
 
 
 def missing(programs):
-    """Returns a sentence that says which programs are not installed, or ""."""
+    """Returns a sentence with the programs that are not installed, or ""."""
     absent = [name for name in programs if not shutil.which(name, path=PATH)]
     return f"there is no {', '.join(absent)}: scripts/install_deps.sh tools" if absent else ""
 
 
 def user_name():
-    """Of the user that this process is, whatever the environment says."""
+    """Returns the name of this process's user, regardless of the environment."""
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def free_ports(count):
-    """Ports that no program listens on now. All are bound at the same time, so none comes twice."""
+    """Returns unused ports. All are bound at the same time, so they are different."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -36,8 +36,8 @@ def free_ports(count):
 
 
 def wait_until(what, condition, logs=lambda: ""):
-    """Waits until `condition()` is true; returns what it returned. `logs()` is told if it does not
-    come true."""
+    """Waits until `condition()` is true; returns its result. If it stays false, the error contains
+    `logs()`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         answer = condition()
@@ -48,7 +48,7 @@ def wait_until(what, condition, logs=lambda: ""):
 
 
 def processes_with(**variables):
-    """The processes that were started with these variables in their environment."""
+    """Returns the processes that were started with these variables in their environment."""
     wanted = {f"{name}={value}".encode() for name, value in variables.items()}
     found = []
     for entry in pathlib.Path("/proc").iterdir():
@@ -59,7 +59,7 @@ def processes_with(**variables):
 
 
 def descendants(process):
-    """The processes that this one has started, and theirs."""
+    """Returns the descendants of this process."""
     children = {}
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
@@ -73,7 +73,7 @@ def descendants(process):
 
 
 def end_with_parent():
-    """For Popen's preexec_fn: the kernel kills the process when its parent ends."""
+    """For Popen's preexec_fn: lets the kernel kill the process when its parent ends."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 

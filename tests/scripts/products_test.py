@@ -1,5 +1,5 @@
-"""scripts/products.sh without a product: what it reads of their programs, what it refuses, and what
-it prints."""
+"""Tests scripts/products.sh without products: how it reads the products' output, its refusals, and
+its own output."""
 
 import contextlib
 import io
@@ -63,7 +63,7 @@ TRACE = """\
 
 
 def row(product, side, clients, tps, turn=1, **more):
-    """A row as Comparison makes it."""
+    """Returns a row like those of Comparison."""
     return {"round": str(turn), "axis_product": product, "axis_side": side,
             "axis_clients": str(clients), "load": "a load", "version": "15", "tps": str(tps),
             "sync_kind": "1.00 fdatasync of log", "bytes_commit": "512", **more}
@@ -139,7 +139,7 @@ class ProductTrace(InADirectory):
         self.assertFalse(self.counts(line).syncs)
         self.assertEqual(dict(self.counts(line, [(4, "/p/log")]).syncs),
                          {("synced write", "log"): 1})
-        again = '7  openat(3</p>, "log", O_WRONLY) = 4</p/log>\n'  # without the flag
+        again = '7  openat(3</p>, "log", O_WRONLY) = 4</p/log>\n'  # opened without O_DSYNC
         self.assertFalse(self.counts(again + line, [(4, "/p/log")]).syncs)
         failed = self.counts('7  write(4</p/log>, ""..., 9) = -1 EIO (x)')
         self.assertEqual(dict(failed.bytes), {"log": 0})
@@ -198,7 +198,7 @@ class ProductTable(InADirectory):
 
 
 class Fake(Side):
-    """A product that commits 100 times a second, or does what a test wants."""
+    """A product that commits 100 times a second, or follows a test's instructions."""
 
     name, load, packages = "postgres", "nothing", ("none",)
 
@@ -239,7 +239,7 @@ esac > ${to:-/dev/stdout}
 
 class ProductRounds(InADirectory):
     def compared(self, *fakes, clients=(1, 2)):
-        """Returns a comparison of fakes that has ended, its rows in the file, and what it said."""
+        """Runs a Comparison of fakes. Returns it, its rows from the file, and its output."""
         logjam = self.directory / "logjam"
         logjam.write_text(FAKE_LOGJAM, encoding="utf-8")
         logjam.chmod(0o755)
@@ -287,13 +287,13 @@ class ProductRounds(InADirectory):
 
 class ProductRefusals(InADirectory):
     def call(self, *words, program="scripts/products.py"):
-        # No product runs by mistake: this directory is refused, if nothing else is.
+        # If nothing else is refused, this directory is, so no product runs by mistake.
         command = [ROOT / program, "--logjam=/bin/true", "--dir=/proc/nowhere", *words]
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE, check=False, timeout=LONGEST_SECONDS)
 
     def refusal(self, *words, **more):
-        """Returns the one sentence with which it refuses."""
+        """Returns the one sentence of the refusal."""
         done = self.call(*words, **more)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

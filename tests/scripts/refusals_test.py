@@ -1,4 +1,4 @@
-"""What logjam refuses of a sweep is found before anything runs, with the real program."""
+"""Tests, with the real program, that refused points of a sweep are found before anything runs."""
 
 import os
 import unittest
@@ -16,7 +16,7 @@ LIST = ["flush=txns:8,us:500"], ["flush=us:50,txns:8,us:500"], ["log_records=txn
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
 class Refusals(InADirectory):
     def checked(self, *words, flags=()):
-        """Returns the names of the points that are left, and the lines about the others."""
+        """Returns the names of the accepted points, and the lines about the refused points."""
         one = sweep.sweep(words, flags)
         with runner.Runner(runner.logjam_of(), self.directory, tries=1) as made:
             points = one.points("full", lambda: runner.schemes_of(made.logjam))

@@ -1,4 +1,4 @@
-"""The report's numbers and verdicts are the rows', and simulated rows are told apart."""
+"""Tests that the report's numbers and verdicts follow from the rows, and simulated rows are marked."""
 
 import signal
 import subprocess
@@ -267,7 +267,7 @@ class Command(InADirectory):
 
     def test_serve_shows_the_page_of_the_rows_and_writes_nothing(self):
         words = ["serve", f"--results={self.directory}", "--no-browser", "--port=0"]
-        # A shell's job in the background ignores SIGINT, and so does all that it starts.
+        # A shell's background job ignores SIGINT, and so do the processes that it starts.
         with subprocess.Popen(
                 [sys.executable, FIGURES, *words], stdout=subprocess.PIPE, text=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as server:

@@ -1,4 +1,4 @@
-"""Other programs read the rows of all commands without options."""
+"""Tests that other programs can read the rows of all commands without options."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGJAM = os.path.realpath(os.environ.get("LOGJAM", ROOT / "build/logjam"))
 LOG = ["--wal_dir=log", "--log_prealloc_mb=1", "--log_buffer_mb=1", "--threads=1", "--warmup=0",
        "--seconds=3600"]
-# A value with all that a cell can have to quote; each row has it among its flags.
+# A value with all characters that a CSV cell must quote. The flags in each row contain it.
 ODD = 'a, "b"\nc.json'
 
 
@@ -46,7 +46,7 @@ class RowsTest(unittest.TestCase):
                 self.assertIn(ODD, read["flags"].iloc[-1])
                 for name in read.columns:
                     for seen, text in zip(read[name], (row[name] for row in rows)):
-                        # To pandas the device `null` is an empty cell (docs/OUTPUT.md).
+                        # pandas reads the device `null` as an empty cell (docs/OUTPUT.md).
                         self.assertEqual(pandas.isna(seen), text in ("", "null"), name)
             with open(os.path.join(directory, ODD), encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]

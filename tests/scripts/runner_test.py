@@ -1,4 +1,4 @@
-"""The runner, with the real program, and what it says of others on the cores."""
+"""Tests the runner with the real program, and its words about other programs on the cores."""
 
 import io
 import os
@@ -71,7 +71,7 @@ class Memory(InADirectory):
 
 
 class Machine:
-    """Stands for idle_watch.Watch: others take these shares of the cores, one after the other."""
+    """Replaces idle_watch.Watch: other programs take these shares of the cores, in this order."""
 
     def __init__(self, *shares):
         self._shares = list(shares)
@@ -88,7 +88,7 @@ class Machine:
 
 class Others(InADirectory):
     def run_among(self, *shares, tries=3):
-        """Returns what a run on this Machine said, and what is said of it in the end."""
+        """Returns the messages during a run on this Machine, and the sentence at the end."""
         told = []
         with mock.patch.object(idle_watch, "Watch", Machine(*shares)), \
                 mock.patch.object(idle_watch.time, "sleep"), \

@@ -1,4 +1,4 @@
-"""Halved and doubled constants, with a stand-in for the simulated program."""
+"""Tests sensitivity runs with tests/scripts/fake_simulator.py in place of the simulation."""
 
 import unittest
 
@@ -122,7 +122,7 @@ class Sensitivity(WithAMachine):
                          (0, ["dirty_cycles doubled (1 of 1 seeds)"]))
 
     def judged(self, unchanged, halved):
-        """The Survival of a check that holds with rates above 5, from the rates of each seed."""
+        """Returns the Survival of a check that rates are above 5, from each seed's rates."""
         one = experiment(check=[{"says": "so", "holds": "value('tps', log='centr', threads=1) > 5"}])
         for name, rates in (("unchanged", unchanged), ("x-halved", halved)):
             path = self.folder / f"{name}.csv"

@@ -1,4 +1,4 @@
-"""The server of the page answers this machine's readers, and nobody waits for the others."""
+"""Tests that the page's server answers local requests, and that no client waits for another."""
 
 import contextlib
 import io
@@ -30,7 +30,7 @@ class Served(InADirectory):
         return made
 
     def asked(self, request):
-        """Returns the answer to these bytes."""
+        """Returns the server's answer to these bytes."""
         one = self.connected()
         one.sendall(request)
         return b"".join(iter(lambda: one.recv(65536), b""))
@@ -86,7 +86,7 @@ class Served(InADirectory):
         with mock.patch.object(serve.OnePage, "longest", 0.2):
             slow = self.connected()
             with contextlib.suppress(OSError):
-                while True:  # a byte in time, again and again, until it is ended
+                while True:  # sends a byte in time, again and again, until the server ends it
                     slow.sendall(b"G")
                     time.sleep(0.02)
         self.assertEqual(self.stderr.getvalue(), "")
@@ -101,7 +101,7 @@ class Served(InADirectory):
         self.assertEqual(self.status(), 200)
         for one in waiting[:-serve.Server.most]:
             with contextlib.suppress(ConnectionResetError):
-                self.assertEqual(one.recv(1), b"")  # the oldest are ended
+                self.assertEqual(one.recv(1), b"")  # the server has ended the oldest connections
 
     def test_a_client_that_is_gone_is_no_traceback(self):
         with mock.patch.object(serve.OnePage, "do_GET", side_effect=ConnectionResetError):

@@ -1,4 +1,4 @@
-"""Simulated runs, with a stand-in for the simulated program."""
+"""Tests simulated runs with tests/scripts/fake_simulator.py in place of the simulation."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Rows are kept whole, once, and never beside rows of another origin."""
+"""Tests that a store keeps whole rows, each once, and no rows of different origins."""
 
 import os
 from unittest import mock
@@ -11,7 +11,7 @@ from experiments.runner import Outcome, PointRefused
 
 
 class FakeRunner:
-    """Counts, and ends with an error at the runs that it is told to."""
+    """Counts runs, and raises an error at the runs in `fail_at`."""
 
     def __init__(self, fail_at=(), error=KeyboardInterrupt):
         self.ran, self._fail_at, self._error = [], fail_at, error
@@ -93,7 +93,7 @@ class Rows(InADirectory):
                 self.assertEqual(self.path.read_text(), content)
 
     def rewritten(self, change):
-        """Returns why a Store refuses what `change` returns of the text of three rows."""
+        """Returns the reason why a Store refuses three rows whose text `change` has changed."""
         self.path.unlink(missing_ok=True)
         rows = store.Store(self.path)
         for point in self.points[:3]:

@@ -1,4 +1,4 @@
-"""Sweeps through a real Slurm and a real GNU parallel, while nodes die: no row is lost or doubled.
+"""Tests that sweeps with a real Slurm and GNU parallel lose and double no row when nodes die.
 
 With LOGJAM_TEST_ALL the sweeps have 200 points.
 """
@@ -28,11 +28,11 @@ SHORT = ["--seconds=0.1" if LARGE else "--seconds=0.05", "--warmup=0", "--device
 
 
 class Submitted(InADirectory):
-    environment = None  # of the cluster
+    environment = None  # the cluster's
 
     def setUp(self):
         super().setUp()
-        # Braces and %, which parallel and Slurm replace elsewhere, stand for themselves in a name.
+        # A file's name may contain braces and %, which parallel and Slurm replace in other words.
         self.csv, self.batch = (self.directory / f"x {{}} %j.{of}" for of in ("csv", "batch"))
         self.begun = time.monotonic()
 
@@ -54,7 +54,7 @@ class Submitted(InADirectory):
                        for path in sorted(self.batch.glob("logs/*")))
 
     def rows_made(self):
-        """The files of the rows that are there, and when each was written."""
+        """Maps the files of the present rows to the times of their last change."""
         return {path.name: path.stat().st_mtime_ns for path in self.batch.glob("rows/*.json")}
 
     def wait_for_rows(self, count, submitter=None):
@@ -78,7 +78,7 @@ class Submitted(InADirectory):
                  f"{len(planned - keys)} missing")
         self.assertEqual((len(planned), len(rows)), (JOBS, JOBS))
         self.assertEqual(keys, planned)
-        # A run of a tenth of a second may be over before the first commit is acknowledged.
+        # A run of a tenth of a second may end before the first commit is acknowledged.
         self.assertTrue(all(float(row["tps"]) >= 0 for row in rows))
         self.assertIn("is merged", self.merge())
 
@@ -95,7 +95,7 @@ class Slurm(Submitted):
         return super().logs() + self.slurm.logs()
 
     def kill_a_node_at_work(self, node="node1"):
-        # Large: its script, and logjam. A small sweep has too few moments for both.
+        # Large: wait for the node's script and its logjam. A small sweep rarely has both at once.
         wait_until(f"{node} works", lambda: len(self.slurm.processes_of(node)) > LARGE, self.logs)
         count = self.slurm.kill_node(node)
         self.say(f"{node} is killed with {count} processes of its task, "
@@ -127,7 +127,7 @@ class Slurm(Submitted):
         self.slurm.wait_until_empty()
         self.assert_no_row_is_lost_or_doubled()
         after = self.rows_made()
-        self.assertEqual(before, {name: after[name] for name in before})  # did not run again
+        self.assertEqual(before, {name: after[name] for name in before})  # no job ran again
 
 
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
@@ -142,7 +142,7 @@ class Parallel(Submitted):
         return (self.directory / "said").read_text() + super().logs() + self.hosts.logs()
 
     def begin(self, hosts="one,two"):
-        """Begins a submission, in a process group of its own."""
+        """Starts a submission in its own process group."""
         with open(self.directory / "said", "ab") as said:
             begun = subprocess.Popen(
                 self.command("--submit=parallel", f"--hosts={hosts}"), env=self.environment,
@@ -190,4 +190,4 @@ class Parallel(Submitted):
         self.assertEqual(again.returncode, 0, self.logs())
         self.assert_no_row_is_lost_or_doubled()
         after = self.rows_made()
-        self.assertEqual(before, {name: after[name] for name in before})  # did not run again
+        self.assertEqual(before, {name: after[name] for name in before})  # no job ran again

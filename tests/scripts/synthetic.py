@@ -1,7 +1,7 @@
-"""Experiments and rows that were never run, for the tests of figures and reports.
+"""Provides experiments and rows that were never run, for the tests of figures and reports.
 
-The numbers are made by rules that a test can repeat: `rate` of a scheme, times the threads, times 1
-- 0.05, 1 and 1 + 0.1 in the three rounds.
+A test can compute the numbers: a scheme's `rate`, times the number of threads, times 1 - 0.05, 1
+and 1 + 0.1 in the three rounds.
 """
 
 import pathlib
@@ -232,7 +232,7 @@ def put(folder, one, name="quick", **columns):
 
 
 def collected(folder, *experiments):
-    """Returns what a report of these experiments is made from: its entries, and their summary."""
+    """Returns the data for a report of these experiments: its entries, and their summary."""
     entries = report_data.collect(folder, {one.id: one for one in experiments})
     return entries, report_data.summary(entries)
 
@@ -242,7 +242,7 @@ def measured(one, **columns):
 
 
 def extras(one):
-    """What logjam would write beside the rows: a distribution, a time series."""
+    """Returns rows that logjam would write beside the CSV file: a distribution, a time series."""
     found = {"cdf": [], "timeline": [], "dependencies": []}
     for row in rows(one):
         own = {name: value for name, value in row.items() if name.startswith(("round", "axis_"))}

@@ -1,4 +1,4 @@
-"""Simulated rates beside native ones."""
+"""Tests the comparison of simulated rates with native rates."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The verdict on a check and on a figure, and that every check of the published results can fail."""
+"""Tests verdicts on checks and figures, and that every check of published results can fail."""
 
 import copy
 import random
@@ -17,7 +17,7 @@ PLANTS = (100, 0.01, 3, 1 / 3, 0)
 
 
 def gains(*of_rounds):
-    """Returns rows in which ELEDA has these times the baseline's throughput, one a round."""
+    """Returns rows with this ratio of ELEDA's throughput to the baseline's, one ratio per round."""
     return [row(number, 10 * factor, log=log) for number, gain in enumerate(of_rounds, 1)
             for log, factor in (("centr", 1), ("eleda", gain))]
 
@@ -124,13 +124,13 @@ class Figure(unittest.TestCase):
 
 
 class Drawn(Measured):
-    """Rows of an experiment's points whose values are drawn: for checks that no committed rows judge."""
+    """Rows of an experiment with random values, for checks on which no committed rows decide."""
 
     def __init__(self, experiment, seed):
         points = [*experiment.points("full"), *(experiment.points("full", simulated=True)
                                                 if experiment.simulated else [])]
         experiment = copy.copy(experiment)
-        experiment.columns = {}  # these would be computed from values, and there are none
+        experiment.columns = {}  # there are no values to compute these columns from
         super().__init__(experiment, [
             {"round": "1", **{f"axis_{axis}": definition.text(value)
                               for axis, value in point.axes.items()}} for point in points])
@@ -142,11 +142,11 @@ class Drawn(Measured):
 
 
 class EveryCheck(unittest.TestCase):
-    """A check that no rows can fail says nothing."""
+    """A check is useless if no rows can make it fail."""
 
     def fails_with(self, measured, check):
-        """Returns whether a check that holds by these rows fails once a value that it asks for is another
-        one, or all that it asks for of a column, or of a column with one value of an axis."""
+        """Returns whether a check that holds for these rows fails after one of these changes: of a
+        value that it reads, of all in a column, or of all in a column with one value of an axis."""
         asked = []
         column = measured.column
 
@@ -169,8 +169,8 @@ class EveryCheck(unittest.TestCase):
 
     @staticmethod
     def with_plant(measured, check, points, factor):
-        """Returns the verdict with these points' values (pairs of a column and axes) `factor` times as
-        large, and puts them back."""
+        """Multiplies the values of these points (pairs of a column and axes) by `factor`. Returns
+        the verdict, and restores the values."""
         cells = [(values, name) for name, axes in points
                  for values in measured._points[axes].values() if isinstance(values.get(name), float)]
         before = [values[name] for values, name in cells]
@@ -187,7 +187,7 @@ class EveryCheck(unittest.TestCase):
             for check in one.checks:
                 found = [(run, run.measured.verdict_of(check)) for run in runs]
                 if one.own or any(verdict in (FAILS, SHAPE) for _, verdict in found):
-                    continue  # the committed rows fail it
+                    continue  # the check fails for committed rows
                 holding = [run for run, verdict in found if verdict == HOLDS]
                 with self.subTest(id=one.id, check=check["says"]):
                     self.assertTrue(

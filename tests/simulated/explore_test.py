@@ -1,4 +1,4 @@
-"""The explorer: rounds that find nothing, a fault that is found and found again, refusals."""
+"""Tests the explorer: rounds without a finding, a fault that it finds twice, refusals."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class Explore(InADirectory):
         return done.returncode, done.stdout
 
     def script(self, name, *words):
-        """Runs a script of proof/ on the simulated program; returns what it printed."""
+        """Runs a script of proof/ with the simulated program; returns its output."""
         done = subprocess.run([ROOT / "proof" / name, *words, f"--logjam={LOGJAM_SIM}"],
                               stdout=subprocess.PIPE, text=True, check=False,
                               timeout=LONGEST_SECONDS)
@@ -36,8 +36,8 @@ class Explore(InADirectory):
         status, printed = self.explore("--log=scm", "--rounds=25", "--seed=1")
         self.assertEqual(status, 0, printed)
 
-    # Each of these had a commit that waited for a safety timeout (results/PLANTED.md). With the fault
-    # planted again, the seeds 4, 62, 112 and 116 find the first four; 1,500 did not find the last.
+    # In each of these rounds, a commit once waited for a safety timeout (results/PLANTED.md). If the
+    # fault is planted again, seeds 4, 62, 112 and 116 find the first four; 1,500 miss the last.
     LOST_WAKE_UPS = (
         (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined", "--log_records=txn"),
         (56, "--log=pwal", "--flush_help=false", "--commit=sync", "--log_records=op",
@@ -86,7 +86,7 @@ class Explore(InADirectory):
         self.assertIn("fails a check", printed)
 
     def weakened(self, only, flags):
-        """Takes each release of a file for relaxed; returns what the script printed."""
+        """Runs the script with each release of a file as relaxed; returns the script's output."""
         return self.script("weakened_orders.py", f"--only={only}", f"--flags={flags}",
                            "--rounds=40")
 

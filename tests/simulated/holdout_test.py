@@ -1,5 +1,5 @@
-"""The hold-out: its statistics on small numbers, and its points, which name machines and kinds that
-there are."""
+"""Tests the hold-out: its statistics with small numbers, and that the machines and kinds of its
+points exist."""
 
 import math
 import os
@@ -28,7 +28,7 @@ def settings(curves="david"):
 
 
 def script(*words):
-    """Runs the hold-out's script; returns how it ended."""
+    """Runs scripts/holdout.py; returns the ended process."""
     return subprocess.run([ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", *words],
                           capture_output=True, text=True)
 

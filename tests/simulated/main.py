@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs the tests of this folder, which need the simulated program, as tests/scripts/main.py its own."""
+"""Runs this folder's tests, which need the simulated program, as tests/scripts/main.py does."""
 
 import pathlib
 import sys

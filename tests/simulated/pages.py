@@ -1,9 +1,9 @@
-"""The commands of a page, and how the tests run them (pages_test.py).
+"""Runs the commands of a page for pages_test.py.
 
-A command is a line of an indented block; a backslash continues it. Fenced blocks are output, code
-or the text of a file. Every command of a page is run in a scratch copy of the tree, in the page's
-order, unless the tables below say how it is checked instead. No command is left out: one that none
-of the tables knows is run.
+A command is a line of an indented block; a backslash continues it. Fenced blocks contain output,
+code or a file's text. Every command of a page runs in a scratch copy of the tree, in the page's
+order, unless the tables below name another check. No command is omitted: a command that is in no
+table runs.
 """
 
 import dataclasses
@@ -18,9 +18,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 120
 NOT_COPIED = shutil.ignore_patterns("build*", ".git", "results", "__pycache__", ".ccache")
-CUT_OFF = 141  # of a pipe whose end, as `head`, has read enough
+CUT_OFF = 141  # exit status of a pipe whose last program, as `head`, ends early
 
-# Replacements that make a command quick, and keep its files in the scratch directory.
+# Replacements that make a command faster, and keep its files in the scratch directory.
 SHORTER = (
     (r"/var/tmp/logjam|/tmp/simulated", "wal"),
     (r"\bbuild/logjam (run|micro)\b(?!.* --sync=)", r"\g<0> --warmup=0.05 --log_prealloc_mb=16 --log_buffer_mb=4"),
@@ -40,7 +40,7 @@ SHORTER = (
 
 
 def _targets(command, tree):
-    """Returns the words of a make command as `make -n` takes them."""
+    """Runs a make command with `make -n`, which checks that its targets exist."""
     tree.run(command.replace("make", "make -n", 1))
 
 
@@ -51,7 +51,7 @@ def _filter_finds_tests(command, tree):
 
 
 def _options_are_known(command, tree):
-    """Gives the script one option too many: it must refuse that one and no other."""
+    """Adds an unknown option to the command. The script must refuse this option and no other."""
     try:
         tree.run(command + " --one-too-many")
     except Wrong as refusal:
@@ -66,7 +66,7 @@ def _is_executable(command, tree):
         raise Wrong(f"{command}\nis not executable")
 
 
-# Commands that are not run: (pattern, check, reason).
+# Commands that do not run: (pattern, check, reason).
 OTHERWISE = (
     (r"make\b", _targets, "may take minutes: `make -n` finds the target and all that it needs"),
     (r"\.ci/run$", _is_executable, "runs `make test`: it must be executable"),
@@ -80,7 +80,7 @@ OTHERWISE = (
      "minutes, with programs that are not Debian's: its options must be known"),
 )
 
-# Sections whose blocks another test runs: (page, heading, reason).
+# Sections whose commands another test runs: (page, heading, reason).
 ELSEWHERE = (
     ("CONTRIBUTING.md", "Add a scheme: a newcomer's walk",
      "followed by tests/proof/added_scheme_test.cc"),
@@ -88,7 +88,7 @@ ELSEWHERE = (
 
 
 class Wrong(Exception):
-    """A command of a page does not work; the message names it and says why."""
+    """A command of a page fails. The message names the command and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Command:
 
 
 def commands(page, text):
-    """Returns the commands of a page, in its order."""
+    """Returns the commands of a page, in the page's order."""
     found, section, fenced, block, blank, pending = [], "", False, False, True, None
     for number, line in enumerate(text.splitlines(), 1):
         block = line.startswith("    ") and (block or blank)
@@ -121,7 +121,7 @@ def commands(page, text):
 
 
 def quick(text):
-    """Returns the command in the form that is run."""
+    """Returns the fast form of a command."""
     text = re.sub(r"\s+#.*$", "", text)
     for pattern, shorter in SHORTER:
         text = re.sub(pattern, shorter, text)
@@ -129,7 +129,7 @@ def quick(text):
 
 
 class Tree:
-    """A scratch copy of the tree, with the binaries that are being tested."""
+    """A scratch copy of the tree, with the tested binaries."""
 
     def __init__(self, path, logjam, simulated):
         self.path = pathlib.Path(path)
@@ -142,7 +142,7 @@ class Tree:
             (self.path / place).symlink_to(binary)
 
     def run(self, command):
-        """Runs a command as a reader's shell would; returns what it printed."""
+        """Runs a command as a reader's shell would; returns the command's output."""
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("LOGJAM", "LOGJAM_ROOT", "MAKEFLAGS", "MAKELEVEL")}
         process = subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=self.path,
@@ -161,7 +161,7 @@ class Tree:
 
 
 def check(command, tree):
-    """Runs one command of a page, or checks it as the tables say; returns one line about it."""
+    """Runs one command of a page, or checks it by the tables; returns a line about the command."""
     for page, section, reason in ELSEWHERE:
         if (command.page, command.section) == (page, section):
             return f"elsewhere   {command.text}  [{reason}]"

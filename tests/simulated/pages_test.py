@@ -1,5 +1,5 @@
-"""Every command that README.md, docs/GUIDE.md and CONTRIBUTING.md show works. Pages are checked in
-parallel: each has a class of its own."""
+"""Tests that every command in README.md, docs/GUIDE.md and CONTRIBUTING.md works. Each page has its
+own class, so that pages are tested in parallel."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class OfAPage(InADirectory):
     maxDiff = None
 
     def faults(self, page, text=None):
-        """Returns the faults of a page's commands, or of another text's in its place."""
+        """Returns the faults of a page's commands, or of the commands in `text`."""
         tree = pages.Tree(self.directory / "tree", LOGJAM, LOGJAM_SIM)
         return pages.check_page(page, text or text_of(page), tree)
 

@@ -1,5 +1,5 @@
-"""The simulated machine: what it says of itself, that every scheme runs on it, and that the same
-flags give the same bytes."""
+"""Tests the simulated machine: its reports, that every scheme runs, and that the same flags give
+the same bytes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ SHORT = ["--machine=milan2x64", "--cores=8", "--threads=4", "--seconds=0.002", "
 
 class OfTheSimulation(InADirectory):
     def simulate(self, *words, check=True, where="wal", environment=None):
-        """Runs the simulated binary; returns how it ended."""
+        """Runs the simulated binary; returns the ended process."""
         done = subprocess.run(
             [LOGJAM_SIM, *words, f"--wal_dir={self.directory / where}"], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS,
@@ -30,7 +30,7 @@ class OfTheSimulation(InADirectory):
         return done
 
     def row(self, name, *words, **how):
-        """The CSV row of a run, without what names its files."""
+        """Returns the CSV row of a run without its flags, which name files."""
         path = self.directory / f"{name}.csv"
         self.simulate("run", *SHORT, *words, f"--csv={path}", where=name, **how)
         row = read_rows(path)[0]
@@ -62,8 +62,8 @@ class Simulation(OfTheSimulation):
                                  environment={"LONGER": "x" * 5000})
                 self.assertEqual(one, other)
 
-    # Where a place's memory lies does not follow from the length of a text, and so no place of a
-    # text is in the way of another one's.
+    # The addresses of a place of allocation do not depend on the length of a text, so a longer path
+    # moves no other allocation.
     def test_a_longer_path_takes_the_same_memory(self):
         def slabs(name):
             path = self.directory / f"{name}.csv"
@@ -86,7 +86,7 @@ class Simulation(OfTheSimulation):
         self.assertTrue(other["machine"].endswith("seed 2"), other["machine"])
 
     def report(self, *words):
-        """Returns the report of the cache lines of a run."""
+        """Returns a run's report on its cache lines."""
         return self.simulate("run", *SHORT, "--log=centr", "--device=null", "--report=lines:3",
                              "--overwrite=true", *words).stdout
 
@@ -98,7 +98,7 @@ class Simulation(OfTheSimulation):
 
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
-            """Those of the lines in small pieces: large ones are mappings, one after the other."""
+            """Returns the addresses of small allocations. Large ones are consecutive mappings."""
             return re.findall(r"0x[0-9a-f]+, \d+ B of allocate", self.report(*words))
 
         one = addresses()
@@ -147,7 +147,7 @@ class Simulation(OfTheSimulation):
         path = self.directory / "written_back.csv"
 
         def insert_ns(first_ns, further_ns):
-            """The price of an insert of 192 cache lines, which `scm` writes back at once."""
+            """Returns the ns of an insert of 192 cache lines, all written back by `scm` at once."""
             self.simulate(
                 "micro", "--machine=milan2x64", "--cores=4", "--threads=1", "--log=scm",
                 "--device=nvm", "--record_bytes=12288", "--log_buffer_mb=1", "--seconds=0.002",
