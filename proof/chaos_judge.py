@@ -68,7 +68,7 @@ class Done:
 
 
 def ended(words, status, out, err):
-    """Returns how a command ended, and which of the rules for every command it violated."""
+    """Returns how a command ended, and the violated rules among the rules for every command."""
     texts = [text.decode(errors="surrogateescape") for text in (out, err)]
     done = Done(words, status, *texts)
     if status is None:
@@ -94,7 +94,7 @@ def ended(words, status, out, err):
 
 
 class Judge:
-    """Runs commands in a directory, and keeps the violated rules."""
+    """Runs commands in a directory, and records the rules that they violate."""
 
     def __init__(self, logjam, hand, patience):
         self.logjam, self.hand, self.log = logjam, hand, hand.log

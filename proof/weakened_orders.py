@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests for each acquire and release in the sources whether the explorer notices its absence. It
-treats the atomic operations of that line as relaxed, and a schedule must then find a data race.
+"""Tests whether the explorer would miss a missing acquire or release. The script makes the atomic
+operations of one source line after another relaxed, and then a schedule must find a data race.
 
-A few schedules of each scheme count the executions of the line. All further schedules use the
-scheme with the most executions. The table has the line, the schedules until the first race, the
+A few schedules of each scheme count the line's executions. All further schedules of the line use
+the scheme with the most executions. The table has the line, the schedules until the first race, the
 executions of the line, and the race.
 """
 

@@ -8,10 +8,10 @@ SANITIZER is thread, address, undefined or empty. Most tests wait for devices in
 so four processes run on each core; LOGJAM_TEST_JOBS sets another number. There are several times as
 many processes in total, each with a share of the tests, so that no process delays the end for long.
 
-Some tests have many parameters (schemes, protocols, rounds). The script draws as many of their
+For a test with many parameters (schemes, protocols, rounds), the script randomly chooses as many
 parameters as tests/draws.txt says. It prints the seed, which follows from the commit;
-LOGJAM_TEST_SEED sets another seed. LOGJAM_TEST_SHARE=1/4 draws a quarter of the remaining tests.
-With LOGJAM_TEST_ALL, or with a filter in ARGS, all tests run.
+LOGJAM_TEST_SEED sets another seed. LOGJAM_TEST_SHARE=1/4 chooses a quarter of the remaining tests.
+Nothing is chosen randomly with LOGJAM_TEST_ALL or with a filter in ARGS.
 
 A test that ends its process counts as failed, and the tests after it run in a new process. A
 process counts as hanging if, since its last test ended, it has used TEST_TIMEOUT seconds (600) of

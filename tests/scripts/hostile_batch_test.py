@@ -189,7 +189,7 @@ for word; do case $word in --csv=*) printf 'tps\\n1\\n' >"${word#--csv=}" ;; esa
 
 
 class OddNames(Batches):
-    """Batches in directories with names that are special in the programs `parallel`, Slurm or sh."""
+    """Batches in directories whose names are special in `parallel`, `sbatch` or `sh`."""
 
     names = ("a{}b", "{.}{/}{//}{/.}{+/}", "{#}{%}{1}{-1}{=$_=1=}", "%j%a%A%%", "it's {''} \"x\"",
              "$(touch y)`touch y`;touch y", "-x", "a  b", "*?[x]")

@@ -1,4 +1,4 @@
-"""Tests that the report's numbers and verdicts follow from the rows, and simulated rows are marked."""
+"""Tests that a report's numbers and verdicts follow from rows, and that it marks simulated rows."""
 
 import signal
 import subprocess

@@ -36,8 +36,8 @@ class Explore(InADirectory):
         status, printed = self.explore("--log=scm", "--rounds=25", "--seed=1")
         self.assertEqual(status, 0, printed)
 
-    # In each of these rounds, a commit once waited for a safety timeout (results/PLANTED.md). If the
-    # fault is planted again, seeds 4, 62, 112 and 116 find the first four; 1,500 miss the last.
+    # In each of these rounds, a commit once waited for a safety timeout (results/PLANTED.md). With
+    # the fault planted again, seeds 4, 62, 112 and 116 find the first four; 1,500 miss the last.
     LOST_WAKE_UPS = (
         (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined", "--log_records=txn"),
         (56, "--log=pwal", "--flush_help=false", "--commit=sync", "--log_records=op",
