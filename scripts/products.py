@@ -130,7 +130,7 @@ def run(args):
 
 
 def report(experiment, rows, path):
-    """Prints the table, each commit's syncs, and the checks. Draws a figure in the same directory."""
+    """Prints the table, each commit's syncs, and the checks. Draws a figure beside the rows."""
     from experiments import plots  # matplotlib takes a second to load
     say, measured = text_tables.say, Measured(experiment, rows)
     text_tables.print_lines(*comparison.table(experiment, rows))

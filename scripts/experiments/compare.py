@@ -5,13 +5,14 @@ If the two binaries ran in turn (`figures.py run --beside=BINARY`), a disturbanc
 pair cancels out. A change counts if chance causes it in at most one of a hundred comparisons
 (Bonferroni over all comparisons), and if it is large enough.
 
-There are two tests. The first tests each point. Its noise is the scatter of its pairs, and at least
-the scatter of all points' pairs, because a few rounds of one point say little about their own noise
-(Student's t). The second tests a whole experiment, and finds changes that are too small at a single
-point: whether the pairs of all points lean to one side (Wilcoxon's signed ranks, on which a few
-outliers have little effect). The second test needs independent pairs. Pairs are not independent if
-one measurement ran after the other: within two minutes, the virtual machine of this project becomes
-a tenth faster or slower. Then the test takes each round's median, and misses small changes.
+There are two tests. The first tests each point. A point's noise is the scatter of the point's
+pairs, and at least the scatter of all points' pairs, because a few rounds of one point say little
+about their noise (Student's t). The second tests a whole experiment, and finds changes that are too
+small at a single point: whether the pairs of all points lean to one side (Wilcoxon's signed ranks,
+on which a few outliers have little effect). The second test needs independent pairs. Pairs are not
+independent if one measurement ran after the other: within two minutes, the virtual machine of this
+project becomes a tenth faster or slower. Then the test takes each round's median, and misses small
+changes.
 """
 
 import dataclasses
