@@ -3,9 +3,9 @@
 A row is disturbed if other programs used the cores during its run. A row is unsteady if logjam
 reported that the window shows no rate. A row is unsafe if a crash may lose acknowledged commits.
 
-With a probability of 95 %, the interval contains the mean of very many rounds. It follows from the
-scatter of the rounds (Student's t), so a few rounds that are alike by chance do not give a narrow
-interval. One round gives no interval.
+With a probability of 95 %, the interval contains the mean of very many rounds. The interval follows
+from the rounds' scatter (Student's t), so a few rounds that are alike by chance do not give a
+narrow interval. One round gives no interval.
 """
 
 import math

@@ -1,10 +1,10 @@
 """Reads and replaces files in directories where other programs may have put links or odd files.
 Follows no link, opens only regular files, and reads only a limited length.
 
-If a link, a directory, a device or a FIFO has the name of a file, it is refused and stays. The
-parent directories of a file may be links. A file is replaced by a new file that is written beside
-it, synced and renamed. So a program that reads sees the complete old or new file, and another name
-of the old file (a hard link) keeps the old content.
+If a link, a directory, a device or a FIFO has the name of a file, the script refuses and keeps it.
+The parent directories of a file may be links. To replace a file, the script writes a new file
+beside it, syncs and renames the new file. So a program that reads sees the complete old or new
+file, and another name of the old file (a hard link) keeps the old content.
 
 Only one process at a time uses a file of rows, a directory of logs, or a batch.
 """
@@ -142,7 +142,7 @@ def _is_still(file, path):
 
 @contextlib.contextmanager
 def alone(path, option="another path"):
-    """Locks PATH.lock and yields its file descriptor. Makes its directory if necessary. Raises
+    """Locks PATH.lock and yields the lock's descriptor. Makes the directory if necessary. Raises
     Refused if another process holds the lock, or if the directory is not writable; `option` names
     the option for another path. The lock of a killed process is free."""
     lock = f"{path}.lock"

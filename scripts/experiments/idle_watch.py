@@ -58,7 +58,7 @@ def unusual(switches, of_other_rounds):
 
 
 def wait_until_idle(tell):
-    """Waits until no other program uses the cores, or LONGEST_WAIT_SECONDS; tells it by `tell`."""
+    """Waits until no other program uses the cores, at most LONGEST_WAIT_SECONDS. Calls `tell`."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()

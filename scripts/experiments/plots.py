@@ -175,7 +175,7 @@ class Figure:
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default, given=None):
-        """Returns a plot's field (or `given`), or a list's element, for this column."""
+        """Returns a plot's field (or `given`). If that is a list, returns this column's element."""
         value = given or self.plot.get(field, default)
         if not isinstance(value, list):
             return value
