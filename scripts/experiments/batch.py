@@ -205,7 +205,7 @@ class Batch:
                           f"--into={csv} says that it may be written")
 
     def refuse_wal_dir(self, given):
-        """Raises Refused if `given` is another wal_dir, or the wal_dir is elsewhere and not given."""
+        """Raises Refused if `given` is another wal_dir, or the plan's is elsewhere and unnamed."""
         said = self.plan["wal_dir"]
         if given and given != said:
             raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")
