@@ -89,8 +89,8 @@ struct Write {
   // The transaction has not read the row that it overwrites.
   bool blind = false;
 
-  // Returns whether the commit changes the row. It does not if this transaction inserted and erased
-  // the row, or if a unique secondary index refused the insert.
+  // Returns whether the commit changes the row: false if this transaction inserted and erased the
+  // row, or if a unique secondary index refused the insert.
   bool changes() const { return was_present || row != nullptr; }
   WriteOp op() const {
     if (row == nullptr) return WriteOp::kErase;
@@ -117,8 +117,8 @@ class WriteSet {
     return writes_.emplace_back(Write{tuple, &table, row, 0, was_present});
   }
 
-  // Sorts the writes into the order in which every OCC transaction locks them. Afterwards the set
-  // answers contains(), and not find().
+  // Sorts the writes into the order in which every OCC transaction locks them. Afterwards, call
+  // contains() instead of find().
   void sort_by_address();
 
   // Returns whether the commit has anything to log.

@@ -63,7 +63,7 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   if (traits_.logs) stage(deps, writes);
   reservation_ = reserve_staged(deps);
   LJ_ASSERT_IN_TESTS(Version::is_sequence(reservation_.sequence));
-  // (A replay of commands takes the number from the log, and checks it itself.)
+  // (A replay of commands takes the number from the log, and checks the number itself.)
   LJ_ASSERT_IN_TESTS(traits_.commands ||
                      reservation_.sequence > std::max(deps.max_read, deps.max_overwritten));
   if (parts_.row_vectors != nullptr) {
@@ -92,14 +92,14 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
 
 // Returns the write as it is logged. The result may point into ranges_.
 //
-// The before image is the row in place, and the ranges are its differences from the new row. No
-// other transaction writes the row in place now, because this transaction has locked the tuple
-// (under OCC before it validates). This transaction itself writes the row only after the record is
-// staged. So the ranges change the version that the tuple has now. If the private copy was made
-// from another version, the validation fails, and the record becomes void.
+// The before image is the tuple's present row. The ranges are the bytes in which the new row
+// differs from it. No other transaction writes the present row now, because this transaction has
+// locked the tuple (under OCC before it validates). This transaction itself writes the row only
+// after the record is staged. So the ranges change the version that the tuple has now. If the
+// private copy was made from another version, the validation fails, and the record becomes void.
 //
 // A blind write must not depend on the version that it overwrites, because that version may be lost
-// (kWriteOnly). So it is logged as a row.
+// (kWriteOnly). So the whole row is logged.
 LoggedWrite CommitLog::logged(const Write& write) {
   LJ_ASSERT_IN_TESTS(write.changes());
   LoggedWrite out;
@@ -129,7 +129,7 @@ LoggedWrite CommitLog::logged(const Write& write) {
   return out;
 }
 
-// Leaves in record_ the record that will commit the transaction.
+// Encodes into record_ the record that will commit the transaction. Logs operation records at once.
 void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (traits_.commands) {

@@ -17,28 +17,28 @@
 
 namespace logjam {
 
-// The log side of one worker's transactions; the worker owns it. A commit calls begin(), reserve()
-// and finish(). In place of reserve(), a protocol that validates calls before_validation(), and
-// then either after_validation() or validation_failed().
+// Logs the transactions of one worker, which owns the object. For a commit, call begin(), reserve()
+// and finish(). A protocol that validates calls before_validation() in place of reserve(), and then
+// either after_validation() or validation_failed().
 //
 // reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
 // record and copies it into the hole (logging/format/record_writer.h).
 //
 // With --log_records=op, reserve() also writes the begin record and the operation records. Each of
-// these has a reservation of its own, which is published before the next one. The reservation that
-// reserve() leaves open is that of the commit record.
+// these records has its own reservation, which is published before the next reservation is taken.
+// Only the reservation of the commit record stays open after reserve().
 class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether `sequence` names another stream than the worker's; false if the scheme's
-  // numbers name no streams.
+  // Returns whether `sequence` names another stream than the worker's stream. Returns false if the
+  // scheme's numbers name no streams.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
   // Notes that a transaction begins.
   void begin() { std::ranges::fill(vector_, 0); }
-  // Notes that the transaction has read the tuple, in a version that a transaction wrote. Load the
-  // version first.
+  // Notes that the transaction has read a version of the tuple that a transaction wrote, not the
+  // load. Load the version before this call.
   void note_read(const Tuple& tuple) {
     if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }
@@ -47,8 +47,8 @@ class CommitLog {
   // point. Logs `writes` and their tuples as they are now. Waits while the log buffer is full. Ends
   // the process with one sentence if the record is too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
-  // Takes the part of reserve() that the scheme wants before the validation (NumberDrawn): nothing,
-  // the drawing of the number, or all of it.
+  // Executes the part of reserve() that the scheme requires before the validation (NumberDrawn):
+  // nothing, drawing the number, or all of reserve().
   void before_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
   void after_validation(const Dependencies& deps, std::span<const Write> writes)
@@ -64,7 +64,7 @@ class CommitLog {
     LJ_ASSERT_IN_TESTS(reserved_);
     parts_.read_stamps->raise(&tuple, reservation_.sequence);
   }
-  // Returns whether the rows are installed and unlocked before finish(), and not after it.
+  // Returns whether rows must be installed and unlocked before finish(); if not, then after it.
   bool fills_after_unlock() const { return traits_.fills_after_unlock; }
   // Returns the reserved sequence number: the version of all rows that the transaction writes.
   uint64_t sequence() const {
@@ -95,16 +95,16 @@ class CommitLog {
   CommitSide& log_;
   const CommitParts parts_;
   const LogTraits traits_;
-  const uint64_t stream_mask_, home_;  // of sequence numbers; 0 if they name no stream
+  const uint64_t stream_mask_, home_;  // the stream's bits in a number: mask, this worker's value
   const uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;
-  uint8_t flags_ = 0;  // of all records of the transaction
+  uint8_t flags_ = 0;  // set in all records of the transaction
   StagedRecord record_;
   std::vector<std::byte> ranges_;  // the range image of the write that is being encoded
   LogReservation reservation_;
   bool reserved_ = false;         // a reservation is not published yet
-  std::vector<uint64_t> vector_;  // of the transaction; empty if the scheme has no vectors
+  std::vector<uint64_t> vector_;  // the transaction's vector; empty if the scheme has none
 };
 
 }  // namespace logjam

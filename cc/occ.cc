@@ -3,9 +3,9 @@
 // A transaction reads without writing to shared memory. It remembers the version word of every
 // tuple that it reads, and the structure word of every index node on whose keys it depends. Commit
 // locks the write set, validates that the remembered words are unchanged, draws the sequence
-// number, logs, installs the rows, and unlocks each tuple with its new version. If the log scheme
-// allows it (LogTraits::fills_after_unlock), commit writes the record last. If the scheme asks for
-// it (NumberDrawn), commit draws the number before it validates. If the validation then fails, and
+// number, logs, installs the rows, and unlocks each tuple with its new version. With
+// LogTraits::fills_after_unlock, commit writes the record last. If the scheme requires it
+// (NumberDrawn), commit draws the number before the validation. If the validation then fails, and
 // the number came with space in the log, the record in that space becomes void.
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
@@ -14,10 +14,10 @@
 // and unlocked, the copy is the row of that version.
 //
 // If two transactions each write a row that the other has read, at most one of them commits. Each
-// sets its lock bits before it loads the words that it validates, and all these accesses are
-// seq_cst. So at least one of the two sees the other's lock, and aborts. The same holds for index
-// nodes: an insert changes the structure word, under a latch that it takes by a seq_cst
-// read-modify-write, before its transaction locks its first tuple.
+// transaction sets its lock bits before it loads the words that it validates, and all these
+// accesses are seq_cst. So at least one of the two sees a lock bit of the other, and aborts. The
+// same holds for index nodes: an insert changes the structure word, under a latch that it takes by
+// a seq_cst read-modify-write, before its transaction locks its first tuple.
 //
 // Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
 // without early lock release, the lock may belong to a transaction that is parked until it is
@@ -101,8 +101,8 @@ class Occ final : public TransactionBase<Occ> {
 
   void init_tuple(Tuple&) {}
 
-  // Locks nothing: while the tuple is absent, another transaction that finds it may also insert
-  // into it. The first transaction to commit wins, and lock_writes() aborts the others.
+  // Locks nothing: another transaction may also insert into the absent tuple. Only the first of
+  // these transactions can commit, because lock_writes() aborts the others.
   void tuple_inserted(Tuple&) {}
 
   bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
@@ -139,8 +139,8 @@ class Occ final : public TransactionBase<Occ> {
                                                         memory_order_seq_cst);
   }
 
-  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, and notes the
-  // reason, if the transaction must abort.
+  // Calls `attempt` until it succeeds; it fails while `tuple` is locked. Returns false, and notes
+  // the reason, if the transaction must abort.
   template <class Try>
   bool spin_until(const Tuple& tuple, const Try& attempt);
 
@@ -165,7 +165,7 @@ class Occ final : public TransactionBase<Occ> {
   NodeSet nodes_;
   std::vector<NodeChange> changes_;
   size_t locked_ = 0;    // how many of the sorted writes are locked
-  bool waited_ = false;  // for one of these locks
+  bool waited_ = false;  // the transaction has waited for a write lock
 };
 
 template <class Try>
@@ -193,9 +193,9 @@ Status Occ::commit() {
   }
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
-  // A transaction that had to wait for a lock has usually read the row before the lock's last
-  // holder changed it, so its validation will fail. Validate before reserving: a void record takes
-  // as long to write as a good one, and other transactions wait for these locks.
+  // A transaction that waited for a lock has usually read the row before the lock's last holder
+  // changed it, so its validation will fail. Validate before reserving: a void record takes as long
+  // to write as a valid one, and other transactions wait for these locks.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();
@@ -239,8 +239,8 @@ bool Occ::lock_writes() {
       if (!spin_until(*write.tuple, [&] { return try_lock(write); })) return false;
     }
     ++locked_;
-    // A blind write depends on the presence of its row, and an insert on its absence. Neither
-    // depends on anything else, so validate() does not know of it.
+    // A blind write depends on the presence of its row, and an insert on the absence of its row.
+    // The read set has neither dependency, so validate() does not check it.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);

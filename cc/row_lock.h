@@ -2,11 +2,11 @@
 //
 //   bit 63      held exclusively
 //   bit 62      the lock refuses new shared holders until it is free, because a transaction sleeps
-//               on this lock, or because a writer died here often (wait-die)
+//               on this lock, or because a writer often died at this lock (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
 //               2pl-detect, the number of the worker that holds the lock exclusively, plus 1, and 0
-//               if it is shared
+//               if the lock is shared
 //
 // The word of a free lock is 0.
 //
@@ -16,13 +16,13 @@
 //
 // Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions have
 // the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
-// not larger than the recorded age, which never exceeds the age of any holder. (It may be smaller,
-// because the holder that recorded it may have released the lock since.) A transaction waits only
-// for holders other than itself. So it is older than every holder that it waits for, all waits go
-// from older to younger transactions, and no cycle exists. This also holds for a holder that
-// upgrades: it waits only if it is the oldest holder. If an older transaction takes the lock, a
-// sleeping transaction breaks this rule for a moment. Therefore the sleeper decides again after
-// every sleep, and no sleep is longer than kMaxSleepNs.
+// not larger than the recorded age, which never exceeds the age of any holder. (The recorded age
+// may be smaller than all their ages, if the holder with this age has released the lock.) A
+// transaction waits only for holders other than itself. So it is older than every holder that it
+// waits for, all waits go from older to younger transactions, and no cycle exists. This also holds
+// for a holder that upgrades: it waits only if it is the oldest holder. If an older transaction
+// takes the lock, a sleeping transaction breaks this rule for a moment. Therefore the sleeper
+// decides again after every sleep, and no sleep is longer than kMaxSleepNs.
 //
 // Deadlock under 2pl-detect. The lock word names the worker that holds the lock exclusively. For
 // shared holders, the workers announce which locks they hold. From both, a waiter finds cycles
@@ -36,7 +36,7 @@
 // record their own ages, and the oldest transaction waits for them.
 //
 // turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
-// waits for the writer: the last holder clears the bit when it releases the lock. A refused reader
+// waits for the writer: the last holder clears bit 62 when it releases the lock. A refused reader
 // waits for the holders, under the same condition as any other transaction.
 #pragma once
 
@@ -77,8 +77,8 @@ class LockState {
   uint64_t word_ = 0;
 };
 
-// A holder's share of the low bits of the word: its age; or its number plus 1 if it holds the lock
-// exclusively, and 0 if it shares the lock.
+// The value that a holder stores in the low bits of the word: its age; or, under 2pl-detect, its
+// number plus 1 for an exclusive lock, and 0 for a shared lock.
 class Holder {
  public:
   constexpr Holder(uint64_t age) : bits_(age), alone_(age) {}  // NOLINT: an age is a holder
@@ -90,7 +90,7 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the low bits when the only shared holder makes its lock exclusive. An age is not 0.
+  // Returns the low bits after the only shared holder upgrades; before, they are `shared`.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
@@ -107,9 +107,9 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Takes the lock shared, exclusive, or exclusive in place of the caller's shared lock. Returns
-  // whether the caller now holds the lock so; if not, sets `*seen` to the conflicting state. Never
-  // waits.
+  // Takes the lock shared (try_shared), exclusive (try_exclusive), or exclusive in place of the
+  // caller's shared lock (try_upgrade). Returns whether this succeeded; if not, sets `*seen` to the
+  // conflicting state. Never waits.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -183,9 +183,9 @@ class RowLock {
 
   // Returns the state of the lock's parker, for sleep(). Call it before the attempt that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
-  // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
-  // kMaxSleepNs. No wake-up is lost: a release before sleep() sets bit 62 changes the word, and a
-  // later release finds the bit and changes the parker; in both cases sleep() ends at once.
+  // Sleeps until the lock is released, at most kMaxSleepNs. `seen` comes from a failed attempt. No
+  // wake-up is lost: sleep() sets bit 62. An earlier release has changed the word, and a later
+  // release finds the bit and changes the parker. In both cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
@@ -198,7 +198,7 @@ class RowLock {
   }
 
  private:
-  // Returns the parker of a lock. Many locks share a parker, so a sleeper may wake up for another.
+  // Returns the parker of a lock. Many locks share a parker, so a release may wake other sleepers.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

@@ -71,8 +71,8 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   }
 }
 // Overwrites a row that another thread may be reading. The caller is the only writer. Does not
-// store lines that do not change: cores that have read such a line keep it, and no core has to
-// write it back to memory.
+// store to cache lines that would not change. So other cores keep their copies of these lines, and
+// no core writes them back to memory.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);

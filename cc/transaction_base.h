@@ -14,7 +14,7 @@
 //   insert_entry(index, entry, &result)
 //                                   inserts into an index; refuses or detects phantoms
 //
-// track_node() returns a NodeCheck. init_tuple() and tuple_inserted() return nothing. The others
+// track_node() returns a NodeCheck, init_tuple() and tuple_inserted() return nothing. The others
 // return bool: false means that the transaction must abort, and fail() has noted the reason.
 #pragma once
 
@@ -46,7 +46,7 @@ enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 // of which names a tuple. Postings never leave an index, so a reader skips postings whose row was
 // erased or has another key now.
 //
-// The object has the postings that one transaction reads and inserts. `Owner` is its
+// The object tracks the postings that one transaction reads and inserts. `Owner` is its
 // TransactionBase.
 template <class Owner>
 class Postings {
@@ -68,9 +68,9 @@ class Postings {
   // Inserts a posting for every tracked secondary key that this transaction has changed, so that
   // readers find the changed rows by their new keys. Returns false if the transaction must abort.
   //
-  // Each secondary read calls it, so that the transaction finds its own changes. Each commit()
-  // calls it first: under OCC before the first write lock, as the proof in occ.cc requires. Under
-  // 2PL the transaction has locked the tuples before, so another transaction that finds the new
+  // Each secondary read calls this function, so that the transaction finds its own changes. Each
+  // commit() calls it first, under OCC before the first write lock, as the proof in occ.cc
+  // requires. Under 2PL the tuples are already locked, so another transaction that finds a new
   // posting waits for its row. If the transaction aborts, the posting stays and matches no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
@@ -194,7 +194,7 @@ class TransactionBase : public ProtocolTransaction {
     if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     Version version;
     if (!self().prepare_blind_write(*tuple, &version)) return Status::kAbort;
-    // If the row is absent, the transaction depends on that: it reads.
+    // If the row is absent, the transaction depends on its absence. So this counts as a read.
     if (version.absent() && !self().read_for_update(*tuple, 0, nullptr, &version))
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
@@ -228,8 +228,8 @@ class TransactionBase : public ProtocolTransaction {
     table.note_membership_change();
     Write* own = nullptr;
     Tuple* tuple = nullptr;
-    // An ordered index is searched once, by its insert, because a second search costs more than to
-    // make a tuple and free it again.
+    // An ordered index is searched once, by its insert, because a second search costs more than
+    // making a tuple and freeing it again.
     if (table.schema().kind == IndexKind::kHash) {
       tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
     }
@@ -310,9 +310,9 @@ class TransactionBase : public ProtocolTransaction {
   // Notes the dependencies of a write, at the serialization point. A blind write depends on the
   // presence of its row: if transactions insert and erase rows of the table, it counts as a read of
   // the row. An insert depends on the transaction whose number the absent tuple has: under OCC
-  // another transaction may have filled and erased the tuple of an insert that has not committed.
-  // An insert may also follow an erase whose tuple has left the index. Table::removed_up_to()
-  // stands for such erases; they are durable, so they only count for the order.
+  // another transaction may have filled and erased the tuple before this insert commits. An insert
+  // may also follow an erase whose tuple has left the index. Table::removed_up_to() stands for such
+  // erases. These erases are durable, so they count only for the order of the numbers.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -322,8 +322,8 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  // Hands to the reclaimer the tuples of the erased rows, and of the rows that this transaction
-  // inserted and erased again. Call it after the rows are installed.
+  // Hands the tuples of the erased rows, and of the rows that this transaction inserted and erased
+  // again, to the reclaimer. Call it after the rows are installed.
   void report_erased(uint64_t sequence) LJ_REQUIRES(platform::worker_role) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -335,7 +335,7 @@ class TransactionBase : public ProtocolTransaction {
       }
     }
   }
-  // Hands to the reclaimer of an aborted transaction the tuples of its inserts.
+  // Hands the tuples of an aborted transaction's inserts to the reclaimer.
   void report_abandoned() LJ_REQUIRES(platform::worker_role) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -373,7 +373,7 @@ class TransactionBase : public ProtocolTransaction {
   Protocol& self() { return static_cast<Protocol&>(*this); }
 
   // Finds the tuple of `key`. Sets `*tuple` to null if the index does not have the key; the
-  // transaction then depends on its absence. Returns false if the transaction must abort.
+  // transaction then depends on the key's absence. Returns false if the transaction must abort.
   bool find(Table& table, Key key, Tuple** tuple) {
     while (true) {
       NodeVersion missed_in;
@@ -392,8 +392,8 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // Tracks a node, and then calls `visit` for its entries. Sets `*restart` if the node has changed
-  // before. Returns whether the walk goes on.
+  // Tracks a node, and then calls `visit` for the node's entries. Sets `*restart` if the node has
+  // changed since it was read. Returns whether the walk goes on.
   template <class Visit>
   bool visit_node(NodeVersion version, std::span<Keyed* const> entries, WalkStep* step,
                   bool* restart, const Visit& visit) {

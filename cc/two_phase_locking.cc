@@ -5,14 +5,15 @@
 // A shared lock lets read() return a pointer to the row in place. Writes stay private until commit,
 // so an abort has nothing to undo.
 //
-// Phantoms: index nodes have locks. A scan or a miss takes the node's lock shared, and then checks
-// that the node still has the structure word that it read. If not, it reads the node again, with
-// the lock. An insert checks, under the node's latch, that no other transaction holds the node's
-// lock, and is refused otherwise. The scanner takes the lock and then loads the structure word. The
-// inserter takes the latch, which is a bit of the structure word, and then loads the lock. Both
-// first steps are seq_cst read-modify-writes, and both second steps are seq_cst loads. So at least
-// one of the two sees the other: either the insert is refused, or the scanner finds the node
-// latched or changed. A node that is locked shared admits no insert, except by its only holder.
+// Phantoms: index nodes have locks. A transaction that scans a node, or misses a key in it, takes
+// the node's lock shared. Then it checks that the node's structure word is unchanged. If not, it
+// reads the node again, with the lock. An insert checks, under the node's latch, that no other
+// transaction holds the node's lock, and is refused otherwise. The scanner takes the lock and then
+// loads the structure word. The inserter takes the latch, which is a bit of the structure word, and
+// then loads the lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst.
+// So at least one of the two transactions sees the other: either the insert is refused, or the
+// scanner finds the node latched or changed. A node that is locked shared admits no insert, except
+// by its only holder.
 //
 // An inserter keeps no node lock. Its new tuple is exclusively locked before the tuple enters an
 // index, so a transaction that finds the tuple waits for it. If a holder's own insert splits the
@@ -21,8 +22,8 @@
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
 // others see only durable rows ("retaining all write locks", Aether, section 1). It releases its
-// shared locks and its node locks at pre-commit, unless --locks=all: a writer of a row that it has
-// only read comes after it in the serial order, and does not depend on it.
+// shared locks and node locks at pre-commit, unless --locks=all is set. A later writer of a row
+// that it has only read follows it in the serial order, and does not depend on it.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -165,11 +166,11 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     // An exclusive lock without a holder (kLockedForever) is never released.
     return !seen.exclusive() || seen.writer() != 0;
   }
-  // Returns the waits-for graph. The Transaction API has no annotation that the caller is a worker.
+  // Returns the waits-for graph. Tells clang that the caller is a worker.
   static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
-  // Returns whether the transaction would wait for itself (waits_for.h). It need not abort if its
-  // own worker is a holder of this lock: either the transaction itself holds the lock shared, or a
-  // parked transaction of the worker holds the lock, and becomes durable.
+  // Returns whether the transaction would wait for itself (waits_for.h). The transaction need not
+  // abort if its own worker holds this lock: either the transaction itself holds the lock shared,
+  // or a parked transaction of the worker holds the lock until it is durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
     return graph().closes_cycle(context_.id, lock, seen);
@@ -182,8 +183,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }
 
-  // A transaction wants a lock shared; or it wants the lock alone, or to insert into the index node
-  // that the lock guards.
+  // How a transaction wants a lock. kAlone also stands for an insert into the index node that the
+  // lock guards.
   enum class Wants : uint8_t { kShared, kAlone };
 
   // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, and notes
@@ -225,7 +226,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     held_index_.clear();
   }
 
-  // wait-die: a writer that has died more often than this turns readers away (row_lock.h). Fewer
+  // wait-die: a writer that has died more often than this turns readers away (row_lock.h). A few
   // deaths cost less than a lock that readers cannot share.
   static constexpr uint32_t kDeathsBorne = 8;
 
@@ -273,7 +274,7 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
 
   constexpr uint32_t kRoundsBeforeSleep = 80;
   const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
-  // Removes the edges however the wait ends, even if acknowledge_durable() throws in a test.
+  // Removes the worker's edge when the wait ends, even if acknowledge_durable() throws in a test.
   const struct Waiting {
     const TwoPhaseLocking& of;
     ~Waiting() { of.stop_waiting(); }
@@ -287,8 +288,8 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
       continue;
     }
     if (waits_for_itself(word, seen)) break;
-    // Without early lock release, the holder may be parked until its worker acknowledges it. That
-    // worker may be this worker, or may be waiting for this worker.
+    // Without early lock release, the holder may be parked until its worker acknowledges it. The
+    // holder's worker may be this worker, or may be waiting for this worker.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     lock.sleep(parker, seen);
   }
@@ -301,7 +302,7 @@ template <Policy policy>
 bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertResult* result) {
   while (true) {
     IndexNode* refusing = nullptr;
-    bool guarded = false;  // this transaction holds shared a node that this insert changes
+    bool guarded = false;  // the insert changes a node that this transaction holds shared
     const auto gate = [&](IndexNode& node) {
       const bool own = holds(node.lock);
       if (RowLock(node.lock).state().shared() > (own ? 1 : 0)) {

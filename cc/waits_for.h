@@ -17,14 +17,14 @@
 // If a worker held the lock exclusively, the edge also names that worker, so that most walks look
 // at few workers. The lock may have another holder since then. Therefore a waiter stores its edge
 // again, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
-// No cycle lasts longer.
+// No cycle lasts longer than this time.
 //
-// A worker stands for the transaction that it executes. Its list does not have the locks of its
-// parked transactions (--locks=write), because these become durable without its other locks. A
-// worker with more than kMostLocks locks counts as a holder of every lock. For this reason, and
-// because a walk does not see all edges and lists at the same moment, a transaction may abort now
-// and then without a deadlock. A transaction that waits for no other never aborts for these
-// reasons, so some transaction always makes progress.
+// A worker stands for the transaction that it executes. Its list does not contain the locks of its
+// parked transactions (--locks=write), because those transactions become durable without any other
+// lock. A worker with more than kMostLocks locks counts as a holder of every lock. For this reason,
+// and because a walk does not see all edges and lists at the same moment, a transaction sometimes
+// aborts without a deadlock. A transaction that waits for no other transaction never aborts for
+// these reasons, so some transaction always makes progress.
 #pragma once
 
 #include <array>
@@ -89,14 +89,14 @@ class WaitsFor {
   }
 
  private:
-  // An edge: the address of a lock in the low bits, and its exclusive holder plus 1 in the high
-  // bits.
+  // An edge: the address of a lock in the low bits, and the number of its exclusive holder plus 1
+  // in the high bits.
   static constexpr int kWriterShift = 48;
   static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
 
   struct Announced {
     platform::atomic<uint64_t> edge{0};
-    platform::atomic<uint32_t> count{0};  // of `locks`; kMostLocks + 1: more than fit
+    platform::atomic<uint32_t> count{0};  // elements of `locks`; kMostLocks + 1: too many
     std::array<platform::atomic<uint64_t>, kMostLocks> locks{};
   };
 
@@ -123,7 +123,7 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds to the walk the worker that the edge names, or all waiting workers that share its lock.
+  // Adds to the walk the worker that the edge names, or all waiting workers that hold its lock.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;

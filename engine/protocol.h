@@ -31,7 +31,7 @@ struct WorkerContext {
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;
   CommitObserver* observer = nullptr;          // null: none
-  platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: time stamps of wait-die
+  platform::atomic<uint64_t>* ages = nullptr;  // counter of wait-die's time stamps, shared by all
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
   // The command of the transaction about to commit, if the log holds commands; valid until the
   // transaction ends.
@@ -40,8 +40,8 @@ struct WorkerContext {
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
   // Acknowledges the worker's durable transactions, and may write the log to do so. A transaction
-  // that waits for a lock calls it: without early lock release, a parked transaction of the same
-  // worker may hold that lock.
+  // that waits for a lock calls this function: without early lock release, a parked transaction of
+  // the same worker may hold the lock.
   std::function<void()> acknowledge_durable = nullptr;
 };
 
@@ -49,7 +49,7 @@ struct WorkerContext {
 // begin(), then the workload calls the Transaction API, then the worker calls commit() or abort().
 class ProtocolTransaction : public Transaction {
  public:
-  // Starts a transaction. `retry` repeats the transaction before, which keeps its age (wait-die).
+  // Starts a transaction. With `retry`, repeats the previous transaction with its age (wait-die).
   virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
   // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: call
@@ -61,8 +61,8 @@ class ProtocolTransaction : public Transaction {
   virtual AbortReason abort_reason() const = 0;
   virtual CommitPoint commit_point() const = 0;
 
-  // Returns true after a commit that keeps its locks (--locks=write), until release_locks(), which
-  // the worker calls when the commit point is durable.
+  // Returns whether the committed transaction still holds its locks (--locks=write). The worker
+  // calls release_locks() when the commit point is durable.
   virtual bool holds_locks() const = 0;
   virtual void release_locks() LJ_REQUIRES(platform::worker_role) = 0;
 };
@@ -71,7 +71,7 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. Then a
+  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. So a
   // replay may execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };

@@ -277,7 +277,7 @@ void Checkpointer::take() {
           << " bytes";
 }
 
-// Waits for step 4. This function and the next two return false if the run ends before.
+// Executes step 4. This function and the next two return false if the run ends before that.
 bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
   question_.ask(checkpoint.sequence);
   while (!question_.answered() || !log_.is_durable(question_.point())) {

@@ -11,16 +11,15 @@
 //   5. RSN, the numbers: for each stream a number up to which the stream lacks no record
 //      (LogScheme::durable_sequences), and a record's end up to which the stream is durable. No
 //      record up to that number lies after that end.
-//   6. The manifest says that the checkpoint is complete. In the same step it says that earlier
-//      checkpoints than the last two are removable, and the log before the RSN of the older one.
-//   7. The removable files are removed.
+//   6. The manifest says that the checkpoint is complete. In the same step it marks as removable all
+//      checkpoints before the last two, and the log before the RSN of the older of these two.
 //
 // Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
 // the first of its operation records), and keeps the locks until it has installed its writes. So
 // the walk finds the writes of every record before the RSN, or later writes (R1). All records after
 // the RSN are replayed, and the larger number wins (R3). Because of step 4, all rows that the walk
-// has read are within any later cut: if a row in the checkpoint brings a transaction into the
-// recovered database, the transaction's record would also bring it there (R2, R4).
+// has read are within any later cut. So if the checkpoint has a write of a transaction, the
+// transaction's record also survives the cut (R2, R4).
 //
 // An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
 // bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
@@ -51,12 +50,12 @@
 namespace logjam {
 
 struct CheckpointOptions {
-  LogManifest* manifest = nullptr;  // of the log; it outlives all users of the options
+  LogManifest* manifest = nullptr;  // the log's manifest; outlives all users of the options
   double every_seconds = 0;         // from one start to the next; 0: never
-  uint64_t every_bytes = 0;         // of log; 0: never
+  uint64_t every_bytes = 0;         // bytes of log between two starts; 0: never
   double bytes_per_second = 0;      // of all writers together; 0: no limit
   uint32_t files = 1;               // in each directory
-  // The socket on whose cores the writer of each directory runs; empty: they run on all cores.
+  // For each directory, the socket on whose cores its writer runs. Empty: writers run on all cores.
   std::vector<int> sockets = {};
   // The part of each checkpoint that is known before it begins: ordinal, revision, flags.
   Checkpoint about;
@@ -81,22 +80,22 @@ struct CheckpointStats {
 // makes its directories. Sets `wrong` to an empty string, or to one sentence about a failure.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
-// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and sets its
-// files, sequence and tables. Returns an empty string, RowWriter::kAbandoned, or one sentence about
-// a failure.
+// Writes all tuples of `database` to the files of `checkpoint`, which has begun. Sets files,
+// sequence and tables of `checkpoint`. Returns an empty string, RowWriter::kAbandoned, or one
+// sentence about a failure.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
 // Takes steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
-// there. Removes other checkpoints and earlier runs, and releases log that these two do not need.
+// there. Removes other checkpoints, earlier runs, and log that both do not need.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Removes a checkpoint that will not be completed.
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
-// Takes a checkpoint of a recovered database in which no transaction runs. The checkpoint holds all
-// of the run that options.about names, whose end is in the manifest. Sets `wrong` to an empty
-// string, or to one sentence about a failure.
+// Takes a checkpoint of a recovered database in which no transaction runs. The checkpoint covers
+// the whole run that options.about names; the manifest has the end of this run. Sets `wrong` to an
+// empty string, or to one sentence about a failure.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 
@@ -132,7 +131,7 @@ class Checkpointer {
   Epochs& epochs_;
   CommitPointRequest& question_;
   const std::function<uint64_t()> acknowledged_;
-  // The daemon's: when the latest checkpoint began, and how many bytes of log were durable then.
+  // Only for the daemon: the latest checkpoint's start, and the bytes of log durable at that time.
   uint64_t began_ns_ = 0, began_bytes_ = 0;
   platform::atomic<bool> stopping_{false};
   platform::thread thread_;

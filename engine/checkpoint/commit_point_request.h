@@ -1,11 +1,11 @@
-// A question to the workers of a run: which commit point must a transaction wait for that has read
-// all numbers up to a given number? A checkpoint has read rows of transactions that may not be
-// durable, and only workers get commit points. A worker that is between two transactions answers
+// Asks the workers of a run for a commit point: that of a transaction that has read all numbers up
+// to a given number. A checkpoint needs it, because it has read rows of transactions that may not
+// be durable, and only workers get commit points. A worker that is between two transactions answers
 // with the commit point of a read-only transaction.
 //
 // Protocol. One thread asks: it writes `sequence_`, and then sets state_ to kAsked (release). One
 // worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and then sets
-// state_ to kAnswered (release), which the asker acquires.
+// state_ to kAnswered (release). The asker loads state_ (acquire).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class CommitPointRequest {
     return point_;
   }
 
-  // Answers if a question is open, with the scheme's `commit_read_only(deps)`. Call it between two
+  // Answers an open question with the scheme's `commit_read_only(deps)`. Call it between two
   // transactions.
   template <class CommitReadOnly>
   void answer_if_asked(const CommitReadOnly& commit_read_only) LJ_REQUIRES(platform::worker_role) {

@@ -12,7 +12,7 @@ namespace logjam {
 
 struct LoadResult {
   std::string error;     // one sentence, or empty; after an error the database cannot be used
-  bool corrupt = false;  // `error` says that the files could be read and are not as written
+  bool corrupt = false;  // the files could be read, but are not as they were written
   uint64_t rows = 0, tombstones = 0, bytes = 0;
   double seconds = 0;
 };

@@ -47,7 +47,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
     return std::string(kCannotRead) + file.path + ": " + platform::error_text(error);
   };
   if (in.number < 0) return unreadable(-in.number);
-  // In tests the file is no descriptor, and advice about it does nothing.
+  // In tests `in.number` is no descriptor of the kernel, and this call has no effect.
   posix_fadvise(in.number, 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<uint64_t> words(std::min(kReadBytes, file.bytes) / sizeof(uint64_t) + 1);
   auto* const memory = reinterpret_cast<std::byte*>(words.data());

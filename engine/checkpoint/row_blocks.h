@@ -26,14 +26,14 @@ struct BlockHeader {
   uint32_t bytes;  // of the block, this header included
   uint32_t tuples;
   uint16_t table;
-  uint16_t part;    // of the file
+  uint16_t part;    // the file's part of the tables
   uint32_t unused;  // 0
 };
 static_assert(sizeof(BlockHeader) == 24);
 
 inline constexpr uint64_t kMostBlockBytes = uint64_t{1} << 20;
 
-// Returns the names of the tables, each with the length of its rows: Checkpoint::tables.
+// Returns the names of the tables and the lengths of their rows, in the form of Checkpoint::tables.
 std::string describe_tables(Database& database);
 
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset);
@@ -56,10 +56,10 @@ struct RowFile {
 };
 
 inline constexpr std::string_view kCannotRead = "cannot read ";
-// Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
-// returns an empty string, or one sentence about an error, which ends the reading. Returns that
-// sentence; or one that says why the file fails its checks; or one that begins with kCannotRead; or
-// an empty string.
+// Calls `visit` for each block of the file, in order; the block is valid during the call. If
+// `visit` returns an error, stops and returns this error. Otherwise returns one sentence if the
+// file fails its checks, a sentence that begins with kCannotRead if the file cannot be read, or an
+// empty string.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

@@ -22,7 +22,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kWriteBytes = kMostBlockBytes;  // of one write
 constexpr uint64_t kBufferBytes = 4 * kWriteBytes;
 constexpr uint32_t kSpinsBeforeSleep = 400;
-constexpr uint64_t kLockedNapNs = 50'000;  // a lock may be kept as long as a device takes
+constexpr uint64_t kLockedNapNs = 50'000;  // a lock may be held until a device has written
 
 }  // namespace
 
@@ -140,7 +140,7 @@ void RowWriter::end_block() {
   if (filled_ >= kWriteBytes) flush(false);
 }
 
-// Writes the whole pages in the buffer, and with `all` also the rest, padded with zeros.
+// Writes the whole pages in the buffer. With `all`, also writes the last page, padded with zeros.
 void RowWriter::flush(bool all) {
   LJ_ASSERT(!open_ && begin_ % kPage == 0);
   uint64_t bytes = filled_ / kPage * kPage;

@@ -28,7 +28,7 @@ class TableParts {
 
  private:
   const uint32_t parts_;
-  std::vector<std::vector<Key>> splits_;  // by table: the first keys of all parts but the first
+  std::vector<std::vector<Key>> splits_;  // by table: the first key of each part after the first
 };
 
 struct RowWriterOptions {
@@ -39,7 +39,7 @@ struct RowWriterOptions {
   std::function<bool()> stops = nullptr;  // called regularly; true abandons the checkpoint
 };
 
-// One thread owns it.
+// One thread owns the object.
 class RowWriter {
  public:
   explicit RowWriter(RowWriterOptions options);
@@ -47,7 +47,7 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // Writes the part of all tables, makes the file durable and closes it. Waits for the locks of
+  // Writes this part of all tables, makes the file durable and closes it. Waits for the locks of
   // tuples. Returns an empty string, one sentence about a failure, or kAbandoned if options.stops()
   // returned true.
   std::string write(Database& database, const TableParts& parts);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kContradiction = "a record with a valid checksum contradicts itself";
 
-// Sets the lock bit. Returns the version from before.
+// Sets the lock bit. Returns the version word before this change.
 Version lock(Tuple& tuple) {
   platform::SpinWait wait;
   while (true) {
@@ -32,7 +32,7 @@ Version lock(Tuple& tuple) {
 
 void Applier::apply(const BodiesToApply& ready, Arena& arena) {
   for (size_t i = 0; i < ready.bodies.size(); ++i) {
-    // Appliers wait for memory, and not for the processor. So load the next body's rows already.
+    // Appliers wait mostly for memory. So start loading the rows of the next body now.
     if (i + 1 < ready.bodies.size()) prefetch(*ready.bodies[i + 1].record);
     apply(ready.bodies[i], arena);
   }
@@ -89,8 +89,8 @@ void Applier::apply(const LoggedWrite& write, uint64_t sequence, Arena& arena) {
   tuple->version.store(now.word(), platform::memory_order_release);
 }
 
-// Writes the row, and then changes it by the ranges that wait for this write. Returns the row's
-// version.
+// Writes the row, and then applies the ranges that wait for this version. Returns the version that
+// the row then has.
 Version Applier::store(Table& table, Tuple& tuple, const LoggedWrite& write, uint64_t sequence,
                        Arena& arena) {
   LJ_ASSERT_IN_TESTS(tuple.load_version().locked());
@@ -139,7 +139,7 @@ WaitingRanges::Range WaitingRanges::take(Tuple& tuple, Version now) {
   if (map == nullptr) return {};
   for (auto each = map->begin(); each != map->end() && each->first < now.sequence();) {
     if (each->second.sequence > now.sequence()) {
-      ++each;  // no log has such a range: drop_all() says so
+      ++each;  // no valid log has such a range; drop_all() reports it
       continue;
     }
     forget(each->second);

@@ -4,8 +4,8 @@
 // sequence numbers and write the row. Its store of the new version (release) clears the lock bit. A
 // write with a smaller or equal sequence number changes nothing. So the write with the largest
 // number remains, in whichever order threads apply the writes of a tuple. An erase leaves an absent
-// tuple with its number, so an older insert cannot bring the row back. A range image changes the
-// version that it names, and waits until the row has that version (WaitingRanges).
+// tuple with the erase's number, so an older insert cannot bring the row back. A range image
+// changes the version that it names, and waits until the row has that version (WaitingRanges).
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@
 
 namespace logjam {
 
-// Logged ranges that wait, while a log is replayed, for the version of their row that they change.
-// A range whose version never comes is damage, and drop_all() says so.
+// Holds logged ranges, during a replay, until their row has the version that they change. If this
+// version never comes, the log is damaged, and drop_all() reports it.
 //
-// Protocol. The ranges that wait at a tuple are in a map to which Tuple::lock points (0: no map; no
-// transaction runs during a replay). The thread that holds the lock bit of the tuple's version may
-// change the pointer and the map. Its store of the version (release) makes the map visible to the
-// next thread that sets the bit (acquire), so the accesses of Tuple::lock are relaxed. The counters
-// are relaxed, because only drop_all() concludes from them what the maps hold, and one thread calls
-// it after it has joined the others.
+// Protocol. The ranges that wait at a tuple are in a map to which Tuple::lock points (0: no map).
+// No transaction uses the lock during a replay. The thread that holds the lock bit of the tuple's
+// version may change the pointer and the map. Its store of the version (release) makes the map
+// visible to the next thread that sets the bit (acquire), so the accesses of Tuple::lock are
+// relaxed. The counters are relaxed, because only drop_all() trusts them, and one thread calls it
+// after all others are joined.
 class WaitingRanges {
  public:
   struct Range {
-    uint64_t sequence = 0;  // of the transaction that wrote it
+    uint64_t sequence = 0;  // of the transaction that wrote the range
     LogMemory image;        // logging/format/range_image.h
   };
 
@@ -44,18 +44,18 @@ class WaitingRanges {
 
   // Adds a copy of `image`, which waits until `tuple` has the version `version`.
   void add(Tuple& tuple, uint64_t version, uint64_t sequence, std::span<const std::byte> image);
-  // Takes the range that waits at `tuple` for the version `now`, which the tuple has now. Returns a
-  // Range without an image if none waits. Drops the ranges that `now` has overtaken.
+  // Takes the range that waits for `now`, the present version of `tuple`. Returns a Range without
+  // an image if no range waits for it. Drops the ranges that wait for earlier versions.
   Range take(Tuple& tuple, Version now);
 
   // Returns the bytes of the images that wait.
   uint64_t bytes() const { return bytes_.load(platform::memory_order_relaxed); }
-  // Frees all ranges that wait in `database`, which no other thread uses. If there are any, returns
-  // one sentence that names a range.
+  // Frees all ranges that wait in `database`, which no other thread uses. If there was a range,
+  // returns one sentence that names it.
   std::string drop_all(Database& database);
 
  private:
-  using Map = std::multimap<uint64_t, Range>;  // by the version that they change
+  using Map = std::multimap<uint64_t, Range>;  // by the version that the range changes
 
   static Map* map_of(const Tuple& tuple) {
     return reinterpret_cast<Map*>(tuple.lock.load(platform::memory_order_relaxed));

@@ -52,7 +52,7 @@ std::string for_each_transaction(
   return "";
 }
 
-// Finds the edges between transactions, which are added in their order.
+// Finds the edges between transactions. Add the transactions in their order.
 class EdgeFinder {
  public:
   EdgeFinder(size_t streams, LogDependencies* found)
@@ -60,7 +60,7 @@ class EdgeFinder {
 
   // Adds the next transaction, which writes `rows`.
   void add(uint64_t to, const std::vector<RowId>& rows) {
-    std::map<uint64_t, uint64_t> overwritten;  // the number of rows, by transaction
+    std::map<uint64_t, uint64_t> overwritten;  // overwritten rows, by their last writer
     for (const RowId& row : rows) {
       const auto [last, first_write] = last_writers_.try_emplace(row, to);
       if (first_write || last->second == to) continue;
@@ -79,8 +79,8 @@ class EdgeFinder {
 
  private:
   struct Place {
-    uint64_t in_stream = 0;  // transactions of its stream that come before it
-    uint64_t path = 1;       // of the longest chain that ends with it
+    uint64_t in_stream = 0;  // earlier transactions in its stream
+    uint64_t path = 1;       // transactions in the longest chain that ends with this one
   };
 
   LogDependencies& found_;

@@ -13,7 +13,7 @@ namespace logjam {
 // A part of the log: a range of transactions in the order of their sequence numbers, from 0.
 struct LogWindow {
   uint64_t first = 0;
-  uint64_t most = ~uint64_t{0};  // how many transactions
+  uint64_t most = ~uint64_t{0};  // the most transactions that the window has
 };
 
 struct LoggedTransaction {
@@ -43,8 +43,8 @@ struct LogDependencies {
   uint64_t longest_path = 0;                    // transactions in the longest chain
 };
 
-// Reads a log of values twice: for the order of the transactions, and for the rows of those in the
-// window. All valid records count, even those beyond the cut, as for `logjam dump`.
+// Reads a log of values twice: for the order of the transactions, and for the rows of the window's
+// transactions. All valid records count, even records beyond the cut, as for `logjam dump`.
 LogDependencies find_dependencies(const LogFiles& files, const LogWindow& window);
 
 }  // namespace logjam

@@ -1,8 +1,8 @@
 // Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
 // records survive. A record that survives the cut of the parts read so far also survives the final
 // cut, so it is applied at once, and only the other records stay in memory. A stream is read once,
-// except for the parts that have no room in memory, which are read twice (stream_replay.h). Threads
-// apply in any order (applier.h).
+// except for the parts that do not fit into memory: they are read twice (stream_replay.h). Several
+// threads apply records, in any order (applier.h).
 #pragma once
 
 #include <cstdint>
@@ -32,22 +32,22 @@ struct RecoveryResult {
   double seconds = 0;
 };
 
-// The memory that a recovery uses for the log, if it is not told otherwise.
+// The memory that a recovery uses for the log by default.
 inline constexpr uint64_t kRecoveryBytes = uint64_t{1} << 30;
 
 enum class ReplayOrder : uint8_t {
   kParallel,  // all threads, all streams at the same time
-  kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3), to compare
+  kMerged,    // one thread, in the order of all sequence numbers (P-WAL, Algorithm 3)
 };
 
 // Replays the log `files` into `database`, which holds its initial load, or the rows of a
-// checkpoint of the log before `files.starts`; no other thread uses the database. `rule` is that of
-// the log's scheme. `threads` threads apply (kParallel), and each stream has another thread that
-// reads it. Reads at most `read_bytes_per_second` from each log directory; 0: no limit. Uses
+// checkpoint of the log before `files.starts`; no other thread uses the database. `rule` is the
+// recovery rule of the log's scheme. `threads` threads apply (kParallel), and each stream also has
+// a reader thread. Reads at most `read_bytes_per_second` from each log directory; 0: no limit. Uses
 // `memory_bytes` of memory for the log (StreamShare). A damaged log is no error: recovery ends
 // where the valid records end, `tails` says why, and `damage` is set if a crash does not explain
-// that. If a stream cannot be opened, nothing is replayed, because an empty stream would cut off
-// the records of the others.
+// that end. If a stream cannot be opened, nothing is replayed, because an empty stream would cut
+// off the records of other streams.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);

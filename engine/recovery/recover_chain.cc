@@ -20,9 +20,9 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end before the end on which the next run, or a checkpoint,
-// is built; an empty string if none does. Bytes lost before the next run began do not count: that
-// run accepted the loss.
+// Returns in one sentence which streams end too early: before the end on which the next run or a
+// checkpoint is built. Returns an empty string if none does. Bytes that were lost before the next
+// run began do not count, because that run accepted the loss.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -78,7 +78,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
   }
   options.before_run(files.header);
   // The clients that execute commands count their changes, and verify() expects no other change
-  // since the load. If rows come from a checkpoint or from a run of values, the count begins again.
+  // since the load. If rows come from a checkpoint or a run of values, the counts start again.
   if (scheme->traits.commands) {
     if (into->checkpoint || !into->runs.empty()) into->workload->resume(*into->database);
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,
@@ -147,7 +147,7 @@ int sync_run(const LogFiles& run) {
   return 0;
 }
 
-// Replays the runs one after the other, up to one with damage.
+// Replays the runs in order, and stops after a run with damage.
 void replay_runs(const RecoveryStart& start, const ChainOptions& options,
                  RecoveredChain* recovered) {
   bool whole = true;
@@ -173,8 +173,8 @@ void replay_runs(const RecoveryStart& start, const ChainOptions& options,
 }
 
 // Returns an empty string, or why the rows of the checkpoint cannot be used. Transactions ran while
-// the rows were copied, so the rows are a state of the database only together with the log up to
-// where it was durable when the checkpoint was complete.
+// the rows were copied. So the rows are a consistent state only together with the log that was
+// durable when the checkpoint was complete.
 std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
   if (!start.checkpoint || start.checkpoint->at_end) return "";
   const std::vector<StreamStart>& rsn = start.checkpoint->rsn;
@@ -193,7 +193,7 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
   LJ_ASSERT(chain.error.empty() && !chain.starts.empty() && options.make_workload);
   RecoveredChain recovered;
   recovered.notes = chain.notes;
-  std::string lost;  // damage that only a checkpoint shows that cannot be used
+  std::string lost;  // damage that only an unusable checkpoint shows
   for (const RecoveryStart& start : chain.starts) {
     recovered.error = fill(start, chain.directories, options, &recovered);
     bool unusable = recovered.loaded.corrupt;
@@ -235,7 +235,7 @@ void reset_versions(Database& database, uint32_t threads) {
         if (absent && table->reclaims()) leaving[part].keys.push_back(tuple.key);
       });
     });
-    // Each part removes its own keys, and no thread inserts: each removal succeeds in the end.
+    // Each part removes its own keys, and no thread inserts, so each removal succeeds in the end.
     platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
       for (const Key key : leaving[part].keys) {
         while (!table->remove_absent(key, 0, &leaving[part].retired)) {

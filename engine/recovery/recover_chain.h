@@ -1,5 +1,5 @@
-// Recovery from a log's directories: a checkpoint, or the initial load, and then one run after the
-// other, each by its own scheme's rule.
+// Recovery from a log's directories: a checkpoint, or the initial load, and then the runs in order.
+// Each run is recovered by the rule of its own scheme.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace logjam {
 struct ChainOptions {
   uint32_t threads = 1;
   ReplayOrder order = ReplayOrder::kParallel;
-  double read_bytes_per_second = 0;        // of each directory
+  double read_bytes_per_second = 0;        // limit for each directory
   uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
   // A run or a checkpoint will follow, so the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed: its recovery rule may depend on flags in its header.
+  // Called before a run is replayed: the recovery rule may depend on flags in the run's header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 
@@ -44,14 +44,14 @@ struct RecoveredChain {
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
-  // The checkpoints that no recovery can use: their files, or the log that belongs to them, are
-  // damaged.
+  // The checkpoints that no recovery can use, because their files, or the log that belongs to them,
+  // are damaged.
   std::vector<uint64_t> unusable;
   std::string error;  // one sentence; if it is not empty the database may be wrong
-  // One sentence, if the log has lost records that were durable once. The database has the rest of
-  // the log, up to the run with the damage.
+  // One sentence, if the log has lost records that were durable once. The database contains what is
+  // left of the log, up to and including the run with the damage.
   std::string damage;
-  std::vector<uint32_t> dropped;  // the runs after the run with the damage: they are not used
+  std::vector<uint32_t> dropped;  // unused runs: those after the run with the damage
 };
 
 // Recovers from the best start of `chain` whose checkpoint can be used.

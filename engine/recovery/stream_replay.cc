@@ -55,7 +55,7 @@ void StreamReplay::read_on(bool keeps) {
   if (more && keeps) keep(std::move(batch));
   report_ahead();
   StreamTail tail = reader_.tail();
-  reader_.forget_watermarks();  // the report has them
+  reader_.forget_watermarks();  // the report below contains the watermarks
   progress_.report_read(stream_, std::move(tail), ended_);
 }
 

@@ -1,25 +1,25 @@
 // One stream on its way from its file to the appliers.
 //
-// Protocol. Only the stream's reader thread touches the LogReader until read() has returned. It
-// puts batches into a queue under this stream's mutex. An applier takes the oldest batch under the
-// mutex (next), and applies it without the mutex, so several threads may apply batches of one
-// stream at the same time. It gets a batch when all of its records survive the cut of the parts of
-// all streams read so far: that cut only grows. Otherwise the batch waits until more is read, or
-// until all streams have ended and the cut is final; then the applier gets the records that
-// survive.
+// Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
+// reader thread puts batches into a queue under this stream's mutex. An applier takes the oldest
+// batch under the mutex (next), and applies it without the mutex, so several threads may apply
+// batches of one stream at the same time. An applier gets a batch when all of its records survive
+// the cut of the parts read so far, because this cut only grows. Otherwise the batch waits until
+// more is read, or until all streams have ended and the cut is final; then the applier gets the
+// records that survive.
 //
 // A merge takes records in place of batches, on one thread: it looks at the oldest batch (oldest),
 // takes its records one by one (take), and drops the batch. The batch does not change while it is
 // in the queue, so the merge reads it without the mutex.
 //
-// Memory. A reader with a full queue still has to read on if the cut cannot grow without it: then
-// it does not keep what it reads, and reads that part again when the queue has room. So if no
+// Memory. Sometimes the cut cannot grow unless a reader with a full queue reads on. Then the reader
+// does not keep the batches that it reads, and reads them again when the queue has space. So if no
 // record of a log may be applied before the whole log is read, the log is read twice, and never
-// kept. A reader with a full queue waits
-//   (1) if its oldest batch survives, because an applier can take it, unless a merge waits until
-//       its next record is known to survive;
-//   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
-//       should read on first.
+// kept as a whole. A reader with a full queue waits
+//  (1) if its oldest batch survives, because an applier can take this batch; but not while a merge
+//      waits to know whether its next record survives;
+//  (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
+//      should read on first.
 //
 // No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
 // stream that is not done has a batch in its queue. If all streams have ended, the cut is final,
@@ -51,8 +51,8 @@ namespace logjam {
 // How far all streams have been read, and the cut that follows.
 //
 // Protocol. The reader of a stream reports only its own stream; readers and appliers of all streams
-// ask. StreamReplay calls with its own mutex held, so the order of the mutexes is: a stream's, then
-// this one. With this mutex held, this class calls only functions of RecoveryRule, which take no
+// ask. StreamReplay calls with its own mutex held, so a stream's mutex comes before the mutex of
+// this class. With its mutex held, this class calls only functions of RecoveryRule, which take no
 // locks.
 class RecoveryProgress {
  public:
@@ -124,18 +124,18 @@ class RecoveryProgress {
   std::shared_ptr<const Cut> cut_ LJ_GUARDED_BY(mutex_);
 };
 
-// How a recovery divides the memory that it may use for a log. Each stream has a share, each
-// applier a fourth of a share for its batch, and a fourth is for ranges that wait (applier.h). If
-// more ranges wait, the appliers take from the streams in the order of their numbers. In addition
-// to the batches that wait for appliers, a stream holds five windows at the worst: the last batch
-// that it kept, the batch that it reads, the lists of these two (16 bytes for each record, which
-// has 32 bytes at least), the window in which it looks for records after its end, and the part of a
-// record that it has read already. Not counted are records that are longer than a window, open
-// transactions (transaction_assembler.h) and watermarks (RecoveryRule::forget).
+// The parts of the memory that a recovery may use for a log. Each stream has a share. Each applier
+// has a fourth of a share for its batch, and another fourth is for ranges that wait (applier.h). If
+// more ranges wait, the appliers take from the streams in the order of their numbers. Besides the
+// batches that wait for appliers, a stream holds five windows at most: the last batch that it kept,
+// the batch that it reads, the lists of these two batches (16 bytes for each record of at least 32
+// bytes), the window in which it looks for records after its end, and the part of a record that it
+// has read already. Not counted are records that are longer than a window, open transactions
+// (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
-  uint64_t most_held_bytes;  // of batches that wait: a stream that has them keeps no more
-  // Of ranges that wait, in all streams.
+  uint64_t most_held_bytes;  // of batches that wait; a stream with more keeps no batch
+  // The limit for ranges that wait, in all streams together.
   uint64_t most_waiting_bytes;
 };
 
@@ -154,13 +154,13 @@ class StreamReplay {
  public:
   enum class Next : uint8_t {
     kTaken,   // bodies to apply
-    kUnread,  // nothing is read
+    kUnread,  // no batch is read yet
     kLater,   // the next batch depends on unread parts of other streams
     kDone,    // all of the stream has been taken
   };
 
-  // Replays stream `stream` of `files`, each file read at its pace in `paces`, in its `share` of
-  // the memory, which `meter` counts. `rule`, `progress` and `meter` outlive this object.
+  // Replays stream `stream` of `files`, with its `share` of the memory. `paces` has the pace for
+  // each file, and `meter` counts the memory. `rule`, `progress` and `meter` outlive this object.
   StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
                RecoveryProgress& progress, StreamShare share, LogMemoryMeter& meter,
                std::vector<DevicePace*> paces);
@@ -185,7 +185,7 @@ class StreamReplay {
   // Drops the oldest batch, whose records are all taken.
   void drop_oldest();
 
-  // Returns the reader, or the assembler. Call it after all other threads are done.
+  // Returns the reader or the assembler. Call it after all other threads are done.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 
@@ -217,11 +217,11 @@ class StreamReplay {
   TransactionAssembler assembler_;  // under mutex_; but a merge uses it without the mutex
   std::deque<Held> held_ LJ_GUARDED_BY(mutex_);
   uint64_t held_bytes_ LJ_GUARDED_BY(mutex_) = 0;
-  // Only the reader stores these: how far the stream is read, and how far batches were kept.
+  // Only the reader stores the next two: how far the stream is read, and how far batches were kept.
   uint64_t read_ LJ_GUARDED_BY(mutex_);
   uint64_t kept_ LJ_GUARDED_BY(mutex_);
   bool ended_ LJ_GUARDED_BY(mutex_) = false;
-  // Stored under mutex_. It decides only from which stream an applier takes first.
+  // Stored under mutex_. Its only use is to choose the stream from which an applier takes first.
   platform::atomic<uint64_t> reached_{0};
 };
 

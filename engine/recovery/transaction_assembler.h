@@ -25,9 +25,9 @@ struct BodiesToApply {
 // Collects the writes of each transaction until it is known to be committed: a whole-transaction
 // record is committed by itself, records of single operations by their commit record
 // (--log_records=op). If a validation fails, a void record is in the place of the commit record
-// (CommitLog::validation_failed). It ends this attempt and no other, because each attempt has its
-// own number (RecordHeader::txn). At most one transaction of each worker is open. One thread calls
-// the object at a time.
+// (CommitLog::validation_failed). The void record ends only this attempt, because each attempt has
+// its own number (RecordHeader::txn). At most one transaction of each worker is open. One thread at
+// a time uses the object.
 class TransactionAssembler {
  public:
   struct Counts {
@@ -37,8 +37,8 @@ class TransactionAssembler {
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // `meter` (null: none) counts the records that the object keeps of batches that it has left. It
-  // and `rule` outlive the object.
+  // `meter` (null: none) counts the records that the object keeps after leave(). `meter` and `rule`
+  // outlive the object.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 
@@ -46,15 +46,15 @@ class TransactionAssembler {
   // true as more of the streams is read (RecoveryRule::cut is monotone).
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
-  // Takes the stream's next batch. Returns the bodies that it completes, of records that survive
-  // `cut`; they keep the batch's memory alive.
+  // Takes the stream's next batch. Returns the bodies that the batch completes, of records that
+  // survive `cut`. The bodies keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
-  // Takes the next record of the stream, record `i` of `batch`, and adds the bodies that it
-  // completes to `ready`. The caller keeps the batch's memory until they are applied, and calls
-  // leave() after the last record of each batch.
+  // Takes the next record of the stream, record `i` of `batch`, and adds the bodies that the record
+  // completes to `ready`. The caller keeps the batch's memory until these bodies are applied, and
+  // calls leave() after the last record of each batch.
   void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
-  // Copies the records of open transactions in `batch`, so that they do not keep all of its memory.
+  // Copies the records of open transactions in `batch`, so that they do not keep the whole batch.
   void leave(const RecordBatch& batch);
 
   const Counts& counts() const { return counts_; }

@@ -1,17 +1,17 @@
 // Hands the commands of a log to the threads that replay them.
 //
-// A reader thread reads ahead, and each of the other threads takes a command when it has none. Each
-// worker of the run is assigned to one thread, which takes the commands of its workers first, and
-// the oldest command of all if it finds none. So the threads repeat the schedule of the run: they
-// execute two commands at the same time if the run did. If a workload gives each worker its own
-// part of the data, commands of different threads seldom conflict.
+// A reader thread reads ahead. Each replaying thread takes a command when it has none. Each worker
+// of the run is assigned to one replaying thread. A thread first takes commands of its workers; if
+// it finds none, it takes the oldest command of all. So the threads repeat the schedule of the run:
+// they execute two commands at the same time if the run did so. If a workload gives each worker its
+// own part of the data, commands of different threads seldom conflict.
 //
 // Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
 // the slot is, and whether the slot waits for that command, has the command, or is emptied. The
 // reader thread fills a slot that waits, and stores the word (release). A thread that loads that
 // word (acquire) takes the command by a compare-and-swap, and uses the slot alone until it releases
 // the slot for a later command (release). The reader thread keeps the memory of a batch until it
-// has filled each slot of the batch again, or to the end.
+// has filled each slot of the batch again, or until the replay ends.
 //
 // Some thread takes the command C that has the turn to commit. Suppose that no thread has taken C.
 // A thread that has taken a command has skipped no older command of its own. So the thread to which
@@ -35,7 +35,7 @@ namespace logjam {
 // A record of the log, of any kind but void.
 struct Command {
   uint64_t index = 0;     // the number of the command in the log, from 0
-  uint64_t previous = 0;  // the sequence number of the command before it, or 0
+  uint64_t previous = 0;  // the sequence number of the previous command, or 0
   const RecordHeader* record = nullptr;
 };
 
@@ -44,7 +44,7 @@ class CommandFeed {
   enum class Next : uint8_t {
     kTaken,
     kLater,  // no command may be taken now
-    kDone,   // all have been taken
+    kDone,   // all commands have been taken
   };
 
   // `threads` threads take commands. `reader` has opened the log, and outlives this object.
@@ -100,7 +100,7 @@ class CommandFeed {
     if (any) return claim(oldest, oldest_word, command) ? Next::kTaken : Next::kLater;
     return index >= end ? Next::kDone : Next::kLater;
   }
-  // Gives the command back: the thread that took it no longer needs its record.
+  // Gives the command back. The thread that took it no longer needs the command's record.
   void release(const Command& command) {
     LJ_ASSERT(slots_[command.index % kSlots].word.load(platform::memory_order_relaxed) ==
               word(command.index, kEmptied));
@@ -114,9 +114,9 @@ class CommandFeed {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  // Enough slots that the reader thread seldom needs a core.
+  // With this number of slots, the reader thread seldom needs a core.
   static constexpr uint64_t kSlots = 1 << 16;
-  // A thread searches this many commands, from the turn on, for its own.
+  // A thread searches this many commands, from the turn on, for a command of its workers.
   static constexpr uint64_t kWindow = 64;
 
   enum State : uint64_t { kWaits, kFilled, kEmptied };
@@ -165,7 +165,7 @@ class CommandFeed {
   std::vector<Slot> slots_;
   platform::atomic<bool> stopped_{false};
   platform::atomic<uint64_t> end_{~uint64_t{0}};  // the number of commands, once it is known
-  // Only the reader thread uses these until read() returns.
+  // Only the reader thread uses the next members until read() returns.
   std::deque<Held> held_;
   uint64_t filled_ = 0;
   uint64_t last_sequence_ = 0;

@@ -21,12 +21,12 @@
 namespace logjam {
 namespace {
 
-// Waits for another thread of the replay, which takes microseconds if that thread has a core. A
-// thread that gives up its own core may get it back only after milliseconds, if other programs want
-// the core. So a thread gives up its core only after many pauses.
+// Waits for another thread of the replay. If that thread has a core, this takes microseconds. A
+// thread that gives up its own core may get a core again only after milliseconds, if other programs
+// want it. So a thread gives up its core only after many pauses.
 class ReplayWait {
  public:
-  // Waits a moment. Call it in a loop that looks whether the other thread has come far enough.
+  // Waits a moment. Call it in a loop until the other thread has come far enough.
   void once() {
     constexpr uint32_t kPauses = 1000;
     if (pauses_ < kPauses) {
@@ -44,15 +44,15 @@ class ReplayWait {
 
 // The order in which the threads of a replay commit, which is the order of the log.
 //
-// A thread may execute its command at any time, and commits it when it is the command's turn. The
-// turn passes on when the command is certain to commit: the rows that it writes are locked, and the
-// rows that it has read are validated. Its rows are then installed while the next command begins
-// its commit. The result is that of a serial execution in the order of the log: a command validates
-// after all earlier commands have locked the rows that they write, so it has read the rows as these
-// commands leave them; and it locks and installs nothing before its turn, so no earlier command has
-// read its rows. Its validation may fail even at its turn, because threads of later commands insert
-// absent tuples into index nodes, and others remove absent tuples. So a thread may claim the
-// database for itself.
+// A thread may execute its command at any time, but commits it only at the command's turn. The turn
+// passes on when the command is certain to commit: the rows that the command writes are locked, and
+// the rows that it has read are validated. The command's rows are then installed while the next
+// command begins its commit. The result is that of a serial execution in the order of the log. A
+// command validates after all earlier commands have locked the rows that they write, so it has read
+// the rows as these commands leave them. It locks and installs nothing before its turn, so no
+// earlier command has read its rows. Its validation may fail even at its turn, because threads of
+// later commands insert absent tuples into index nodes, and others remove absent tuples. So a
+// thread may claim the database for itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
 // the turn loads it (acquire), and so sees the locks of all earlier commands. The thread that has
@@ -110,8 +110,8 @@ class CommitOrder {
     active_[thread]->store(false, platform::memory_order_release);
   }
 
-  // Calls begin(), and then waits until no other thread uses the database, until end_alone(). The
-  // command of `thread` has the turn.
+  // Calls begin(), and then waits until no other thread uses the database. No other thread may use
+  // it until end_alone(). The command of `thread` has the turn.
   void begin_alone(uint32_t thread) {
     begin(thread);
     LJ_ASSERT(!alone_.load(platform::memory_order_relaxed));
@@ -135,17 +135,17 @@ class CommitOrder {
   std::vector<platform::Padded<platform::atomic<bool>>> active_;
 };
 
-// Gives each transaction the sequence number of its record, and writes nothing. If the command that
-// the transaction would log agrees with the record, passes the turn on: concurrency control calls
-// the log when the transaction is certain to commit, before it installs the rows. One replaying
-// thread owns the object.
+// Gives each transaction the sequence number of its record, and writes nothing. Passes the turn on
+// if the command that the transaction would log agrees with the record. At this moment, the
+// transaction is certain to commit, and has not yet installed its rows. One replaying thread owns
+// the object.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
-  // Announces the next transaction: it repeats command `index`, which has the turn and, in its
-  // record, the number `sequence` and `rows` changed rows.
+  // Announces the next transaction. It repeats command `index`, which has the turn. The command's
+  // record has the number `sequence` and `rows` changed rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -203,9 +203,9 @@ class ReplayLog final : public LogScheme {
   std::vector<uint64_t> hole_;
 };
 
-// A client may know that a row exists, because the run had inserted it before, and end the process
-// if the row is missing. Ahead of its turn, a missing row only means that its insert commits later.
-// So a missing row, or a row that an insert finds, aborts the attempt. One thread owns the object.
+// If a row is missing that the run had inserted before, a client may end the process. But ahead of
+// its turn, a missing row only means that its insert commits later. So an attempt aborts if a row
+// is missing, or if an insert finds a row. One thread owns the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
@@ -245,7 +245,7 @@ class SpeculativeTransaction final : public Transaction {
   Transaction& txn_;
 };
 
-constexpr uint32_t kQueue = 0;  // of the reclaimer
+constexpr uint32_t kQueue = 0;  // the reclaimer's only queue
 
 // One thread of a replay of commands. It executes a command before the command's turn, waits for
 // the turn, and commits. If the commit is refused, because an earlier command has overwritten a row
@@ -256,7 +256,7 @@ constexpr uint32_t kQueue = 0;  // of the reclaimer
 // run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {
  public:
-  // The threads share `feed`, `order` and `epochs`, which outlive them. `id` counts from 0.
+  // The threads share `feed`, `order` and `epochs`, which outlive the threads. `id` counts from 0.
   Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
            CommandFeed& feed, CommitOrder& order, Epochs& epochs);
 
@@ -368,7 +368,7 @@ std::string Replayer::take(const Command& command) {
 }
 
 // Executes the command before its turn, and commits it at its turn. Returns false if that was not
-// possible, which is no error: then execute the command at its turn.
+// possible. This is no error: execute the command at its turn.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
@@ -413,8 +413,8 @@ std::string Replayer::execute_at_turn(const Command& command) {
   }
 }
 
-// Commits the executed transaction, which has the turn. Returns false if it must be aborted:
-// because of `status`, the result of the execution, or because the commit is refused.
+// Commits the executed transaction, which has the turn. Returns false if the transaction must be
+// aborted: because of `status`, the result of the execution, or because the commit is refused.
 bool Replayer::commit(const Command& command, Status status) {
   if (status == Status::kAbort || status == Status::kRollback) return false;
   log_.expect(command.index, command.record->sequence, logged_.rows);
@@ -426,8 +426,8 @@ bool Replayer::commit(const Command& command, Status status) {
   return true;
 }
 
-// Removes erased tuples between two transactions, as the run did, because scans would walk through
-// all of them.
+// Removes erased tuples between two transactions, as the run did. Otherwise scans would walk
+// through all erased tuples.
 void Replayer::reclaim() {
   epochs_.note_quiescent(id_);
   reclaimer_.work();

@@ -1,7 +1,7 @@
 // Recovery from a log of commands: every logged transaction is executed again, and commits in the
 // log's order, which is the serialization order. Under an optimistic protocol several threads
-// execute transactions ahead of their turn. If the validation of a transaction fails at its turn,
-// because an earlier one has overwritten a row that it had read, it is executed again.
+// execute transactions ahead of their turn. If an earlier transaction has overwritten a row that a
+// transaction had read, the validation fails at the turn, and the transaction is executed again.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads);
 
 // Executes the commands of the log `files` again in `database`, which holds its initial load, under
 // `protocol`, on replaying_threads() threads. No other thread uses the database. Each tuple gets
-// the version that the run gave it. `rule` is the scheme's.
+// the version that it had in the run. `rule` is the recovery rule of the log's scheme.
 //
 // Replay stops with an error if a command has another effect than in the run: either the workload
 // is not a function of its input and the rows that it reads, or the log's order is not the
