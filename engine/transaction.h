@@ -37,7 +37,7 @@ inline std::string_view name_of(AbortReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-// Hears of one worker's commits at their serialization point, on the worker's thread.
+// Is told of one worker's commits at their serialization point, on the worker's thread.
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;

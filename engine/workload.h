@@ -37,7 +37,7 @@ struct SpecifiedMix {
 // A type of transaction.
 struct TypeSpecification {
   std::string_view name;
-  // The summary prints it with the observed numbers. All types of a workload have it, or none.
+  // The summary prints it with the observed numbers. All types of a workload have a mix, or none.
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
@@ -62,12 +62,12 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // The most memory that the inserts of one worker take in a second. A run takes memory for them
+  // The most memory that the inserts of one worker take per second. A run takes memory for them
   // from the kernel before it starts.
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
-  // Returns a warning for the reader of a result of `tps` transactions a second: one sentence, or
+  // Returns a warning for the reader of a result of `tps` transactions per second: one sentence, or
   // an empty string. Null: no warning.
   std::function<std::string(double tps)> caution = nullptr;
 };
@@ -80,9 +80,9 @@ class Client {
 
   // Draws the input of the next transaction. Returns its type, an index into Specification::types.
   virtual uint32_t next() = 0;
-  // Executes the drawn transaction once. kOk: commit it. kRollback: undo it, it is complete.
+  // Executes the drawn transaction once. kOk: commit it. kRollback: undo it, and do not retry it.
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
-  // expects; commit it and count it apart.
+  // expects; commit it, and count it as a miss.
   virtual Status execute(Transaction& txn) = 0;
   // Tells the client that transaction `number` (from committing()) is acknowledged. The worker
   // calls it for every transaction that commits, and not for one that rolled back.
@@ -97,18 +97,18 @@ class Client {
   virtual std::span<const std::byte> command() { return {}; }
   // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
   // that type. All that execute() then writes must follow from `input` and from the rows that it
-  // reads. A replay may execute the transaction before an earlier transaction, and abort it. A row
-  // that the earlier transaction inserts is then missing, and the client's call returns kAbort.
+  // reads. A replay may execute the transaction before an earlier transaction. A row that the
+  // earlier transaction inserts is then missing, and the client's call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
     return false;
   }
 
-  // Announces that the last executed transaction is about to commit. Returns a number by which
-  // acknowledged() names it: its place in a history, or a count of the client; 0 for none.
+  // Announces that the last executed transaction is about to commit. Returns the number with which
+  // acknowledged() will name it: its place in a history, or a count of the client; 0 for none.
   virtual uint64_t committing() { return 0; }
-  // Returns the object to tell when a transaction reaches its serialization point, or null.
+  // Returns the object that is told when a transaction reaches its serialization point, or null.
   virtual CommitObserver* commit_observer() { return nullptr; }
 };
 
@@ -130,8 +130,8 @@ class Workload {
   // part and an arena of its own. The loaded rows do not depend on `parts`.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
-  // belong to another Workload object of the same flags. Clients made afterwards, in any number,
-  // use no key that was used before, and verify() counts from the present rows. No client exists.
+  // belong to another Workload object of the same flags. Later clients, in any number, use no key
+  // that was used before, and verify() counts from the present rows. No client exists.
   virtual void resume(Database& database) { (void)database; }
 
   // Returns the facts about the workload.
@@ -158,8 +158,8 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens a history for `workers` workers, or continues that of an earlier run, if the flags ask
-  // for one. May end the process with a refusal. The run is not part of the log yet.
+  // Opens a history for `workers` workers, or continues the history of an earlier run, if the flags
+  // ask for a history. May end the process with a refusal. The run is not part of the log yet.
   virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
     (void)origin;
@@ -200,11 +200,11 @@ struct WorkloadInfo {
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
   std::vector<WorkloadVariant> variants = {};
-  // Whether its own clients keep a history with --history (ledger).
+  // Whether the workload's own clients keep a history with --history (ledger).
   bool keeps_history = false;
-  // Whether its clients have command() and take(), so that a run may log commands.
+  // Whether the workload's clients have command() and take(), so that a run may log commands.
   bool has_commands = false;
-  // The file of the registration, which sets it. The workload owns the flags of the file's folder.
+  // The source file of the registration. The workload owns the flags of the file's folder.
   std::string_view file = {};
 };
 

@@ -28,9 +28,9 @@ class AckCounter {
   }
 
   // Appends to `checks` a check that passes if the number `found` in the tables is the number at
-  // the start plus the acknowledged changes. The number at the start is that of resume(), or else
-  // `loaded`. Only the bits in `mask` count. Appends nothing if no client has run, as after a
-  // recovery, because the expected number is then unknown.
+  // the start plus the acknowledged changes. The number at the start is the argument of resume(),
+  // or else `loaded`. Only the bits in `mask` count. Appends nothing if no client has run, as after
+  // a recovery, because the expected number is then unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

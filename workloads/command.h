@@ -26,8 +26,8 @@ class CommandFields {
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Makes the command not whole unless `drawn`: the caller says whether a client draws such values
-  // as those decoded. A log from elsewhere may have other values.
+  // Makes the command not whole unless `drawn`, which says whether a client can have drawn the
+  // decoded values. A log from elsewhere may have other values.
   void require(bool drawn) { whole_ = whole_ && drawn; }
   // Returns whether the command was long enough for all fields so far, and each require() held.
   bool whole() const {

@@ -23,13 +23,13 @@ inline bool found_or_die(Status status, const char* row) {
   return ok_or_die(status, row, " is missing, which was loaded and never deleted");
 }
 
-// Reads such a row. Returns null if the transaction must return kAbort at once.
+// Reads a loaded row. Returns null if the transaction must return kAbort at once.
 template <class Row>
 const Row* read_or_die(Transaction& txn, Table& table, Key key, const char* row) {
   const Row* found;
   return found_or_die(txn.read(table, key, &found), row) ? found : nullptr;
 }
-// Reads such a row to change it. Returns null if the transaction must return kAbort at once.
+// Reads a loaded row to change it. Returns null if the transaction must return kAbort at once.
 template <class Row>
 Row* update_or_die(Transaction& txn, Table& table, Key key, const char* row) {
   Row* found;

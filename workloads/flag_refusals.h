@@ -14,7 +14,7 @@ inline std::string refuse_outside(const std::string& flag, uint64_t value, uint6
   return "--" + flag + " is " + std::to_string(least) + " to " + std::to_string(most);
 }
 
-// Returns `what`, which says which values the flag may have, and the value `given`, unless `known`.
+// Returns an empty string if `known`; otherwise `what`, the values allowed, and the value `given`.
 inline std::string refuse_unless(bool known, const std::string& what, const std::string& given) {
   return known ? "" : what + ", not \"" + given + "\"";
 }

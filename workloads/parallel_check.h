@@ -31,8 +31,8 @@ inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_
   return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
-// Adds the value of a later part to `sum`. IndexRange add up. A class has add(), or members() that
-// returns a tuple of references to all its members.
+// Adds the value of a later part to `sum`. An integer is added. A class has add(), or members()
+// that returns a tuple of references to all its members.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {
   if constexpr (std::is_integral_v<Sum>) {
@@ -107,7 +107,7 @@ struct BrokenRows {
   }
 };
 
-// The violation that a part found. If several parts find a violation, that of the first part
+// The violation that a part found. If several parts find one, the violation of the first part
 // counts, so that the result is always the same.
 struct Violation {
   std::string sentence;

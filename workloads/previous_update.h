@@ -1,14 +1,14 @@
 // Finds lost updates without a count of acknowledged transactions.
 //
-// A row counts its updates. A worker that updates a row also writes into the row which row it
+// A row counts its updates. A worker that updates a row also writes into it which row the worker
 // updated before, and how many updates that earlier row counted then. If the earlier row now counts
-// fewer updates, one update is lost although the same worker's next update is not.
+// fewer updates, an update was lost, although the same worker's next update was not.
 //
-// This must not happen after a recovery either. Every scheme recovers a worker's reading and
-// writing transactions in the worker's order, although R4 demands only the transactions from which
-// others have read: recovery keeps a prefix of the worker's log, or cuts by a number that grows
-// with each transaction of the worker. Poplar keeps transactions after its cut only if they only
-// wrote, and an update reads its row.
+// This must not happen after a recovery either. R4 demands only the transactions from which others
+// have read. But every scheme recovers a worker's reading and writing transactions in the worker's
+// order: recovery keeps a prefix of the worker's log, or cuts by a number that grows with each
+// transaction of the worker. After its cut, Poplar keeps only transactions that have read nothing,
+// and an update reads its row.
 #pragma once
 
 #include "engine/workload.h"
@@ -16,14 +16,14 @@
 
 namespace logjam {
 
-// A part of each row: the row that the worker of the row's last update had updated before.
+// A part of each row: the row that the same worker had updated before it last updated this row.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the previous row
   uint32_t updates = 0;  // the updates of the previous row at that time; 0: there is no such row
 };
 
-// Notes in `*lost` if the row under `key` names a previous update that is lost. updates_of(k)
-// returns the number of updates of the row under `k`, or 0 if there is no such row.
+// Notes a failure in `*lost` if the row under `key` names a previous update that is lost.
+// updates_of(k) returns the number of updates of the row under `k`, or 0 if there is no such row.
 template <class UpdatesOf>
 void check_previous(uint64_t key, const PreviousUpdate& previous, const UpdatesOf& updates_of,
                     BrokenRows* lost) {

@@ -13,7 +13,7 @@ namespace logjam {
 constexpr uint64_t mix64(uint64_t x) { return platform::SplitMix64(x).next(); }
 
 // xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
-// distinguishes generators of the same seed: it is a client's number, or that of a part of the
+// distinguishes generators of the same seed: it is the number of a client, or of a part of the
 // load. One thread at a time uses a generator.
 class Random {
  public:

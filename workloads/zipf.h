@@ -9,8 +9,8 @@
 
 namespace logjam {
 
-// Returns the sum of i^-theta for i in [1, n]: that of the first kExact terms, and that of the
-// other terms by the Euler-Maclaurin formula, which is more exact than a double.
+// Returns the sum of i^-theta for i in [1, n]. Adds the first kExact terms, and computes the sum of
+// the others by the Euler-Maclaurin formula, which is more exact than a double.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;

@@ -16,10 +16,10 @@
 // does not keep the batches that it reads, and reads them again when the queue has space. So if no
 // record of a log may be applied before the whole log is read, the log is read twice, and never
 // kept as a whole. A reader with a full queue waits
-//  (1) if its oldest batch survives, because an applier can take this batch; but not while a merge
-//      waits to know whether its next record survives;
-//  (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
-//      should read on first.
+//   (1) if its oldest batch survives, because an applier can take this batch; but not while a merge
+//       waits to know whether its next record survives;
+//   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
+//       should read on first.
 //
 // No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
 // stream that is not done has a batch in its queue. If all streams have ended, the cut is final,

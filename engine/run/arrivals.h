@@ -27,7 +27,7 @@ class Arrivals {
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
   // Returns the time at which the next transaction arrives: its intended start.
   uint64_t next() const { return next_; }
-  // Returns next(), and goes to the arrival after it.
+  // Returns next(), and advances to the following arrival.
   uint64_t take(uint64_t random) {
     LJ_ASSERT_IN_TESTS(open() && next_ != 0);
     const uint64_t arrival = next_;
@@ -36,7 +36,7 @@ class Arrivals {
   }
 
   // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
-  // Assumes equal distances, and visits some arrivals together: a late worker has very many.
+  // Assumes equal distances, and visits several arrivals together: a late worker has very many.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {
     LJ_ASSERT(open());

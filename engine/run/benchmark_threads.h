@@ -17,7 +17,7 @@
 
 namespace logjam {
 
-// Protocol. Each worker's thread increments `made_` once (release). A thread that reads it
+// Protocol. Each worker's thread increments `made_` once (release). A thread that loads `made_`
 // (acquire) sees the workers that were made before. The main thread sets `started_`, which
 // publishes nothing (relaxed).
 class StartGate {
@@ -59,9 +59,9 @@ bool sleep_through(double seconds, const Ended& ended) {
   }
 }
 
-// Protocol. The fields publish no other memory, so they are relaxed: the main thread joins the
-// threads. It alone sets `stop`. Each thread looks at `stop` before each call, and adds itself to
-// `ended` once.
+// Protocol. The fields are relaxed: they publish no other memory, because the main thread joins the
+// threads. Only the main thread sets `stop`. Each thread looks at `stop` before each call, and adds
+// itself to `ended` once.
 struct BenchmarkControl {
   StartGate gate;
   platform::atomic<bool> stop{false};

@@ -1,5 +1,5 @@
 // The commits of one worker that the log has not reported durable yet. The worker owns them. Each
-// commit waits in the queue that its commit point names, in which commits become durable in order.
+// commit waits in the queue of its commit point. In a queue, commits become durable in order.
 #pragma once
 
 #include <algorithm>

@@ -38,7 +38,7 @@ class MemoryGuard {
 };
 
 // Returns the most bytes that the rows of one worker's inserts take in warm-up and measured time.
-// `bytes_s` is the number of bytes in a second if nothing holds the worker up.
+// `bytes_s` is the number of bytes per second if the worker never waits.
 inline double expected_growth(double bytes_s, const RunOptions& options) {
   constexpr double kMostInsertedBytes = 4096;  // by a transaction
   const double seconds = options.warmup_seconds + options.seconds;

@@ -24,19 +24,19 @@
 namespace logjam {
 namespace {
 
-// A signal handler writes it, so it must be lock-free. The main thread of a run reads it.
+// A signal handler writes this flag, so it must be lock-free. The main thread of a run reads it.
 platform::atomic<bool> stop_requested{false};
 
 // A run ends when less memory than this is available, because workloads that insert grow as long as
-// they run. In a small container the limit is this share of the memory that was available when the
-// run began.
+// they run. In a small container the limit is a fourth (kShareToLeave) of the memory that was
+// available when the run began.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
 // worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
-// 0.09 ms otherwise. The workers take at most this share of the available memory, for at most this
-// time or the time of the run.
+// 0.09 ms otherwise. The workers take at most this share of the available memory. They stop after
+// this time, or after the time of the run if it is shorter.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -153,7 +153,7 @@ class Run {
 
   // Makes the workers, each on its own thread, the checkpointer, the time line and the progress.
   void spawn();
-  // Lets the workers warm up if the options ask for it. If it returns false, the run has ended: do
+  // Lets the workers warm up if the options ask for it. Returns false if the run has ended; then do
   // not call measure().
   bool warm_up();
   void measure();

@@ -44,17 +44,17 @@ struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
   // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog`
-  // counts all arrivals up to its end that were neither acknowledged nor rolled back by then.
+  // counts the arrivals before its end that neither were acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
   Number pipeline_wait_ticks{};  // waits because a pipeline was full
-  // Of the `committed`: in ticks, from the first start to the pre-commit.
+  // Of the `committed` transactions: in ticks, from the first start to the pre-commit.
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count. In an open loop every arrival of the measured phase
-  // counts, unless it rolled back: with its whole latency if it is acknowledged after the phase,
-  // and with its wait until the end if it is never acknowledged.
+  // counts, unless it rolled back. An arrival that is acknowledged after the phase has its whole
+  // latency, and one that is never acknowledged has its wait until the end.
   Latencies commit;
 
   // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.
@@ -104,7 +104,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
 };
 
 // Creates the tables and loads them in `threads` parts at the same time. The rows do not depend on
-// the number of parts. `progress`: draw a bar on stderr.
+// the number of parts. With `progress`, draws a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
 // Runs `options.threads` workers through warm-up, measurement and drain, and returns their

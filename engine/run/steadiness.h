@@ -22,8 +22,8 @@ struct Window {
   double commit_p99_seconds = 0;
 };
 
-// Returns why the window is unsteady, in words that follow "unsteady: ", or an empty string.
-// Differences that chance explains do not count: four standard deviations of a count.
+// Returns why the window is unsteady, as the text after "unsteady: ", or an empty string. Ignores
+// differences that chance explains: up to four standard deviations of a count.
 inline std::string why_unsteady(const Window& window) {
   constexpr double kMostUnacknowledged = 0.05, kMostBetweenHalves = 0.1, kMostLatency = 1.0 / 3;
   const auto differ = [](uint64_t one, uint64_t other, double most) {

@@ -4,9 +4,9 @@
 // it. The counts are never reset: the difference of two samples is the count of an interval.
 // `running` and `queued` say since when the worker's oldest unacknowledged transaction waits. The
 // worker stores `queued` before it clears `running` (release), and the sampler loads `running`
-// first (acquire), so it does not miss a transaction that moves from one to the other. The main
-// thread changes the phase, and takes a sample at each change, so an interval belongs to one phase.
-// At all other times the sampler thread takes the samples.
+// first (acquire), so it does not miss a transaction that moves from `running` to `queued`. The
+// main thread changes the phase, and takes a sample at each change, so an interval belongs to one
+// phase. At all other times the sampler thread takes the samples.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
   platform::Counter aborts;
   platform::Counter log_bytes;           // of pre-committed transactions
   platform::Counter acknowledged_bytes;  // of acknowledged transactions
-  // The start of the transaction in execution, and of the oldest that waits for the log, in ticks;
-  // 0: none.
+  // The start of the transaction in execution, and of the oldest transaction that waits for the
+  // log, in ticks; 0: none.
   platform::atomic<uint64_t> running{0}, queued{0};
   Histogram commit;  // latencies of the acknowledged transactions, in ticks
 };
 
 class Timeline {
  public:
-  // Make it before the workers, and end it after them. It calls options.on_sample with each sample,
-  // on its own thread or on the thread that calls enter() or end(), one call at a time. One thread
-  // calls begin(), enter() and end().
+  // Make the object before the workers, and end it after they have ended. It calls
+  // options.on_sample with each sample, one call at a time, on its own thread or on the thread that
+  // calls enter() or end(). One thread calls begin(), enter() and end().
   Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first);
   ~Timeline() { end(); }
 

@@ -92,7 +92,7 @@ void Worker::enter_phase(Phase phase) {
 // even if it is past, because a late start counts as latency in an open loop. Returns 0 if the
 // phase changed.
 uint64_t Worker::wait_for_arrival() {
-  // The kernel usually wakes a sleeper this late. For a shorter wait the worker does not sleep.
+  // The usual delay of a wake-up by the kernel. The worker does not sleep for a shorter wait.
   constexpr double kSleepLatenessNs = 80'000;
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
@@ -186,8 +186,8 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
-// Works as long as --locks=hold_us says. In a paper's engine, transactions hold their locks longer
-// than in this engine.
+// Works for the time of --locks=hold_us. So transactions hold their locks as long as in the engine
+// of a paper, which is longer than in this engine.
 void Worker::work_on() const {
   if (options_.hold_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();
@@ -243,8 +243,8 @@ void Worker::end_or_queue(PendingCommit& txn) {
 }
 
 // Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
-// worker sleeps: without early lock release, a lock is kept until its owner is durable, which takes
-// as long as the device.
+// worker sleeps: without early lock release, a transaction keeps a lock until it is durable, which
+// takes as long as a write of the device.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();
@@ -293,9 +293,9 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// Returns whether a transaction that ends counts for latency. In a closed loop, each transaction
-// that counts for throughput does; in an open loop, each arrival of the measured time, whenever it
-// ends.
+// Returns whether a transaction that ends counts for latency. In a closed loop, a transaction
+// counts if it counts for throughput. In an open loop, each arrival of the measured time counts,
+// whenever it ends.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }

@@ -36,7 +36,7 @@ struct RunControl {
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
   Epochs epochs;
-  CommitPointRequest question;  // a checkpoint's
+  CommitPointRequest question;  // the checkpointer's question
 
   bool in(Phase p) const { return phase.load(platform::memory_order_relaxed) == p; }
 };
@@ -52,8 +52,8 @@ class alignas(platform::kCacheLine) Worker {
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
   void run() LJ_REQUIRES(platform::worker_role);
 
-  // Returns the counts of the measured phase. The phases before it have another set, because the
-  // workers enter the phase together, and to clear a set then would cost each hundreds of misses.
+  // Returns the counts of the measured phase. Earlier phases have other counts: all workers enter
+  // the measured phase together, and clearing counts then would cost each hundreds of cache misses.
   const WorkerStats& stats() const { return stats_[1]; }
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }

@@ -1,8 +1,8 @@
 // Where a worker's time goes, by sampling: the breakdown reads the clock at every change of
-// activity in one transaction of kSampleEvery, because a reading costs tens of nanoseconds. A
+// activity in one of kSampleEvery transactions, because a reading costs tens of nanoseconds. A
 // sample runs from the start of one transaction to the start of the next, so the shares add up to
-// all of the worker's time. Waits for room in the log are rare and long, and samples would catch
-// only a handful of them a second. So the breakdown times each such wait.
+// all of the worker's time. Waits for space in the log are rare and long, and samples would catch
+// only a few such waits per second. So the breakdown times each such wait.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ enum class Activity : uint8_t {
   kWork,           // the transaction itself, indexes, concurrency control
   kLockWait,       // waiting for a row lock, or backing off after an abort
   kLogContention,  // in reserve(): drawing a number, waiting for the buffer's mutex or watermark
-  kSpaceWait,      // waiting for room in the log buffer
+  kSpaceWait,      // waiting for space in the log buffer
   kLogWork,        // encoding, publishing, polling, acknowledging
   kFlushWait,      // waiting for durability
   kIdle,           // in an open loop: waiting for the next arrival
@@ -38,8 +38,8 @@ inline std::string_view name_of(Activity activity) {
 // The measured time of a run, and how much of a wait lies in it.
 //
 // Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
-// next phase (release). A worker that has loaded that phase (acquire) sees them. A worker that has
-// not may miss a recent store, and then counts some nanoseconds too few or too many.
+// next phase (release). A worker that has loaded that phase (acquire) sees begin and end. Any other
+// worker may miss a recent store, and then counts some nanoseconds too few or too many.
 class MeasuredWindow {
  public:
   // Begins the window at `now`, in ticks.
@@ -71,7 +71,7 @@ class MeasuredWindow {
 // The breakdown of one worker, which owns it during the run.
 class Breakdown {
  public:
-  static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
+  static constexpr uint64_t kSampleEvery = 61;  // prime, unlike a period of the workload
 
   // Begins the count of transactions at `worker`, so that there are samples even if many workers
   // execute few transactions each. Only time in `window` counts; all time if it is null.
@@ -99,7 +99,7 @@ class Breakdown {
     return before;
   }
 
-  // Charges `ticks`, of the time since the last change of activity, to waiting for room.
+  // Charges `ticks` of the time since the last change of activity to kSpaceWait.
   void waited_for_space(uint64_t ticks) {
     if (!enabled_) return;
     const uint64_t now = platform::ticks();

@@ -139,8 +139,8 @@ class Tree final : public Index {
   }
 
   // Reads a cache line of each leaf: the inner nodes do not count the entries below them, and
-  // leaves that were filled in ascending order are half full. Inserts during the call may make the
-  // ranges uneven.
+  // leaves that were filled in ascending order are only half full. Inserts during the call may make
+  // the ranges uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -161,8 +161,8 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Loads nothing: only a descent finds the key's place, and that is most of find()'s cost.
-  // Measured: a descent to prefetch and another to find are slower than finding alone.
+  // Loads nothing: only a descent finds the leaf, and the descent is most of find()'s cost.
+  // Measured: a prefetch with a descent, and then find(), take longer than find() alone.
   void prefetch(Key) const override {}
   void prefetch(std::span<const Key>, size_t) const override {}
 

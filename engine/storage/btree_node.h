@@ -130,7 +130,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     entries[i].store(entry, platform::memory_order_release);
   }
 
-  // Inserts an entry into a leaf that has room.
+  // Inserts an entry into a leaf that is not full.
   void insert_at(uint32_t position, Rank rank, Keyed* fresh) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(n < kCapacity && covers(rank));
@@ -142,7 +142,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, for readers at it.
+  // Removes an entry. The cell after the last entry keeps its pointer, for readers in that cell.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);
@@ -154,8 +154,8 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
 };
 
 // Routes the ranks in [low, high] to its children. Child i has the ranks up to and including
-// separators[i]; the last child has the rest. Directly above the leaves, `level` is 1, and the
-// children are Leaf*.
+// separators[i]; the last child has the ranks above all separators. Directly above the leaves,
+// `level` is 1, and the children are Leaf*.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Inner {
   using Rank = typename Order::Rank;
@@ -189,8 +189,8 @@ struct alignas(platform::kCacheLine) Inner {
     separators.store(i, separator);
   }
 
-  // Gives the ranks above `separator` to `right`, and takes them from the child that has them. The
-  // node has room.
+  // Moves the ranks above `separator` to `right` from the child that has these ranks. The node is
+  // not full.
   void insert_at(uint32_t position, Rank separator, void* right) LJ_REQUIRES(latch) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(n < kCapacity && covers(separator));

@@ -9,8 +9,8 @@
 //
 // If an inserter has not posted the node or the node's neighbour yet, the parent does not show the
 // node's range, and the node stays until a later call. Readers and writers that reach a removed
-// node find that it covers nothing, and start again. Its memory does not change while a reader can
-// be in it (reclaimer.h).
+// node find that the node covers nothing, and start again. The node's memory does not change while
+// a reader may use it (reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -111,9 +111,9 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   return true;
 }
 
-// Latches the leaf's ancestors up to `*top`, the lowest ancestor with another child; those below it
-// go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the leaf or its
-// right neighbour is not posted yet.
+// Latches the leaf's ancestors up to `*top`, the lowest ancestor with another child. The ancestors
+// below `*top` go to `chain`. `*child` is the leaf's position below `*top`. Returns false if the
+// leaf or its right neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
                                                                  std::vector<InnerNode*>& chain,

@@ -66,8 +66,8 @@ void Table::free(Tuple* tuple, Arena& arena) {
 
 namespace {
 
-// Locks an absent tuple for ever, under both protocols: the lock of the protocol that is not in use
-// is always free. Returns false if a transaction holds the tuple.
+// Locks an absent tuple for ever, by the locks of both protocols: the lock of the protocol that is
+// not in use is always free. Returns false if a transaction holds the tuple.
 bool lock_forever(Tuple& tuple, Version version) {
   if (version.locked()) return false;
   uint64_t free = 0;

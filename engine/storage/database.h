@@ -26,7 +26,7 @@ enum class IndexKind : uint8_t { kHash, kOrdered };
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
-  bool unique = false;  // among present rows; transactions ensure it, and not the index
+  bool unique = false;  // among present rows; transactions ensure this, not the index
   Key (*key_of)(Key primary, const std::byte* row) = nullptr;
   bool moves = false;  // updates may change the key; not if unique
 };
@@ -61,32 +61,32 @@ class Table {
     return *secondaries_[which];
   }
 
-  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap.
+  // Starts loading the first `bytes` bytes of the rows of `keys`, so that the cache misses overlap.
   // Call it in a transaction.
   void prefetch(std::span<const Key> keys, uint32_t bytes) const {
     LJ_ASSERT_IN_TESTS(bytes <= row_bytes());
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
   }
 
-  // Returns a tuple that is in no index yet, absent, with sequence number 0.
+  // Returns a new absent tuple with sequence number 0, which is in no index yet.
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
   void free(Tuple* tuple, Arena& arena);
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
-  // Returns a posting of `tuple` for `row`, and inserts it into no index.
+  // Returns a new posting of `tuple` for `row`, which is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 
   // Inserts a present row with sequence number 0 and a new key into all indexes, for loads.
   void load(Key key, const void* row, Arena& arena);
 
-  // Returns the tuple of `key`, which it creates absent if necessary. Recovery calls this function
-  // and the next two.
+  // Returns the tuple of `key`, and creates an absent tuple if there is none. Recovery calls this
+  // function and the next two.
   Tuple* find_or_create(Key key, Arena& arena);
   // Ensures that the tuple has its postings for `row` (null: none).
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
-  // Creates the tuple of `key` with that version and row (null: absent), and its postings. Returns
-  // false if the table already has the key.
+  // Creates the tuple of `key` with the given version and row (null: absent), and its postings.
+  // Returns false if the table already has the key.
   bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
   // Returns whether a transaction may have inserted or erased rows, so that the presence of a row
@@ -106,8 +106,8 @@ class Table {
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
-  // Returns the largest sequence number of any removed tuple. An insert that finds no tuple depends
-  // on it.
+  // Returns the largest sequence number of any removed tuple. An insert that finds no tuple must
+  // get a larger number.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
   // Sets removed_up_to() back to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }

@@ -1,9 +1,9 @@
 // Free memory blocks of one size.
 //
 // Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its
-// own: with 32 parts and 256 cores, the few blocks that rolled back transactions freed caused 73 %
-// of all waits for cache lines (NewOrder and Payment, simulated). If a thread frees much and
-// allocates little, threads that need blocks take those of its part, many at once.
+// own. With 32 parts and 256 cores, the few blocks of transactions that rolled back caused 73 % of
+// all waits for cache lines (NewOrder and Payment, simulated). If a thread frees many blocks and
+// allocates few, other threads take many blocks at once from its part.
 #pragma once
 
 #include <algorithm>
@@ -48,10 +48,10 @@ class FreeList {
   }
 
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
-  // another part, and takes all its blocks if they are many. The next visit is then to the same
-  // part, and otherwise to the next part. `arena` is the calling thread's, and counts the visits:
-  // counters in the parts cost more (64 simulated cores, TPC-C, one seed: 14.8 in place of 15.9
-  // M/s).
+  // another part. If that part has many blocks, takes all of them, and the next visit is to the
+  // same part; otherwise the next visit is to the next part. `arena` is the calling thread's. It
+  // counts the visits, because counters in the parts cost more (64 simulated cores, TPC-C, one
+  // seed: 14.8 in place of 15.9 M/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

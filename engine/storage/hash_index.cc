@@ -26,7 +26,7 @@ namespace logjam {
 namespace {
 
 constexpr double kMaxPerBucket = 3.0;
-// Lists of this many entries of a key need no memory from the heap.
+// A list of this many entries of a key needs no memory from the heap.
 constexpr size_t kUsualEntries = 16;
 // The core itself fetches the rest of a long row when the row's first lines are read.
 constexpr size_t kMostPrefetched = 512;
@@ -58,12 +58,12 @@ uint64_t hash_of(Key key) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Returns a tag that is never 0, which is the tag of an empty slot.
+// Returns the tag of a hash. A tag is never 0, because 0 marks an empty slot.
 uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
 
-// Returns one bit for each slot with that tag. The code has no branch that depends on the position
+// Returns one bit for each slot with the tag. The code has no branch that depends on the position
 // of a match, because such a branch would be mispredicted in every other find.
 template <size_t kSlots>
 uint32_t candidates_in(const Slots<kSlots>& slots, uint64_t tag) {
@@ -81,8 +81,8 @@ Keyed* first_of(uint32_t candidates, const Slots<kSlots>& slots) {
   return entry_in(slots[i].load(platform::memory_order_relaxed));
 }
 
-// Calls `found` for the entries whose tag matches, until `found` returns true. Returns whether an
-// entry made it return true.
+// Calls `found` for the entries whose tag matches, until `found` returns true. Returns whether
+// `found` returned true.
 template <size_t kSlots, class Found>
 bool any_with_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
   for (uint32_t left = candidates_in(slots, tag); left != 0; left &= left - 1) {
@@ -243,7 +243,7 @@ class HashIndex final : public Index {
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
   // Guesses by the slots' tags which entry has the key. Does not look into the chain of a bucket,
-  // which would have to be loaded first.
+  // because the chain would have to be loaded first.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);

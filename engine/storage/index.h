@@ -4,8 +4,8 @@
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
 // index. Its `structure` word changes only when a new key is inserted into the node, when the node
 // splits, when an entry is removed, and when the node's range changes. OCC remembers the word of
-// each node that it scanned or where it missed a key, and validates at commit that the word is the
-// same, as Silo does. 2PL takes `lock` shared, and an insert checks that lock
+// each node that it scanned or in which it missed a key, and validates at commit that the word is
+// the same, as Silo does. 2PL takes the node's `lock` shared, and an insert checks this lock
 // (cc/two_phase_locking.cc). A deleted row is an absent tuple, which the reclaimer removes later.
 //
 // Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
@@ -72,7 +72,7 @@ inline uint64_t unlatch_changed(IndexNode& node, uint64_t before) LJ_RELEASE(nod
   return after;
 }
 
-// Says to clang that the caller holds `latch`, which no type says here.
+// Tells clang that the caller holds `latch`, because no type says so here.
 template <class Latch>
 void assume_latched(const Latch& latch) LJ_ASSERT_HELD(latch) {
   static_cast<void>(latch);
@@ -89,7 +89,7 @@ inline uint64_t begin_reading(const IndexNode& node) {
 }
 
 // Returns whether the node has not changed since begin_reading() returned `seen`. Load every field
-// in between with acquire: that orders this load after those without a fence.
+// in between with acquire: then this load comes after those loads without a fence.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -100,7 +100,7 @@ struct NodeVersion {
   uint64_t structure = 0;
 };
 
-// A change of a node by an insert, so that a transaction can tell its own changes from others.
+// A change of a node by an insert, so that a transaction can tell its changes from other changes.
 struct NodeChange {
   IndexNode* node = nullptr;
   uint64_t before = 0;  // the structure word before the change; meaningless if created
@@ -109,7 +109,7 @@ struct NodeChange {
 };
 
 struct InsertResult {
-  Keyed* entry = nullptr;  // the index now has it: the new entry, or an earlier entry
+  Keyed* entry = nullptr;  // now in the index: the new entry, or an earlier entry
   bool inserted = false;
   bool refused = false;  // the gate returned false; nothing was changed
 };
@@ -128,7 +128,7 @@ struct Posting : Keyed {
 
 // The leaf in which a transaction last found or inserted an entry of an ordered index. Neighbouring
 // keys are mostly in one leaf, so the index looks there first. The leaf may have been split or
-// removed since, and its memory is not used again before the transaction ends (reclaimer.h): a
+// removed since. Its memory is not used again before the transaction ends (reclaimer.h), so a
 // finger is valid within one transaction.
 struct Finger {
   const Index* index = nullptr;
@@ -151,14 +151,14 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null; then sets `*missed_in`, if not null, to
-  // the node that would have the entry. `finger` may be null; a hash index ignores it.
+  // Returns the entry of `key` in a unique index, or null. If null, sets `*missed_in`, if not null,
+  // to the node that would have the entry. `finger` may be null; a hash index ignores it.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
-  // Inserts `entry` under its key (non-unique: under key and primary), unless the index already has
-  // such an entry, which the result then names. `gate` may be null. Appends the changed nodes to
-  // `changes`, which may be null. `arena` is the calling thread's. `finger` is as in find().
+  // Inserts `entry` under its key (non-unique: under key and primary). If the index already has
+  // such an entry, the result only names that entry. `gate` may be null. Appends the changed nodes
+  // to `changes`, which may be null. `arena` is the calling thread's. `finger` is as in find().
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes, Finger* finger) = 0;
   InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
@@ -178,14 +178,14 @@ class Index {
   // Returns whether the index has the two functions below.
   virtual bool removes() const { return false; }
   // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
-  // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
+  // that node is empty. No other thread removes this entry. Appends the removed nodes to `retired`.
   // Returns false if the node cannot be removed now: call it again later, with null.
   virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
     LJ_ASSERT(removes());
     return true;
   }
-  // Reuses the memory of a removed node, which no thread can reach any more, first for new nodes of
-  // the thread with this arena.
+  // Reuses the memory of a removed node for new nodes, first for those of the thread with this
+  // arena. No thread can reach the removed node any more.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
@@ -195,8 +195,8 @@ class Index {
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
-  // key of each range except the first range, in ascending order; nothing for a hash index. Other
-  // threads may insert, and none may remove.
+  // key of each range except the first range, in ascending order. Returns an empty list for a hash
+  // index. Other threads may insert, and none may remove.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;

@@ -12,18 +12,18 @@
 // log from its start and keeps its own absent tuples. In tables without Table::reclaims(), an
 // absent tuple stays for each key that was ever present.
 //
-// After the removal, only transactions that began before it can reach the tuple, and the empty
-// index nodes that were removed with it. Their memory is not used again until each worker has been
-// between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
-// (--locks=write) may be older, but it touches only locks that it holds, and a locked tuple is not
-// reclaimed.
+// After the removal, only transactions that began before the removal can reach the tuple, and the
+// empty index nodes that were removed with it. The memory of tuple and nodes is not used again
+// until each worker has been between two transactions (quiescent-state-based reclamation, as in
+// RCU). A parked transaction (--locks=write) may be older, but it touches only locks that it holds,
+// and a locked tuple is not reclaimed.
 //
 // Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
 // the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores
 // the value as its own (release). Suppose that the values of all workers are larger than a batch's
 // value. Then each worker began its transaction after the removals, because it acquired the
-// increment, which released them. And each worker's earlier accesses are finished, because the
-// worker's store released them, and the reclaimer acquires that store.
+// increment, which released the removals. And each worker's earlier accesses are finished, because
+// the worker's store released them, and the reclaimer acquires that store.
 //
 // A checkpoint pauses removals: it stores the flag before it ends an epoch, so a worker that has
 // seen the next epoch also sees the flag, before it removes another tuple.

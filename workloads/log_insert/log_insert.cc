@@ -29,7 +29,7 @@ namespace {
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
 // the same bytes into the same kind of ring as a log does. With kShared, all workers share one
 // ring, whose positions come from one atomic fetch-and-add. Otherwise each worker has a ring of its
-// own. The functions are those of LogScheme that the benchmark calls, but they are not virtual.
+// own. It has the functions of LogScheme that the benchmark calls, but not virtual.
 //
 // Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
 // fetch-and-add (relaxed). Positions wrap around although other workers may still copy, because no
@@ -78,7 +78,7 @@ class FloorLog {
 using platform::memory_order_relaxed;
 
 // Without commits no thread waits for the records, but the log must flush its buffer. So each
-// thread polls the log each time that it has made this number of inserts.
+// thread polls the log after this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {

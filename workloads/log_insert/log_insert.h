@@ -21,8 +21,8 @@ class WorkerClass;
 
 namespace logjam::log_insert {
 
-// The record sizes in bytes, in the order of a thread's inserts, which the thread repeats (Aether,
-// section 6).
+// The record sizes in bytes. A thread inserts records of these sizes in order, again and again
+// (Aether, section 6).
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
@@ -59,7 +59,7 @@ struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t inserts = 0;  // of each thread, which then ends; 0: only time ends the run
+  uint64_t inserts = 0;  // a thread ends after this number; 0: only time ends the run
   RecordSizes sizes;
   bool local = false;  // copy into the thread's own memory, which stays in its L1 cache
   // Every `sync_every`-th insert of a thread synchronises: the insert gets a larger sequence number

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
-// The statements of a transaction, by sysbench's defaults. kRanges counts those of each kind.
+// The statements of a transaction, by sysbench's defaults. There are kRanges selects of each Range.
 constexpr uint32_t kPointSelects = 10, kRanges = 1, kNonIndexUpdates = 1, kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
 
@@ -108,7 +108,7 @@ class OltpClient : public Client {
  private:
   struct Statement {
     Key id;
-    uint64_t delta;  // for the number in c
+    uint64_t delta;  // added to the number in c
     uint32_t k;      // of the new row
     uint16_t table;  // in tables_
     Kind kind;

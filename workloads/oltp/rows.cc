@@ -23,8 +23,8 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 // Returns the number with which c of row `id` begins after the load.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
-// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of the number in
-// pad makes it look random.
+// Fills pad so that updates_of_k() returns `updates` for the row's k. The upper half of the number
+// in pad only makes the number look random.
 void fill_pad(Row* row, uint64_t id, int32_t updates) {
   const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
   fill_text(row->pad.data(), row->pad.size(), ~id, seed);
@@ -125,9 +125,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // One of a row's postings is under its present k; the others are left from earlier values of k.
-  // The index has each (k, id) only once. So each row has its posting if the number of postings
-  // that lead from a row's present k to this row is the number of rows.
+  // One of a row's postings is under its present k; the other postings are left from earlier values
+  // of k. The index has each (k, id) only once. So each row has its posting if the number of
+  // postings that lead from a row's present k to this row is the number of rows.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;

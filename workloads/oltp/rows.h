@@ -1,11 +1,11 @@
 // The rows of sysbench's tables, sbtestN(id primary key, k indexed, c char(120), pad char(60)),
 // their range queries and their checks.
 //
-// The texts that sysbench fills with random digits have room for counters. The text c begins with a
-// number to which updates of c, and deletes with inserts, add. The numbers that a transaction adds
-// make 1. The text pad begins with a number which, with k added, counts the updates of k under this
-// id. A delete with an insert copies both counts to the new row. So the sums over all rows show
-// updates and transactions that were lost or recovered in part.
+// The texts, which sysbench fills with random digits, contain counters here. The text c begins with
+// a number to which updates of c, and deletes with inserts, add. The numbers that a transaction
+// adds have the sum 1. The text pad begins with a number. This number plus k is the number of
+// updates of k under this id. A delete with an insert copies both counts to the new row. So the
+// sums over all rows show updates and transactions that were lost or recovered in part.
 #pragma once
 
 #include <algorithm>
@@ -87,7 +87,7 @@ enum class Range : uint8_t {
   kDistinct,  // SELECT DISTINCT c ... ORDER BY c
 };
 
-// The range queries of one client. It is reused, so that queries allocate nothing.
+// The range queries of one client, which reuses the object, so that queries allocate nothing.
 struct RangeSelect {
   explicit RangeSelect(uint32_t expected_rows) { rows.reserve(expected_rows); }
 

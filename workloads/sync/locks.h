@@ -15,8 +15,8 @@
 // - McsLock: a waiting thread's own `waits`. The thread sets it (relaxed) before it announces its
 //   node in the predecessor's `next` (release, which the predecessor acquires). So the predecessor
 //   sees `waits` set before it clears `waits` (release). `tail_` passes from a holder without a
-//   successor to the next thread by compare-and-swap (release) and exchange (acquire). The exchange
-//   also releases, so that a thread that takes the node's address from `tail_` sees its fields.
+//  successor to the next thread by compare-and-swap (release) and exchange (acquire). The exchange
+//  also releases, so that a thread that takes the node's address from `tail_` sees the node's fields.
 // - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts
 //   the node into `tail_` by exchange, which releases, and acquires the previous node. The owner
 //   clears it (release). From then on only the successor can reach the node, and owns it.
@@ -41,7 +41,7 @@ using platform::memory_order_release;
 
 // One wait of a thread. If each thread has a core of its own, the thread only pauses, as in David
 // et al. Otherwise (`crowded`) the thread gives its core away, because the awaited thread may need
-// it.
+// this core.
 class Wait {
  public:
   explicit Wait(bool crowded) : crowded_(crowded) {}
@@ -95,7 +95,7 @@ class LJ_CAPABILITY("lock") TicketLock {
   }
 
  private:
-  // The times of their libslock, include/ticket.h.
+  // The times of David et al. in libslock, include/ticket.h.
   static constexpr uint64_t kTicks = 512, kNextTicks = 128;
   platform::atomic<uint32_t> next_{0}, current_{0};  // in one cache line
 };

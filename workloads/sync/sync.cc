@@ -53,7 +53,7 @@ class WordCall {
   uint64_t seen_ = 0;
 };
 
-// A lock, and in another cache line its data. A call is one critical section.
+// A lock, and its data in another cache line. A call is one critical section.
 template <class Lock>
 class LockCall {
  public:
@@ -93,7 +93,7 @@ class alignas(platform::kCacheLine) Caller {
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
     platform::name_this_thread("sync-" + std::to_string(id_));
     const bool crowded = options_.threads > static_cast<uint32_t>(platform::core_count());
-    // The thread makes its Handle of the locks, so that its memory is that of the thread's socket.
+    // Each thread makes its own Handle, so that the Handle is in the memory of the thread's socket.
     const auto call = std::make_unique<Call>(crowded);
     control_.gate.made_and_await_start();
     uint64_t made = 0;
@@ -136,7 +136,7 @@ template <class Call>
 Result drive(const Options& options) {
   platform::ns_per_tick();  // calibrates now, not during the run
   BenchmarkControl control;
-  // As in David et al., the main thread makes the lines, so their memory is that of its socket.
+  // As in David et al., the main thread makes the lines, so they are in its socket's memory.
   std::vector<typename Call::Line> lines(options.lines);
   std::vector<std::unique_ptr<Caller<Call>>> callers;
   for (uint32_t id = 0; id < options.threads; ++id) {

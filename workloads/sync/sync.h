@@ -1,6 +1,6 @@
 // The synchronization benchmark (David, Guerraoui, Trigonakis: "Everything you always wanted to
 // know about synchronization but were afraid to ask", SOSP 2013): the number of operations on
-// shared cache lines that threads make in a second, without a log and without an engine.
+// shared cache lines that threads make per second, without a log and without an engine.
 //
 // Atomic operations (section 5.4, Figure 4): each thread repeats one operation on a shared word. It
 // pauses after each call, so that no thread completes several calls in a row in its own cache.
@@ -44,7 +44,7 @@ struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t calls = 0;  // of each thread, which then ends; 0: only time ends the run
+  uint64_t calls = 0;  // a thread ends after this number; 0: only time ends the run
   uint64_t seed = 1;
   bool pin = true;  // pin thread i to core i
 };
@@ -54,7 +54,7 @@ struct Result {
   uint64_t calls = 0, failed = 0;
   uint64_t least_calls = 0, most_calls = 0;  // of a thread
   platform::ProcessUse usage;
-  // The critical sections of the whole run whose writes were lost: 0 if a lock excludes.
+  // The critical sections of the whole run whose writes were lost; 0 if the lock works.
   uint64_t lost = 0;
 };
 

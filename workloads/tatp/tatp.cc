@@ -21,7 +21,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// Draws subscribers uniformly if it is 1, and not by the specification's NURand.
+// If 1, subscribers are drawn uniformly, and not by the specification's NURand.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
@@ -32,7 +32,7 @@ struct Options {
   std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
-// Returns `status`, or a rollback if `status` says that a transaction's write has failed.
+// Returns a rollback if `status` is `failed`, the failure of a write; otherwise returns `status`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -60,7 +60,7 @@ class TatpClient : public Client {
     acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
   }
 
-  // Draws the fields that most types need for all types, which costs less than a distinction.
+  // Draws for every type the fields that most types need. To distinguish the types would cost more.
   uint32_t next() override {
     before_ = last_;
     if (options_.only) {
@@ -438,7 +438,7 @@ class Tatp : public Workload {
                                          table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
                                          table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
                                          table_bytes(n * 15 / 4, sizeof(CallForwarding)),
-                       // MQTh has no failed writes, which roll back; achieved_s counts them too.
+                       // MQTh leaves out failed writes, which roll back; achieved_s does not.
                        .headline = Headline{.name = "MQTh"}};
     for (const TypeInfo& type : kTypeInfos) {
       const double share = options_.only ? (*options_.only == spec.types.size() ? 100 : 0)

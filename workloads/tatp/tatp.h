@@ -16,9 +16,9 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows do not repeat their keys. They have members for verify() that the description does not have:
-// counts of the row's updates, the previous update of a subscriber by the same worker, and a seal,
-// which is a hash of the key and of all members that change.
+// Rows do not repeat their keys. Besides the columns of the description they have members for
+// verify(): counts of the row's updates, the previous update of a subscriber by the same worker,
+// and a seal, which is a hash of the key and of all members that change.
 struct Subscriber {
   uint32_t msc_location, vlr_location;
   uint32_t updates;

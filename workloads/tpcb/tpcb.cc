@@ -31,9 +31,9 @@ constexpr int64_t kMaxDelta = 999'999;
 constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
-// Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Its program, Shore-Kits
-// (tpcb_input.cpp), skews three draws: of the branch, of its teller, and of the account in the
-// account's branch. Row 0 is the hottest row of each.
+// Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Aether's program,
+// Shore-Kits (tpcb_input.cpp), skews three draws: of the branch, of its teller, and of the account
+// in the account's branch. Row 0 is the hottest row of each.
 struct Choosers {
   Choosers(const Scale& scale, double theta)
       : branches(scale.branches, theta),
@@ -46,7 +46,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // `last_history` is the key of the last row of history of the same worker of earlier processes.
+  // `last_history` is the last key of HISTORY that this worker used in earlier processes.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -232,8 +232,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A missing row was
-// lost although a later row was not, also after a recovery (workloads/previous_update.h).
+// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A gap is an error,
+// also after a recovery: a row was lost although a later row was not (workloads/previous_update.h).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {
@@ -363,8 +363,8 @@ class Tpcb : public Workload {
   }
 
  private:
-  // Returns a sentence if the run breaks clause 4: the database has a branch, with its tellers and
-  // accounts, for each reported transaction a second.
+  // Returns a sentence if the run breaks clause 4, which demands a branch, with its tellers and
+  // accounts, for each reported transaction per second.
   std::string caution(double tps) const {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];

@@ -14,12 +14,12 @@ namespace logjam::tpcc {
 struct WarehouseSums {
   Cents ytd = 0;
   Cents district_ytd = 0;
-  Cents paid = 0;  // HISTORY by H_W_ID
+  Cents paid = 0;  // H_AMOUNT by H_W_ID
 };
 
 struct DistrictSums {
   Cents ytd = 0;
-  Cents paid = 0;  // HISTORY by H_W_ID and H_D_ID
+  Cents paid = 0;  // H_AMOUNT by H_W_ID and H_D_ID
   int64_t next_order = 0;
   int64_t last_order = 0;
   int64_t orders = 0;
@@ -38,15 +38,15 @@ struct DistrictSums {
 struct CustomerSums {
   Cents balance = 0;
   Cents ytd_payment = 0;
-  Cents paid = 0;         // HISTORY by H_C_W_ID, H_C_D_ID and H_C_ID
+  Cents paid = 0;         // H_AMOUNT by H_C_W_ID, H_C_D_ID and H_C_ID
   uint32_t payments = 0;  // rows of HISTORY
-  // Orders with O_CARRIER_ID: those that the load left undelivered, and those of the run.
+  // Orders with O_CARRIER_ID, without those that the load delivered.
   uint32_t deliveries = 0;
   Cents delivered = 0;  // OL_AMOUNT of delivered lines of the customer's orders
   bool bad_credit = false;
 };
 
-// ORDER-LINE by OL_SUPPLY_W_ID and OL_I_ID, for orders entered after the load.
+// Sums of ORDER-LINE by OL_SUPPLY_W_ID and OL_I_ID, for orders entered after the load.
 struct StockSums {
   int64_t quantity = 0;
   uint32_t lines = 0;

@@ -11,7 +11,7 @@
 
 namespace logjam::tpcc {
 
-// The run-time constants C of NURand, one for each field. All clients of a run use the same.
+// The run-time constants C of NURand, one for each field, the same for all clients of a run.
 struct NuRandConstants {
   uint32_t last_name;
   uint32_t customer;
@@ -41,8 +41,8 @@ void make_last_name(uint32_t number, char (&name)[16]);
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high);
 // Fills a field with random digits (clause 4.3.2.2).
 void fill_digits(Random& random, char* field, size_t bytes);
-// Fills `data` with 26 to 50 characters (clause 4.3.3.1). One row in ten, at random, has "ORIGINAL"
-// among them.
+// Fills `data` with 26 to 50 characters (clause 4.3.3.1). One row in ten, at random, contains
+// "ORIGINAL".
 void fill_brand_data(Random& random, char (&data)[50]);
 
 // Returns the contents of a field without its padding. The view points into the field.

@@ -6,7 +6,7 @@
 
 namespace logjam::tpcc {
 
-// Sets H_DATA of `payment` to both names, with four spaces between them.
+// Sets H_DATA of `payment` to the names of warehouse and district, with four spaces between them.
 void name_places(const Warehouse& warehouse, const District& district, History* payment);
 
 // Inserts the note of `payment`, its identifiers and its amount, at the left of C_DATA, and cuts

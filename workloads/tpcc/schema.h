@@ -104,7 +104,7 @@ struct Stock {
   char unused[2];
 };
 
-// Returns the number of the row's type in a list of types.
+// Returns the index of the row's type in a list of types.
 template <class Row, class... Rows>
 constexpr uint16_t number_in_list() {
   static_assert((std::has_unique_object_representations_v<Rows> && ...), "a row has padding");
@@ -118,7 +118,7 @@ inline constexpr uint16_t kTableId = number_in_list<Row, Warehouse, District, Cu
                                                     NewOrder, Order, OrderLine, Item, Stock>();
 inline constexpr uint16_t kTables = kTableId<Stock> + 1;
 
-// How many bytes at the beginning of a row have the columns that a transaction reads
+// The number of bytes at the beginning of a row that contain the columns that a transaction reads
 // (Transaction::read_head).
 inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerDiscount = offsetof(Customer, payments),
@@ -145,7 +145,7 @@ constexpr Key order_key(uint32_t w, uint32_t d, uint64_t o) {
 constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | line; }
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
-inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's payments
+inline constexpr uint32_t kHistoryBits = 40;  // for a worker's count of payments
 // Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker
 // and the worker's count of payments; in the load, it is the customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) {
@@ -173,8 +173,8 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Returns a key of a secondary index. It has a hash of the last name, so a reader must also compare
-// the name.
+// Returns a key of a secondary index. The key has a hash of the last name, so a reader must also
+// compare the name.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;
@@ -249,7 +249,7 @@ enum class HomePolicy : uint8_t {
 struct Home {
   uint32_t first = 1;
   uint32_t count = 1;
-  uint32_t district = 0;  // of Stock-Level; 0: drawn, as if the worker were all terminals
+  uint32_t district = 0;  // Stock-Level's; 0: drawn, as if the worker were all terminals
 
   static Home of(HomePolicy policy, uint32_t worker, uint32_t workers, uint32_t warehouses) {
     LJ_ASSERT(worker < workers && warehouses > 0);

@@ -90,8 +90,8 @@ struct Terminal {
   Drawn drawn;
 };
 
-// One type of transaction at one terminal, which must outlive it. Only the terminal's worker calls
-// its functions.
+// One type of transaction at one terminal. The terminal outlives the object. Only the terminal's
+// worker calls its functions.
 class TransactionType {
  public:
   explicit TransactionType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
@@ -107,7 +107,7 @@ class TransactionType {
 
  protected:
   // Reads a row that the load created and no transaction deletes. Returns null if the transaction
-  // must return kAbort at once. So do read_head() and update().
+  // must return kAbort at once. read_head() and update() do the same.
   template <class Row>
   static const Row* read(Transaction& txn, Table& table, Key key) {
     const Row* row;

@@ -76,8 +76,8 @@ class Adder {
   Totals totals() && { return std::move(totals_); }
 
  private:
-  // Returns the sums of a place. Counts a row of no place in Totals::strays, and returns sums that
-  // no check reads.
+  // Returns the sums of a place. If a row has no place, counts the row in Totals::strays, and
+  // returns sums that no check reads.
   template <class Sums>
   Sums& at(std::vector<Sums>& sums, size_t place) {
     if (place < sums.size()) return sums[place];

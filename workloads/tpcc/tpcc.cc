@@ -31,7 +31,7 @@ constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
 constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
-// 600 B for each of at most 320,000 transactions a second.
+// 600 B for each of at most 320,000 transactions per second.
 constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
@@ -178,14 +178,14 @@ class Tpcc : public Workload {
     Specification spec{.description = said,
                        .expected_bytes = loaded_bytes(scale_),
                        .growth_bytes_s = kGrowthBytesS};
-    // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
+    // Clause 2.4.1.4 requires that one NewOrder in a hundred is rolled back.
     for (size_t type = 0; type < kTypes.size(); ++type) {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
     // The rate serves to compare log schemes. Its name is not tpmC, which the specification defines
-    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
-    // 2.4.1.4 has rolled back, because the specification calls them completed too.
+    // with keying times, think times and a price. Like tpmC, the rate counts also NewOrders that
+    // are rolled back by clause 2.4.1.4, because the specification calls them completed.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

@@ -36,8 +36,8 @@ class NewOrderType : public TransactionType {
     terminal_.drawn.unused_items.count(unused);
   }
 
-  // Executes the transaction profile (clause 2.4.2.2). An insert returns kExists if this
-  // transaction read the district before another NewOrder changed it. Then the transaction
+  // Executes the transaction profile (clause 2.4.2.2). An insert returns kExists if another
+  // NewOrder has changed the district since this transaction read it. Then the transaction
   // continues, and its commit fails.
   Status execute(Transaction& txn) override {
     prefetch(txn);
@@ -158,7 +158,7 @@ class NewOrderType : public TransactionType {
 };
 
 // The choice of a customer (clauses 2.5.1.2 and 2.6.1.2): in 60 % of the cases by last name,
-// otherwise by number. One object serves all transactions of a terminal, which must outlive it.
+// otherwise by number. One object serves a terminal, which must outlive the object.
 class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
@@ -192,7 +192,7 @@ class CustomerChoice {
     if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});
   }
 
-  // Finds the customer's number: of the customers with the last name, sorted by first name, that of
+  // Finds the customer's number. Of the customers with the last name, sorted by first name, chooses
   // the middle one, rounded up (clause 2.5.2.2). Returns false if the transaction must abort.
   bool find(Transaction& txn) {
     found_ = !by_name_;

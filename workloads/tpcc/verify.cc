@@ -33,7 +33,7 @@ struct Places {
   std::function<std::string(size_t place)> name;
 };
 
-// Passes if all quantities are equal in every place. Otherwise the detail names the first place
+// Passes if, in every place, all quantities are equal. Otherwise the detail names the first place
 // where they differ.
 template <class Sums>
 Check equal(const std::string& name, const Places<Sums>& places, Format format,

@@ -253,7 +253,7 @@ Options options_from_flags() {
   }
   // A table with inserts has an ordered index, since the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
-  // A mix of uniform rows becomes skewed by either flag alone.
+  // Either flag alone makes a mix of uniform rows skewed.
   if (options.distribution == Distribution::kUniform && FLAGS_ycsb_distribution == kAuto &&
       options.theta > 0) {
     options.distribution = Distribution::kZipf;
@@ -264,7 +264,7 @@ Options options_from_flags() {
   }
   if (options.theta == 0) options.distribution = Distribution::kUniform;
   if (options.distribution == Distribution::kUniform) options.theta = 0;
-  // As with YCSB's operationcount of --ycsb_records: twice the inserts that it expects.
+  // As in YCSB: twice the inserts that it expects with an operationcount of --ycsb_records.
   options.expected_inserts = static_cast<uint64_t>(2 * std::max(0.0, options.insert_ratio) *
                                                    static_cast<double>(options.records));
   // A mix's transactions must be valid with any number of records.

@@ -13,7 +13,7 @@ enum class Distribution : uint8_t { kUniform, kZipf, kScrambled, kLatest };
 // The kinds of updates. YCSB has kField and kReadField.
 enum class Update : uint8_t {
   kField,
-  kReadField,  // reads the row before that: YCSB's read-modify-write
+  kReadField,  // reads the row first: YCSB's read-modify-write
   kRow,        // overwrites the row without reading it
   kReadRow,    // reads the row, and writes all of it
 };
@@ -28,9 +28,9 @@ struct Variant {
   Distribution distribution = Distribution::kScrambled;
   double theta = 0.99;
   uint32_t value_bytes = 1000;
-  uint32_t ops = 1;    // point operations a transaction
+  uint32_t ops = 1;    // point operations per transaction
   bool hashed = true;  // keys are hashes of the rows' numbers (YCSB's insertorder), not the numbers
-  bool ordered = false;  // the primary index
+  bool ordered = false;  // whether the primary index is ordered
   // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of
   // the longest scan.
   uint32_t scan_length = 0;
@@ -44,7 +44,7 @@ const Variant* find_variant(std::string_view name);
 // A variant with the values of the given flags.
 struct Options : Variant {
   uint64_t records = 0;
-  uint64_t expected_inserts = 0;  // inserts for which scrambled ranks stand, after the loaded rows
+  uint64_t expected_inserts = 0;  // future inserts that scrambled ranks include
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
   // Returns whether an update overwrites its row without reading it.

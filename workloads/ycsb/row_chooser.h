@@ -42,7 +42,7 @@ class RowChooser {
 
  private:
   // The number of ranks that YCSB draws from (ScrambledZipfianGenerator.ITEM_COUNT). It does not
-  // depend on the number of rows, because then the popular rows would change with each insert.
+  // depend on the number of rows, because otherwise the popular rows would change with each insert.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
   // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. Draws
@@ -74,7 +74,7 @@ class RowChooser {
   const Distribution distribution_;
   const uint64_t slots_;
   Zipf zipf_;
-  std::vector<uint64_t> counts_;  // of kLatest: the workers' counts at the last draw
+  std::vector<uint64_t> counts_;  // for kLatest: the workers' counts at the last draw
 };
 
 }  // namespace logjam::ycsb

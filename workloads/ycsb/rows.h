@@ -29,7 +29,7 @@ struct KeySpace {
     LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
     return records + n * kMaxWorkers + worker;
   }
-  // Returns the key of a row. Two rows may have the same hash by chance, among a million rows in
+  // Returns the key of a row. Two rows may have the same hash by chance: with a million rows, in
   // one of 10^7 loads. The load then ends with one sentence.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };

@@ -16,8 +16,8 @@ struct Found {
   auto members() { return std::tie(rows, loaded, ordered, stamps, missing, broken, gaps); }
 };
 
-// The rows of a table, by their numbers. It cannot read numbers from keys, because a key may be a
-// hash.
+// The rows of a table, by their numbers. The numbers cannot be read from the keys, because a key
+// may be a hash.
 struct Rows {
   bool have(uint64_t number) const {
     return find_row<std::byte>(table, space.key_of(number)) != nullptr;
@@ -126,7 +126,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
 
 namespace {
 
-// The inserts of one worker: how many there are before the first gap, and the numbers after it.
+// The inserts of one worker: the number before the first gap, and the row numbers after this gap.
 struct Worker {
   uint64_t ordered = 0;
   std::vector<uint64_t> after_gap;

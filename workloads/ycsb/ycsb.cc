@@ -96,8 +96,8 @@ class YcsbClient : public Client {
   }
 
   // Encodes the stamp, the number of operations, and the first row and the length of the scan at
-  // the end. Each operation adds a word with its kind, field and row, and a scan a word with its
-  // length.
+  // the end. Then each operation has a word with its kind, field and row. A scan has another word
+  // with its length.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -367,8 +367,8 @@ const WorkloadRegistration registration({
     .what =
         "point reads, updates, inserts and scans of one table: YCSB's A to F, and papers' mixes",
     .memory = "1.06 kB a row of 1000 B",
-    // A recovery describes the run, and verify() knows what its transactions did, by all flags of a
-    // variant.
+    // Lists all flags of a variant. A recovery needs all of them to describe the run, and verify()
+    // to know what the run's transactions did.
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
                    "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
