@@ -31,9 +31,9 @@
 // No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
 // becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. The oldest
 // transaction may still die: overlapping readers keep the lock from becoming free, and the recorded
-// age is that of a reader that released the lock long ago. So a writer that has died several times
-// calls turn_readers_away() before it dies again. Then the lock becomes free, its next holders
-// record their own ages, and the oldest transaction waits for them.
+// age may be that of a reader that released the lock long ago. So a writer that has died several
+// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
+// holders record their own ages, and the oldest transaction waits for them.
 //
 // turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
 // waits for the writer: the last holder clears bit 62 when it releases the lock. A refused reader

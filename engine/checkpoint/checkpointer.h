@@ -11,8 +11,8 @@
 //   5. RSN, the numbers: for each stream a number up to which the stream lacks no record
 //      (LogScheme::durable_sequences), and a record's end up to which the stream is durable. No
 //      record up to that number lies after that end.
-//   6. The manifest says that the checkpoint is complete. In the same step it marks as removable all
-//      checkpoints before the last two, and the log before the RSN of the older of these two.
+//   6. The manifest says that the checkpoint is complete. In the same step it marks as removable
+//      all checkpoints before the last two, and the log before the RSN of the older of the two.
 //
 // Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
 // the first of its operation records), and keeps the locks until it has installed its writes. So
@@ -30,7 +30,7 @@
 // complete.
 //
 // The last two checkpoints stay. If the later checkpoint is corrupt, recovery loads the earlier
-// one, and the log still reaches back to its RSN.
+// one. The log still has all records after the earlier checkpoint's RSN.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ namespace logjam {
 
 struct CheckpointOptions {
   LogManifest* manifest = nullptr;  // the log's manifest; outlives all users of the options
-  double every_seconds = 0;         // from one start to the next; 0: never
+  double every_seconds = 0;         // seconds between two starts; 0: never
   uint64_t every_bytes = 0;         // bytes of log between two starts; 0: never
   double bytes_per_second = 0;      // of all writers together; 0: no limit
   uint32_t files = 1;               // in each directory

@@ -50,7 +50,7 @@ struct SavedTuple {
 // A file of rows, as the manifest describes it.
 struct RowFile {
   std::string path;
-  uint64_t id = 0;     // of the checkpoint
+  uint64_t id = 0;     // the checkpoint's id
   uint64_t bytes = 0;  // without the padding at the end
   uint16_t part = 0;
 };

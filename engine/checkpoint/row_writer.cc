@@ -19,7 +19,7 @@ using platform::files;
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kWriteBytes = kMostBlockBytes;  // of one write
+constexpr uint64_t kWriteBytes = kMostBlockBytes;  // the size of one write
 constexpr uint64_t kBufferBytes = 4 * kWriteBytes;
 constexpr uint32_t kSpinsBeforeSleep = 400;
 constexpr uint64_t kLockedNapNs = 50'000;  // a lock may be held until a device has written

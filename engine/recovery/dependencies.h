@@ -17,7 +17,7 @@ struct LogWindow {
 };
 
 struct LoggedTransaction {
-  uint64_t sequence = 0;  // of its commit
+  uint64_t sequence = 0;  // the sequence number of the commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
   // Orders by number first. Transactions with equal numbers do not depend on each other, so their

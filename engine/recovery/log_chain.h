@@ -23,7 +23,7 @@ struct RecoveryStart {
 struct LogChain {
   std::string error;                     // why nothing can be recovered, in one sentence; or empty
   bool lost = false;                     // `error` says that the log is damaged
-  std::string damage;                    // of the manifest: in one sentence, or empty
+  std::string damage;                    // damage of the manifest in one sentence, or empty
   std::vector<std::string> notes;        // a sentence for each checkpoint that cannot be used
   std::vector<RecoveryStart> starts;     // the best one first
   std::vector<std::string> directories;  // in the log's order

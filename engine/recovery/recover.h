@@ -25,7 +25,7 @@ struct RecoveryResult {
   Cut cut;
   uint64_t transactions = 0;  // committed transactions that survived the cut
   uint64_t records = 0;       // records that survived the cut
-  uint64_t bytes = 0;         // of these records
+  uint64_t bytes = 0;         // of the surviving records
   uint64_t beyond_cut = 0;    // valid records that did not survive
   uint64_t incomplete = 0;    // transactions that neither committed nor failed (--log_records=op)
   uint64_t most_memory = 0;   // the most bytes of the log that were in memory at the same time

@@ -40,8 +40,8 @@ struct RecoveredChain {
   std::unique_ptr<Workload> workload;
   std::unique_ptr<Database> database;
   std::optional<Checkpoint> checkpoint;  // from which the database was recovered
-  LoadResult loaded;                     // of the checkpoint
-  double load_seconds = 0;               // of the checkpoint, or of the initial load
+  LoadResult loaded;                     // the result of loading the checkpoint
+  double load_seconds = 0;               // of loading the checkpoint, or the initial rows
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
   // The checkpoints that no recovery can use, because their files, or the log that belongs to them,

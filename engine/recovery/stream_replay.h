@@ -21,13 +21,13 @@
 //   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
 //       should read on first.
 //
-// No deadlock. Suppose that all threads wait. No reader waits while its queue has room, so each
+// No deadlock. Suppose that all threads wait. No reader waits while its queue has space, so each
 // stream that is not done has a batch in its queue. If all streams have ended, the cut is final,
 // and an applier or the merge can go on. Otherwise let S be the stream that is the fewest bytes
 // ahead, among the streams that have not ended. (2) does not make S wait, so (1) does: the oldest
-// batch of S survives. An applier would take it, so the threads are a merge and readers. The merge
-// does not wait for a stream with an empty queue, because there is none. So it waits for its next
-// record, and then (1) makes no reader wait.
+// batch of S survives. An applier would take this batch, so the threads are a merge and readers.
+// The merge does not wait for a stream with an empty queue, because no queue is empty. So the merge
+// waits for its next record, and then (1) makes no reader wait.
 #pragma once
 
 #include <algorithm>
@@ -134,7 +134,7 @@ class RecoveryProgress {
 // (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
-  uint64_t most_held_bytes;  // of batches that wait; a stream with more keeps no batch
+  uint64_t most_held_bytes;  // of waiting batches; a stream with more keeps no more
   // The limit for ranges that wait, in all streams together.
   uint64_t most_waiting_bytes;
 };

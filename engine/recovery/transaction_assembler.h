@@ -32,7 +32,7 @@ class TransactionAssembler {
  public:
   struct Counts {
     uint64_t records = 0;       // records that survived the cut
-    uint64_t bytes = 0;         // of these records
+    uint64_t bytes = 0;         // of the surviving records
     uint64_t transactions = 0;  // committed transactions
     uint64_t beyond_cut = 0;    // records that did not survive
   };

@@ -1,5 +1,6 @@
 // The threads of a run, and of a benchmark without an engine (workloads/log_insert/,
-// workloads/sync/): they are made one after another, start together, warm up, and are measured.
+// workloads/sync/). The threads are made one after another, start together, warm up, and are
+// measured.
 #pragma once
 
 #include <algorithm>

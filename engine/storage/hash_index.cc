@@ -28,7 +28,7 @@ namespace {
 constexpr double kMaxPerBucket = 3.0;
 // A list of this many entries of a key needs no memory from the heap.
 constexpr size_t kUsualEntries = 16;
-// The core itself fetches the rest of a long row when the row's first lines are read.
+// The core itself fetches the later lines of a long row when the row's first lines are read.
 constexpr size_t kMostPrefetched = 512;
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;

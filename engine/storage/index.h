@@ -8,10 +8,10 @@
 // the same, as Silo does. 2PL takes the node's `lock` shared, and an insert checks this lock
 // (cc/two_phase_locking.cc). A deleted row is an absent tuple, which the reclaimer removes later.
 //
-// Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
-// (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
-// the word, loads the node's fields, each with acquire, and loads the word again. If the word has
-// changed or was latched, the reader starts again (optimistic lock coupling).
+// Protocol. Bit 0 of `structure` is the latch, the other bits are a counter. An inserter sets the
+// latch (acquire), changes the node, and stores counter + 1 without the latch (release). A reader
+// loads the word, loads the node's fields, each with acquire, and loads the word again. If the word
+// has changed or was latched, the reader starts again (optimistic lock coupling).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Gives the memory of erased rows back to their tables, while transactions run. An erased row stays
 // in its index as an absent tuple as long as a transaction may need to find it:
 //
-// - until the erase is durable. A transaction that finds no tuple after that need not wait for
-//   the erase;
+// - until the erase is durable. Afterwards, a transaction that finds no tuple need not wait for the
+//   erase;
 // - while a transaction holds the tuple locked. The reclaimer locks the tuple as a writer would,
 //   and never unlocks it. A transaction that still finds the tuple, or has read it, aborts, and
 //   does not wait for it (Version::removed, kLockedForever).
@@ -25,8 +25,8 @@
 // increment, which released the removals. And each worker's earlier accesses are finished, because
 // the worker's store released them, and the reclaimer acquires that store.
 //
-// A checkpoint pauses removals: it stores the flag before it ends an epoch, so a worker that has
-// seen the next epoch also sees the flag, before it removes another tuple.
+// A checkpoint pauses removals. It stores the flag before it ends an epoch. So a worker that has
+// seen the next epoch also sees the flag before it removes another tuple.
 #pragma once
 
 #include <cstdint>

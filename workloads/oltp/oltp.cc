@@ -34,7 +34,7 @@ struct Options {
 
 enum Kind : uint8_t {
   kPoint,
-  kSimpleRange,  // this kind and the next three are those of Range
+  kSimpleRange,  // this kind and the next three are also in Range
   kSumRange,
   kOrderRange,
   kDistinctRange,

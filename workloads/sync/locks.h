@@ -15,11 +15,11 @@
 // - McsLock: a waiting thread's own `waits`. The thread sets it (relaxed) before it announces its
 //   node in the predecessor's `next` (release, which the predecessor acquires). So the predecessor
 //   sees `waits` set before it clears `waits` (release). `tail_` passes from a holder without a
-//  successor to the next thread by compare-and-swap (release) and exchange (acquire). The exchange
-//  also releases, so that a thread that takes the node's address from `tail_` sees the node's fields.
-// - ClhLock: `held` of the predecessor's node. The node's owner sets it (relaxed) before it puts
-//   the node into `tail_` by exchange, which releases, and acquires the previous node. The owner
-//   clears it (release). From then on only the successor can reach the node, and owns it.
+//   successor to the next thread by compare-and-swap (release) and exchange (acquire). The exchange
+//   also releases, so a thread that takes a node's address from `tail_` sees the node's fields.
+// - ClhLock: `held` of the predecessor's node. The node's owner sets `held` (relaxed) before it
+//   puts the node into `tail_` by exchange, which releases, and acquires the previous node. The
+//   owner clears `held` (release). From then on only the successor can reach the node, and owns the node.
 #pragma once
 
 #include <memory>

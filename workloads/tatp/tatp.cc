@@ -21,7 +21,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// If 1, subscribers are drawn uniformly, and not by the specification's NURand.
+// Makes clients draw subscribers uniformly if it is 1, and not by the specification's NURand.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;

@@ -48,7 +48,7 @@ static_assert(std::has_unique_object_representations_v<Subscriber> &&
               std::has_unique_object_representations_v<SpecialFacility> &&
               std::has_unique_object_representations_v<CallForwarding>);
 
-inline constexpr uint32_t kTypes = 4;   // of access info, and of special facilities
+inline constexpr uint32_t kTypes = 4;   // types of access info, types of special facilities
 inline constexpr uint32_t kStarts = 3;  // 0, 8, 16 o'clock
 
 constexpr bool is_type(uint32_t type) { return type >= 1 && type <= kTypes; }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
-// The rows of HISTORY: 100 B for each of at most 2,000,000 transactions a second.
+// The rows of HISTORY: 100 B for each of at most 2,000,000 transactions per second.
 constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 

@@ -134,7 +134,7 @@ class TransactionType {
 
   Terminal& terminal_;
   Tables& tables_;
-  uint32_t warehouse_ = 0, district_ = 0;  // of the input
+  uint32_t warehouse_ = 0, district_ = 0;  // drawn as part of the input
 };
 
 // The five types in the order of clause 2.

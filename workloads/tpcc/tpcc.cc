@@ -36,7 +36,7 @@ constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
 
-// The shares of four types are the minimum shares of clause 5.2.3, and NewOrder has the rest.
+// The shares of four types are the minimum shares of clause 5.2.3. NewOrder has the other 45 %.
 constexpr Mix kStandard = {45, 43, 4, 4, 4};
 
 uint32_t total(const Mix& mix) { return std::accumulate(mix.begin(), mix.end(), 0u); }

@@ -19,11 +19,11 @@ enum class Update : uint8_t {
 };
 enum class Read : uint8_t { kRow, kField };
 
-// A value of --ycsb_workload: the values that the other flags have if they are not given.
+// A value of --ycsb_workload: the values of all other flags that are not given.
 struct Variant {
   std::string_view name;
   std::string_view what;                                    // for `logjam list`
-  double read_ratio = 0, insert_ratio = 0, scan_ratio = 0;  // the rest are updates
+  double read_ratio = 0, insert_ratio = 0, scan_ratio = 0;  // other operations are updates
   Update update = Update::kField;
   Distribution distribution = Distribution::kScrambled;
   double theta = 0.99;

@@ -53,7 +53,7 @@ inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
 }
 
 // Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field
-// is whole. `scratch` must have room for `bytes`.
+// is whole. `scratch` has `bytes` bytes.
 inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t owner,
                                std::byte* scratch) {
   fill_field(scratch, bytes, owner, stamp_of(field, bytes));

@@ -5,8 +5,8 @@
 
 namespace logjam::ycsb {
 
-// The draws of one client. All clients share `inserted`. The rows that workers of an earlier
-// process inserted are drawn like those of the present `workers`.
+// The draws of one client. All clients share `inserted`. If workers of an earlier process inserted
+// rows, these rows are drawn like the rows of the present `workers`.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,

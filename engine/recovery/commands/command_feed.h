@@ -14,9 +14,9 @@
 // has filled each slot of the batch again, or until the replay ends.
 //
 // Some thread takes the command C that has the turn to commit. Suppose that no thread has taken C.
-// A thread that has taken a command has skipped no older command of its own. So the thread to which
-// C is assigned has taken no later command, and all earlier commands have committed. So that thread
-// has no command, and takes C next.
+// A thread that has taken a command has skipped no older command of its own workers. So the thread
+// to which C is assigned has taken no later command, and all earlier commands have committed. So
+// this thread has no command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ class CommandFeed {
   void stop() { stopped_.store(true, platform::memory_order_release); }
 
   // Takes a command for thread `thread` (from 0), which has released its previous command.
-  // `committed` is the number of commands that have committed. Never waits.
+  // `committed` is the number of committed commands. Never waits.
   Next take(uint32_t thread, uint64_t committed, Command* command) {
     LJ_ASSERT(thread < threads_);
     const uint64_t end = end_.load(platform::memory_order_acquire);

@@ -203,9 +203,9 @@ class ReplayLog final : public LogScheme {
   std::vector<uint64_t> hole_;
 };
 
-// If a row is missing that the run had inserted before, a client may end the process. But ahead of
-// its turn, a missing row only means that its insert commits later. So an attempt aborts if a row
-// is missing, or if an insert finds a row. One thread owns the object.
+// If a row is missing that the run had inserted before, a client may end the process. But before
+// the command's turn, a missing row only means that its insert commits later. So an attempt aborts
+// if a row is missing, or if an insert finds a row. One thread owns the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
