@@ -33,8 +33,8 @@ struct WorkerContext {
   CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // counter of wait-die's time stamps, shared by all
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
-  // The command of the transaction about to commit, if the log holds commands; valid until the
-  // transaction ends.
+  // The command of the transaction that is about to commit, if the log holds commands. Valid until
+  // this transaction ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written

@@ -95,7 +95,7 @@ struct BrokenRows {
   uint64_t count = 0;
   std::string first;
 
-  // Counts one more broken row. Calls what() for the description only of the first broken row.
+  // Counts one more broken row. Calls what(), which describes the row, only for the first one.
   template <class What>
   void note(const What& what) {
     if (count++ == 0) first = what();

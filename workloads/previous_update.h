@@ -4,11 +4,11 @@
 // updated before, and how many updates that earlier row counted then. If the earlier row now counts
 // fewer updates, an update was lost, although the same worker's next update was not.
 //
-// This must not happen after a recovery either. R4 demands only the transactions from which others
-// have read. But every scheme recovers a worker's reading and writing transactions in the worker's
-// order: recovery keeps a prefix of the worker's log, or cuts by a number that grows with each
-// transaction of the worker. After its cut, Poplar keeps only transactions that have read nothing,
-// and an update reads its row.
+// A recovery must not lose such an update either. R4 demands only the transactions from which
+// others have read. But every scheme recovers a worker's reading and writing transactions in the
+// worker's order: recovery keeps a prefix of the worker's log, or cuts by a number that grows with
+// each transaction of the worker. After its cut, Poplar keeps only transactions that have read
+// nothing, and an update reads its row.
 #pragma once
 
 #include "engine/workload.h"
@@ -16,7 +16,7 @@
 
 namespace logjam {
 
-// A part of each row: the row that the same worker had updated before it last updated this row.
+// A part of each row: the row that the last worker to update this row had updated before.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the previous row
   uint32_t updates = 0;  // the updates of the previous row at that time; 0: there is no such row

@@ -87,7 +87,7 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
 // Takes steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
-// there. Removes other checkpoints, earlier runs, and log that both do not need.
+// there. Removes other checkpoints, earlier runs, and log that neither of the two needs.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Removes a checkpoint that will not be completed.

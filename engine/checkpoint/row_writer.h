@@ -22,8 +22,8 @@ class TableParts {
   TableParts(Database& database, uint32_t parts);
 
   uint32_t parts() const { return parts_; }
-  // Calls visit(tuple) for every tuple of part `part` that `table` had when the walk began, and for
-  // some that are inserted during the walk, in key order if the table is ordered.
+  // Calls visit(tuple) for every tuple of part `part` that `table` had when the walk began, in key
+  // order if the table is ordered. Also visits some tuples that are inserted during the walk.
   void walk(Table& table, uint32_t part, FunctionRef<void(const Tuple&)> visit) const;
 
  private:

@@ -30,8 +30,8 @@ struct LoggedTransaction {
 struct Dependency {
   uint64_t from = 0, to = 0;
   uint64_t rows = 0;
-  // The number of transactions between the two in the stream of `from`. If it is less than 5, the
-  // dependency is tight (Aether).
+  // The number of transactions in the stream of `from` between `from` and `to`. If this number is
+  // less than 5, the dependency is tight (Aether).
   uint64_t since = 0;
 };
 

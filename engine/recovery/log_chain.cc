@@ -6,8 +6,8 @@
 namespace logjam {
 namespace {
 
-// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are the
-// runs that count.
+// Returns the start from `checkpoint`, or from the initial load if `checkpoint` is empty. `runs`
+// are the runs to replay.
 RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
                          const std::vector<ManifestRun>& runs) {
   RecoveryStart start;
@@ -35,7 +35,7 @@ LogChain find_log_chain(const std::vector<std::string>& directories, bool use_co
   chain.directories = std::move(found.directories);
   chain.manifest = std::move(found.manifest);
 
-  // A run that has not begun is empty. It counts only if there is no other run and no checkpoint.
+  // A run that has not begun is empty. Use it only if no other run or complete checkpoint exists.
   std::vector<ManifestRun> runs = chain.manifest.runs;
   const std::vector<Checkpoint>& checkpoints = chain.manifest.checkpoints;
   const bool more = runs.size() > 1 || std::ranges::any_of(checkpoints, &Checkpoint::complete);

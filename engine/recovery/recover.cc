@@ -19,10 +19,11 @@ namespace {
 // readers, so appliers may also run one after the other.
 //
 // While more than `most_waiting_bytes` of ranges wait, the applier takes from the stream that has
-// reached the smallest number. Then no more ranges wait if the numbers of each stream grow: the
-// versions that this stream's ranges change were taken earlier. If this stream's queue is empty,
-// the applier waits for its reader. If its next batch depends on unread parts of other streams, the
-// applier takes from another stream, so that a reader that waits for an applier finds one.
+// reached the smallest number. If the numbers of each stream grow, no more ranges wait: the
+// versions that this stream's ranges change were taken earlier. If the stream's queue is empty, the
+// applier waits for its reader. If the stream's next batch depends on unread parts of other
+// streams, the applier takes from another stream, so that a reader that waits for an applier finds
+// one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;

@@ -51,9 +51,9 @@ namespace logjam {
 // How far all streams have been read, and the cut that follows.
 //
 // Protocol. The reader of a stream reports only its own stream; readers and appliers of all streams
-// ask. StreamReplay calls with its own mutex held, so a stream's mutex comes before the mutex of
-// this class. With its mutex held, this class calls only functions of RecoveryRule, which take no
-// locks.
+// ask for the cut. StreamReplay calls with its own mutex held, so a stream's mutex comes before the
+// mutex of this class. With the latter held, this class calls only functions of RecoveryRule, which
+// take no locks.
 class RecoveryProgress {
  public:
   // Nothing of the `streams` streams is read yet. `rule` outlives this object.
@@ -134,7 +134,7 @@ class RecoveryProgress {
 // (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
-  uint64_t most_held_bytes;  // of waiting batches; a stream with more keeps no more
+  uint64_t most_held_bytes;  // of waiting batches; a stream with more keeps no further batch
   // The limit for ranges that wait, in all streams together.
   uint64_t most_waiting_bytes;
 };
@@ -178,8 +178,8 @@ class StreamReplay {
   // Sets `batch` to the oldest batch, which lives until drop_oldest(), and returns kTaken. Only a
   // merge calls this function and the next two, on one thread, in place of next().
   Next oldest(const RecordBatch** batch);
-  // Takes record `i` of the oldest batch: adds its bodies to `ready`. Returns false if it is not
-  // known yet whether the record survives.
+  // Takes record `i` of the oldest batch, and adds the bodies that it completes to `ready`. Returns
+  // false if it is not known yet whether the record survives.
   bool take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
             BodiesToApply* ready);
   // Drops the oldest batch, whose records are all taken.

@@ -1,5 +1,5 @@
 // The threads of a run, and of a benchmark without an engine (workloads/log_insert/,
-// workloads/sync/). The threads are made one after another, start together, warm up, and are
+// workloads/sync/). All threads start together, after each is made, then warm up, and then are
 // measured.
 #pragma once
 

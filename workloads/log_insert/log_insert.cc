@@ -29,7 +29,7 @@ namespace {
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
 // the same bytes into the same kind of ring as a log does. With kShared, all workers share one
 // ring, whose positions come from one atomic fetch-and-add. Otherwise each worker has a ring of its
-// own. It has the functions of LogScheme that the benchmark calls, but not virtual.
+// own. The class has LogScheme's functions that the benchmark calls, but they are not virtual.
 //
 // Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
 // fetch-and-add (relaxed). Positions wrap around although other workers may still copy, because no

@@ -2,10 +2,10 @@
 // their range queries and their checks.
 //
 // The texts, which sysbench fills with random digits, contain counters here. The text c begins with
-// a number to which updates of c, and deletes with inserts, add. The numbers that a transaction
-// adds have the sum 1. The text pad begins with a number. This number plus k is the number of
-// updates of k under this id. A delete with an insert copies both counts to the new row. So the
-// sums over all rows show updates and transactions that were lost or recovered in part.
+// a number. Updates of c, and deletes with inserts, add to this number; a transaction adds 1 in
+// total. The text pad begins with a number. This number plus k is the number of updates of k under
+// this id. A delete with an insert copies both counts to the new row. So the sums over all rows
+// show updates and transactions that were lost or recovered in part.
 #pragma once
 
 #include <algorithm>
@@ -60,11 +60,11 @@ struct Scale {
 // Returns the name of the table with this number, counted from 1.
 std::string table_name(uint32_t number);
 
-// Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
-// version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
-// quarter of these draws are the mean of twelve uniform draws, so they are densest in the middle.
-// The other draws lie in a range in the middle, to which sysbench maps [0, 1). It maps the draw
-// that chose the branch, which is 1/4 or more, so no id is in the range's lowest quarter.
+// Draws an id in [1, n]: uniformly, or like --rand-type=special, sysbench's default in version 1.0,
+// with the defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A quarter of
+// these draws are the mean of twelve uniform draws, so they are densest in the middle. The other
+// draws lie in a range in the middle: sysbench maps [0, 1) to this range. But it maps the number
+// that chose the range, 1/4 or more, so no id is in the lowest quarter of the range.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);

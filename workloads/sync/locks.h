@@ -19,7 +19,7 @@
 //   also releases, so a thread that takes a node's address from `tail_` sees the node's fields.
 // - ClhLock: `held` of the predecessor's node. The node's owner sets `held` (relaxed) before it
 //   puts the node into `tail_` by exchange, which releases, and acquires the previous node. The
-//   owner clears `held` (release). From then on only the successor can reach the node, and owns the node.
+//   owner clears `held` (release). From then on only the successor can reach the node, and owns it.
 #pragma once
 
 #include <memory>

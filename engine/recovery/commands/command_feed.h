@@ -32,7 +32,7 @@
 
 namespace logjam {
 
-// A record of the log, of any kind but void.
+// A record of the log, of any kind except void.
 struct Command {
   uint64_t index = 0;     // the number of the command in the log, from 0
   uint64_t previous = 0;  // the sequence number of the previous command, or 0

@@ -55,12 +55,12 @@ class ReplayWait {
 // thread may claim the database for itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
-// the turn loads it (acquire), and so sees the locks of all earlier commands. The thread that has
-// the turn may set `alone_`, and clears `alone_` at its end_alone(); meanwhile the turn may have
-// passed to a thread that waits in begin(). A thread that begins sets its `active_` and then loads
-// `alone_`; the thread that has the turn sets `alone_` and then loads the others' `active_`. These
-// accesses are seq_cst, so at least one of the two threads sees the other's store, and waits. A
-// thread that is active waits for no turn before it ends, so there is no deadlock.
+// the turn loads `turn_` (acquire), and so sees the locks of all earlier commands. The thread that
+// has the turn may set `alone_`, and clears `alone_` at its end_alone(). Meanwhile the turn may
+// have passed to a thread that waits in begin(). A thread that begins sets its `active_` and then
+// loads `alone_`. The thread that has the turn sets `alone_` and then loads the others' `active_`.
+// These accesses are seq_cst, so at least one of the two threads sees the other's store, and waits.
+// A thread that is active waits for no turn before it ends, so there is no deadlock.
 class CommitOrder {
  public:
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
