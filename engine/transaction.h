@@ -19,14 +19,14 @@ enum class [[nodiscard]] Status : uint8_t{
     kNotFound,  // no row has the key; the transaction can continue
     kExists,    // an insert's key is present; the transaction can continue
     kAbort,  // concurrency control gave up: return at once, the worker retries with the same input
-    kRollback,  // only a workload returns it: undo the transaction, which is complete
+    kRollback,  // only a workload returns it: undo the transaction, do not retry it
 };
 
 enum class AbortReason : uint8_t {
   kLockBusy,    // a lock was held (2PL no-wait; OCC after a bounded wait)
   kDied,        // 2PL wait-die: a holder was older
   kDeadlock,    // 2PL detection: the transaction would have waited for itself
-  kValidation,  // OCC: a row read has changed
+  kValidation,  // OCC: a row that was read has changed
   kPhantom,     // a part of an index that was scanned, or lacked a key, has changed or is locked
   kCount,
 };
@@ -91,8 +91,8 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // Visits the same rows, as read_head() gives them. `bytes` is enough for the index to compute its
-  // key from a row.
+  // Visits the same rows, but `row` has at least `bytes` bytes, as in read_head(). The index can
+  // compute its key from these bytes.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);

@@ -1,7 +1,7 @@
 // The interface of a workload: its tables, their initial rows, its clients, and its checks.
 //
-// A new workload needs next and execute of Client, and create_tables, load, spec, make_client and
-// verify of Workload. A run calls, in this order: create_tables; load, or resume if the run
+// A new workload must define next and execute of Client, and create_tables, load, spec, make_client
+// and verify of Workload. A run calls, in this order: create_tables; load, or resume if the run
 // continues a log; start_history; make_client for each worker; the clients' functions; shares and
 // verify, after the clients are destroyed.
 #pragma once
@@ -72,8 +72,8 @@ struct Specification {
   std::function<std::string(double tps)> caution = nullptr;
 };
 
-// One worker's stream of transactions. A client draws a transaction once, and may execute it many
-// times. Its worker owns it.
+// Draws and executes the transactions of one worker, which owns the client. A client draws a
+// transaction once, and may execute it many times.
 class Client {
  public:
   virtual ~Client() = default;
@@ -153,7 +153,7 @@ class Workload {
     return make_client(database, 0, 1, 0);
   }
   // Announces, before verify(), that the database was recovered from a log that may hold a worker's
-  // transaction without an earlier one of the same worker.
+  // transaction without an earlier transaction of the same worker.
   virtual void note_any_order() {}
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.

@@ -52,8 +52,7 @@ namespace logjam {
 //
 // Protocol. The reader of a stream reports only its own stream; readers and appliers of all streams
 // ask for the cut. StreamReplay calls with its own mutex held, so a stream's mutex comes before the
-// mutex of this class. With the latter held, this class calls only functions of RecoveryRule, which
-// take no locks.
+// mutex of this class. This class calls only RecoveryRule, which takes no locks.
 class RecoveryProgress {
  public:
   // Nothing of the `streams` streams is read yet. `rule` outlives this object.

@@ -43,8 +43,8 @@ template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // 0 in a closed loop. `arrivals` counts the intended starts in the measured phase. `backlog`
-  // counts the arrivals before its end that neither were acknowledged nor rolled back by then.
+  // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase.
+  // `backlog` counts all arrivals before the end of this phase that had not ended by then.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};

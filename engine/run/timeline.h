@@ -39,7 +39,7 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
 
 class Timeline {
  public:
-  // Make the object before the workers, and end it after they have ended. It calls
+  // Make the object before the workers, and end it after they have ended. The object calls
   // options.on_sample with each sample, one call at a time, on its own thread or on the thread that
   // calls enter() or end(). One thread calls begin(), enter() and end().
   Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first);

@@ -300,7 +300,7 @@ bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }
 
-// Counts a transaction that had begun and not ended when the measured phase ended.
+// Counts a transaction that had begun, but not ended, when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
   if (!arrivals_.open()) return;
   counts().backlog.add(1);

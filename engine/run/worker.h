@@ -3,8 +3,8 @@
 //
 // Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters
 // and histograms with one writer. The main thread stores RunControl::phase (release), and each
-// worker loads it (acquire) once a transaction and at each acknowledgement. The phase publishes the
-// window's begin and end, and no other data.
+// worker loads it (acquire) once per transaction and at each acknowledgement. The phase publishes
+// the window's begin and end, and no other data.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct RunControl {
   platform::atomic<Phase> phase;
   MeasuredWindow window;
   // Counts the workers that have acknowledged all their transactions and begin no more, and the
-  // time when the last of them ended. The run ends early when all workers are counted.
+  // time when the last of these workers ended. The run ends early when all workers are counted.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};

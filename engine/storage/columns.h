@@ -88,7 +88,7 @@ class Columns {
  private:
   template <class Row, class T>
   static size_t offset_of(T Row::*member) {
-    alignas(16) static const Row row{};  // aligned for packed structs, whose members have a place
+    alignas(16) static const Row row{};  // so that members of packed structs are aligned
     return static_cast<size_t>(reinterpret_cast<const std::byte*>(&(row.*member)) -
                                reinterpret_cast<const std::byte*>(&row));
   }

@@ -90,8 +90,8 @@ class Table {
   bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
   // Returns whether a transaction may have inserted or erased rows, so that the presence of a row
-  // may depend on another transaction. A transaction calls note_membership_change() before others
-  // can see its change.
+  // may depend on another transaction. A transaction calls note_membership_change() before other
+  // transactions can see its change.
   bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
   void note_membership_change() {
     if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);

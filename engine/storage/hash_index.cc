@@ -64,7 +64,7 @@ uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
 
 // Returns one bit for each slot with the tag. The code has no branch that depends on the position
-// of a match, because such a branch would be mispredicted in every other find.
+// of a match, because such a branch would be mispredicted in about half of all finds.
 template <size_t kSlots>
 uint32_t candidates_in(const Slots<kSlots>& slots, uint64_t tag) {
   uint32_t candidates = 0;

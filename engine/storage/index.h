@@ -40,8 +40,8 @@ struct LJ_CAPABILITY("latch") IndexNode {
   static constexpr uint64_t kLatched = 1;
 };
 
-// Waits for the node's latch and takes it. Returns the structure word from before, without the
-// latch bit. seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
+// Waits for the node's latch and takes it. Returns the earlier structure word, without the latch
+// bit. Is seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
@@ -151,8 +151,8 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null. If null, sets `*missed_in`, if not null,
-  // to the node that would have the entry. `finger` may be null; a hash index ignores it.
+  // Returns the entry of `key` in a unique index, or null. Without an entry, also sets `*missed_in`
+  // (null: none) to the node that would have it. `finger` may be null; a hash index ignores it.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 

@@ -153,7 +153,7 @@ class TatpClient : public Client {
     return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
   }
 
-  // Encodes the input of the types that write into a command, or decodes it.
+  // Encodes the input into a command, or decodes it, for the types that write.
   void input(CommandFields& fields) {
     switch (type_) {
       case kUpdateSubscriberData:

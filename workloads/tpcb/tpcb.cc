@@ -58,7 +58,7 @@ class TpcbClient : public Client {
   ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
   // Draws any teller (clause 5.3). In 85 of 100 cases, and if there is only one branch, the account
-  // belongs to the teller's branch. Otherwise it belongs to any other branch.
+  // belongs to the teller's branch. Otherwise the account belongs to any other branch.
   uint32_t next() override {
     const uint64_t home = choose_.branches.draw(random_);
     const Key teller = home * kTellers + choose_.tellers.draw(random_);

@@ -53,7 +53,7 @@ struct StockSums {
   uint32_t remote_lines = 0;  // of orders of other warehouses
 };
 
-// The number of rows of a table, and its rows that no transaction can have written.
+// The number of rows of a table, and the errors: rows that no transaction can have written.
 struct RowsFound {
   uint64_t rows = 0;
   BrokenRows broken;

@@ -20,7 +20,7 @@ struct NuRandConstants {
   // Returns the constants of the initial population, which are the same for every load.
   static NuRandConstants of_load();
   // Returns the constants of a run, which follow from its seed. The constant for last names differs
-  // from that of the load by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
+  // from the load's constant by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
   static NuRandConstants of_run(uint64_t seed);
 };
 // Returns whether two constants for last names differ as clause 2.1.6.1 demands.
@@ -41,8 +41,7 @@ void make_last_name(uint32_t number, char (&name)[16]);
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high);
 // Fills a field with random digits (clause 4.3.2.2).
 void fill_digits(Random& random, char* field, size_t bytes);
-// Fills `data` with 26 to 50 characters (clause 4.3.3.1). One row in ten, at random, contains
-// "ORIGINAL".
+// Fills `data` with 26 to 50 characters. One row in ten contains "ORIGINAL" (clause 4.3.3.1).
 void fill_brand_data(Random& random, char (&data)[50]);
 
 // Returns the contents of a field without its padding. The view points into the field.

@@ -37,7 +37,7 @@ class Reader {
     }
   }
 
-  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. It tries the
+  // Returns whether the remaining payments explain the part of C_DATA from `at` on. Tries the
   // latest remaining payment of each worker, because payments of two workers may have equal notes.
   bool explained_from(size_t at) {
     LJ_ASSERT(at < data_.size());

@@ -101,7 +101,7 @@ class TransactionType {
   // Executes the transaction with the present input, perhaps several times. Returns kOk to commit,
   // kAbort if the transaction must abort, or kRollback for a NewOrder with an unused item.
   virtual Status execute(Transaction& txn) = 0;
-  // Encodes the part of the input that determines the writes into a command, or decodes it. A type
+  // Encodes into a command, or decodes, the part of the input that determines the writes. A type
   // without this function writes nothing.
   virtual void input(CommandFields&) {}
 

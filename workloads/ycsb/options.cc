@@ -43,9 +43,9 @@ DEFINE_int32(ycsb_scan_length, -1,
 namespace logjam::ycsb {
 namespace {
 
-// A to F are Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC 2010), table 2,
-// with the numbers of YCSB's workloads/workload[a-f]. Tables with inserts have an ordered index,
-// because the hash index never grows. docs/REFERENCES.md cites the papers of the other variants.
+// A to F are the workloads of Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC
+// 2010), table 2, with the numbers of YCSB's workloads/workload[a-f]. Tables with inserts have an
+// ordered index, because the hash index never grows. docs/REFERENCES.md cites the other papers.
 constexpr std::array kVariants = {
     Variant{.name = "A",
             .what = "YCSB's A: half reads of rows, half updates of one of ten fields of 100 B; "

@@ -19,7 +19,7 @@ enum class Update : uint8_t {
 };
 enum class Read : uint8_t { kRow, kField };
 
-// A value of --ycsb_workload: the values of all other flags that are not given.
+// A value of --ycsb_workload: the values that flags have unless they are given.
 struct Variant {
   std::string_view name;
   std::string_view what;                                    // for `logjam list`

@@ -9,7 +9,7 @@ namespace {
 
 struct Found {
   uint64_t rows = 0;
-  uint64_t loaded = 0;   // of the rows
+  uint64_t loaded = 0;   // rows of the load
   uint64_t ordered = 0;  // inserted rows, without gaps in their workers' orders
   uint64_t stamps = 0;   // the sum of all
   BrokenRows missing, broken, gaps;

@@ -95,9 +95,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp, the number of operations, and the first row and the length of the scan at
-  // the end. Then each operation has a word with its kind, field and row. A scan has another word
-  // with its length.
+  // Encodes the stamp, the number of operations, and first row and length of the final scan. Then
+  // each operation has a word with its kind, field and row. A scan has another word with its
+  // length.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
