@@ -41,7 +41,7 @@ struct LJ_CAPABILITY("latch") IndexNode {
 };
 
 // Waits for the node's latch and takes it. Returns the earlier structure word, without the latch
-// bit. Is seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
+// bit. It is seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
