@@ -19,7 +19,7 @@ inline constexpr uint32_t kSequenceBits = 62;
 struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number overwritten, 0 if none
-  uint64_t max_war = 0;  // largest number of a reader of an overwritten row (ReadStamps), or 0
+  uint64_t max_war = 0;  // largest number of a transaction that read an overwritten row, or 0
   // Largest sequence number read from a stream other than the worker's own. 0 if none, or if the
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
@@ -27,7 +27,7 @@ struct Dependencies {
   // was gathered. If the transaction commits, reserve() turns it into the transaction's own vector.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
-  bool commits = true;  // false: the record to reserve will be kPart of the transaction
+  bool commits = true;  // false: a later record commits the transaction (kPart)
 
   // Returns the largest number that the transaction depends on. Its own number is larger (R3, R4).
   uint64_t max_number() const { return std::max(max_read, max_overwritten); }
@@ -49,7 +49,7 @@ struct LogReservation {
   uint32_t stream = 0;
   uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
   // The record's body must end with these words (VectorWord in logging/format/record.h). The words
-  // count in `bytes`, and belong to the scheme until the next reserve().
+  // are part of `bytes`, and belong to the scheme until the next reserve().
   std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };

@@ -134,7 +134,7 @@ void Log::open(const LogLayout& layout) {
   }
 }
 
-// Writes zeros after each header, so that a log without records ends cleanly.
+// Writes each header, and zeros after the header, so that a log without records ends cleanly.
 void Log::write_headers() {
   LogFileHeader header = options_.header;
   const platform::MirroredMemory aligned(2 * kLogHeaderBytes);

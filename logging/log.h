@@ -24,11 +24,11 @@ struct LogOptions {
   // The length of a segment file, if the device has any; 0: segment_bytes_for(preallocate_bytes).
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
-  uint64_t record_bytes = 0;  // records that the scheme must be able to take
+  uint64_t record_bytes = 0;  // the length of the largest record that the run writes
   LogConfig config;           // Log fills in devices, stripes and run
   // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
   LogFileHeader header;
-  // Called with the new run's header, after almost every check that can refuse, and before the
+  // Called with the new run's header, after almost every check that may refuse, and before the
   // earlier log is touched. Here a run makes its other output files, under temporary names.
   std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
   // Called when the new run is in the manifest: then the other output files get their names.
@@ -40,7 +40,8 @@ struct LogOptions {
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 // Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
-// of these, from 1 to 64 MiB; 0, which means no segments, if the file preallocates nothing.
+// of these bytes, at least 1 MiB and at most 64 MiB; or 0 (no segments) if `preallocate_bytes` is
+// 0.
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
 struct LogLayout {

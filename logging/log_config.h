@@ -53,7 +53,7 @@ struct LogConfig {
   // this is the gap's first value (logging/stream/flush_gap.h).
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
-  uint64_t gap_latency_us = 0;  // auto:N; 0: none
+  uint64_t gap_latency_us = 0;  // --flush_gap_us=auto:N, the most latency; 0: no limit
   // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it.
   // Needed if the run chooses the gap.
   std::function<uint64_t()> run_delay_ns = {};
@@ -65,15 +65,15 @@ struct LogConfig {
   // tests the bound is so long that a test with a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
   // How long a flusher naps while workers flush in its place. A thread that needs the flusher
-  // sooner must wake the flusher. In tests the nap is an hour, so that a missing wake-up hangs.
+  // sooner must wake the flusher. In tests the nap is an hour, so a test with a lost wake-up hangs.
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log owns the devices, which outlive the scheme.
   std::vector<Device*> devices = {};
   // A copy of the header of stream 0's first file, in memory aligned for the device. The Log owns
   // the copy, which outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored in this header after each flush (StreamState::store_sdl). A scheme with
-  // one stream sets the field.
+  // Whether SDL is stored in the header of that file after each flush (StreamState::store_sdl). A
+  // scheme with one stream sets the field.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb

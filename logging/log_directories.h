@@ -41,9 +41,9 @@ struct ContinuedLog {
 
 class LogDirectories {
  public:
-  // Takes step 1 up to the log files. Creates missing directories, and locks all directories until
-  // the object is destroyed. Refuses if a directory cannot be used or, unless `overwrite`, has a
-  // log. If `continued` is not null, the run continues that log, and `directories` are that log's.
+  // Performs step 1 until log files are opened. Creates missing directories. Locks all directories
+  // until the object is destroyed. Refuses if a directory cannot be used or, unless `overwrite`,
+  // has a log. If `continued` is not null, the run continues that log, which lies in `directories`.
   LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
                  bool overwrite);
 
@@ -51,7 +51,7 @@ class LogDirectories {
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
   // Returns an identity for the run. No other run of the log has this identity, and no run that is
-  // to be removed. (A simulated machine draws the same numbers again with the same seed.)
+  // to be removed. (A simulated machine chooses the same number again with the same seed.)
   uint64_t new_run() const;
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
@@ -64,7 +64,7 @@ class LogDirectories {
   // has `segments` preallocated segments of `segment_bytes`, or none if that is 0.
   void will_open(const std::vector<std::string>& files, uint64_t segment_bytes, uint64_t segments);
 
-  // Takes the last part of step 1, and steps 2 to 4, for a run with this header. `history` says
+  // Performs the end of step 1, and steps 2 to 4, for a run with this header. `history` says
   // whether the run keeps a history. `write_headers` writes the headers of all files and makes them
   // durable. `replaced` is called after step 2. Calls `after_step` after each durable change.
   void replace(const LogFileHeader& header, bool history,

@@ -43,8 +43,8 @@ class RowVectors;
 // (NumberDrawn::kBeforeWithoutHole).
 class EarlyNumbers {
  public:
-  // Draws one number for all reservations of the transaction, at the serialization point. The
-  // reservations follow, up to the publish() as kCommit, or abandon() if the validation fails.
+  // Draws one number for all records of a transaction, at the serialization point. Then the caller
+  // reserves and publishes these records. If the validation fails, the caller calls abandon().
   virtual void draw_number(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
   virtual void abandon(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
@@ -87,9 +87,9 @@ class CommitSide {
   // most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
       LJ_REQUIRES(platform::worker_role) = 0;
-  // Hands over the hole, which now contains a whole record; with kVoid, a void record. Returns the
-  // commit point of the transaction. With another role than kCommit, the caller does not wait for
-  // the point, because a scheme may write the watermark for the point only at a later commit.
+  // Hands the hole over to the log. The hole contains a whole record; with kVoid, a void record.
+  // Returns the transaction's commit point. With another role than kCommit, the caller does not
+  // wait for the point: a scheme may write the watermark for the point only at a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role)
       LJ_REQUIRES(platform::worker_role) = 0;
   // Returns the commit point of a transaction that wrote nothing.
@@ -106,8 +106,8 @@ class CommitSide {
 
 class WaitSide : public Durability {
  public:
-  // Performs the worker's share of the log's work, between transactions and while it waits for a
-  // lock.
+  // Performs work of the log, for example a flush. The worker calls it between transactions, and
+  // while the worker waits for a lock.
   virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
   // Waits until `point` is durable.
   virtual void wait_durable(uint32_t worker, const CommitPoint& point)
@@ -122,8 +122,8 @@ class WaitSide : public Durability {
     waiters_.park(worker, point, timeout_ns);
     rely_on_flushers(false);
   }
-  // Announces that a worker begins (`begins`) or ends a sleep in which the worker does not help to
-  // flush. During such a sleep, flushers must not rely on workers.
+  // Announces that a worker begins (if `begins`) or ends a sleep. During the sleep the worker does
+  // not help to flush, so flushers must not rely on workers.
   virtual void rely_on_flushers(bool /*begins*/) {}
 
  protected:

@@ -27,8 +27,8 @@ std::vector<uint64_t> all_bytes(const StreamTails& tails) {
   return bytes;
 }
 
-// Returns the last watermark record of stream `of` for which `met(words)` holds: its number, then
-// its words; or null.
+// Finds the last watermark record of stream `of` for which `met(words)` holds. Returns a pointer to
+// the record's number, which the record's words follow; or null.
 template <class Met>
 const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& met) {
   const size_t each = 1 + tails.size();
@@ -46,8 +46,8 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return WatermarkWord::position(words[s]) <= tails[s].bytes;
 }
 
-// Returns the first watermark record of `batch` that is not met if all streams are used up to
-// `ends`: its number, then its words; or null.
+// Finds the first watermark record of `batch` that is not met if all streams are used up to `ends`.
+// Returns a pointer to the record's number, which the record's words follow; or null.
 const uint64_t* first_unmet(const std::vector<uint64_t>& ends, const std::vector<uint64_t>& batch) {
   for (size_t at = 0; at < batch.size(); at += 1 + ends.size()) {
     for (size_t s = 0; s < ends.size(); ++s) {
@@ -69,19 +69,19 @@ void forget_met(StreamTails& tails, const std::vector<uint64_t>& ends) {
   }
 }
 
-// Returns whether the record with these words is met in stream `s`, or may yet be met there.
+// Returns whether the record with these words is met in stream `s`, or may be when more is read.
 bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return met_in(tails, s, words) || tails[s].why.empty();
 }
 
-// A rule wants the last watermark record that is met in all of these streams.
+// A range of streams. A rule uses the last watermark record that is met in the whole range.
 struct Streams {
   size_t first, end;
 };
 
-// Drops batches of watermark records of stream `of`. For each set of streams that a rule asks for,
-// keeps the batch with the last record met in the set, and later batches with a record that may yet
-// be met.
+// Drops batches of watermark records of stream `of`. For each range in `wanted`, keeps the batch
+// with the last record that is met in the range, and later batches with a record that may be met
+// when more of the streams is read.
 void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
   const size_t each = 1 + tails.size();
   auto& batches = tails[of].watermarks;
@@ -117,8 +117,8 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
       {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
-// Returns up to which position each stream is used, by its anchors (met_vectors()). If a stream
-// ends early, this may leave another stream's anchor unmet. So the function loops.
+// Returns the position up to which met_vectors() uses each stream. If a stream is used less far, an
+// anchor of another stream may not be met any more. So the function loops.
 std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
   std::vector<uint64_t> ends = all_bytes(tails), before;
   while (before != ends) {

@@ -11,8 +11,8 @@ namespace logjam {
 
 struct RecordHeader;
 
-// The usable part of the log. Stream s may be used up to byte `bytes[s]`. Some schemes cut by
-// `sequence` instead, a bound on the sequence number.
+// The usable part of the log. Stream s may be used up to byte `bytes[s]`. Some schemes instead
+// use the records with numbers up to `sequence`.
 struct Cut {
   std::vector<uint64_t> bytes;
   uint64_t sequence = ~uint64_t{0};
@@ -38,8 +38,8 @@ struct RecoveryRule {
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because recovery has the
-// effects of these records from elsewhere. The rules count these records as present. `name` is the
-// name of a rule's number or record, for the operator: "RSNe", "persisted epoch".
+// effects of these records from elsewhere. The rules count these records as present. The
+// parameter `name` is how the operator knows a rule's number or record: "RSNe", "persisted epoch".
 
 // Returns the rule that uses all records up to the first gap, for one stream whose log order is a
 // serial order. A prefix of the log lacks nothing that it depends on (R4).

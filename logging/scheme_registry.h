@@ -12,7 +12,7 @@ namespace logjam {
 
 struct SchemeInfo {
   std::string_view name;  // --log
-  // How the scheme differs from its source, for each output row and figure; empty if it does not.
+  // Shown with each output row and figure: how the scheme differs from its source; or empty.
   std::string_view differs = {};
   // The choices that define a scheme, as texts for `logjam list`.
   std::string_view streams = {}, buffer = {}, sequence = {}, flushed_by = {}, safe_when = {},
@@ -30,7 +30,7 @@ struct SchemeInfo {
   std::vector<std::string_view> recovery_flags = {};
   // The flags of other files that the scheme reads. The scheme owns the flags of its own file.
   std::vector<std::string_view> flags = {};
-  std::string_view file = {};  // the registration's file; the registration sets it
+  std::string_view file = {};  // the source file of the scheme; SchemeRegistration sets it
 
   std::unique_ptr<LogScheme> make(LogConfig config) const {
     config.traits = traits;

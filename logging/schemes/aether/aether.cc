@@ -8,8 +8,8 @@
 //                     parallel, and released in LSN order (section 5.2, Alg. 3).
 //   aether-cd         Both (section 5.3). A group's last member releases the group's region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
-//                     to the worker before it (section 5.2, Alg. 5, A.6). 1 worker in 32 waits, and
-//                     so breaks the treadmill.
+//                     to the worker before it (section 5.2, Alg. 5, A.6). With probability 1/32
+//                     the worker waits all the same, which ends a treadmill.
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
 //                     sockets.

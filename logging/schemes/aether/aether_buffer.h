@@ -49,8 +49,8 @@ class AetherBuffer {
     }
   }
 
-  // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room. The
-  // worker's thread calls reserve() and fill_done().
+  // Reserves a hole of `bytes` for the worker (Alg. 2, L1-L19). Waits while the ring has no room.
+  // Only the worker calls reserve() and fill_done().
   Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();
@@ -121,7 +121,7 @@ class AetherBuffer {
   };
 
   // Acquires the worker's region, under the lock. Releases the lock if the fill is decoupled.
-  // Returns how many ticks it waited for room.
+  // Returns how many ticks the worker waited for room.
   uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);

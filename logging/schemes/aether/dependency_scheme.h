@@ -22,7 +22,7 @@ class DependencyQueue {
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     LJ_ASSERT(tails.size() == logs_);
     const platform::lock_guard<platform::SpinLock> hold(latch_);
-    if (count_ == kMost) --count_;  // the new entry replaces the dropped one: it is met later
+    if (count_ == kMost) --count_;  // the new entry, which is met later, replaces the last one
     LJ_ASSERT_IN_TESTS(count_ == 0 || std::ranges::equal(tails_at((first_ + count_ - 1) % kMost),
                                                          tails, std::ranges::less_equal{}));
     const uint64_t index = (first_ + count_++) % kMost;

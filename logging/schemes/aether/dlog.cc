@@ -7,7 +7,7 @@
 // A commit raises the clocks of the other logs too (7.3.3). Overwriting follows GSN, so the last
 // writer wins by GSN (R3). Within a log, GSNs need not follow positions.
 //
-// Tails. When a commit record has its place, the worker loads the *tails*: the positions up to
+// Tails. When a commit record has its position, the worker loads the *tails*: the positions up to
 // which the logs are reserved. It writes the tails into a *sync record* (a watermark record whose
 // body is the tails) after the commit record, in the same hole. The paper records time stamps
 // instead, and makes the logs durable up to the transaction's own time stamp. This stamp may be
@@ -18,21 +18,21 @@
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
 //       T's. The same holds for every record that D depends on in turn.
 //   (2) Let T be reserved later than T' in the same log, whether T depends on T' or not. Then (1)
-//       also holds for T and each D on which T' depends, because D's tails were read before.
+//       also holds for T and each D on which T' depends: D's tails were read before T' reserved.
 //
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable.
 // The records that it depends on are durable too, with sync records that are met (R1). A
 // transaction that wrote nothing takes the tails of the moment when it commits, unless a bound says
 // that this transaction need not wait. The bound is the least of the clocks, which a worker loads
-// before the tails (load_tails()): when the tails are durable, all versions up to that number are
-// safe.
+// before the tails (load_tails()): when the tails are durable, all versions with numbers up to the
+// bound are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before this sync record. By (1)
-// and (2), a record before it depends only on records whose tails are no larger. So these records
-// are before a met sync record, whatever their log (R4). The records of a transaction are in one
-// log, and count with its commit record (R2). With one log there are no sync records, and all
-// records up to the first gap are used.
+// and (2), a record before this sync record depends only on records whose tails are no larger. So
+// these records are before a met sync record, whatever their log (R4). The records of a transaction
+// are in one log, and count with its commit record (R2). With one log there are no sync records,
+// and all records up to the first gap are used.
 //
 // Idle logs stall no other log (R5), because their tails are durable. Records in an idle log are
 // flushed by the log's flusher, or by a worker that waits for them.

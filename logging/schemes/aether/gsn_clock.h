@@ -6,7 +6,7 @@
 // number. Any thread may call any function.
 //
 // next() is a fetch-add, because a compare-and-swap fails when another thread is faster, so its
-// cost grows with contention. If the added number is too small, next() drops it.
+// cost grows with contention. A number that is not larger than `depends_on` is dropped.
 #pragma once
 
 #include <algorithm>

@@ -107,7 +107,7 @@ class ReleaseQueue {
   std::vector<Node> nodes_;
   const uint64_t mask_;
   const uint64_t treadmill_mask_;
-  // Under the log's lock: the number of nodes so far, and a value of `released_`.
+  // Used under the log's lock: how many nodes have joined, and the last loaded `released_`.
   alignas(platform::kCacheLine) uint64_t joined_ = 0;
   uint64_t released_seen_ = 0;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};

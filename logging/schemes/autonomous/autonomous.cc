@@ -1,5 +1,5 @@
 // `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves. A
-// worker fills a private log buffer. The buffer's bytes decide which thread moves them to the log:
+// worker fills a private buffer. The number of bytes decides which thread moves them to the log:
 //
 //   16 KiB and more   the worker moves its own records
 //   4 to 16 KiB       the worker *steals*: it moves the records of all eight workers of its
@@ -22,7 +22,7 @@
 // The thread that appends a watermark
 //   1 raises the stream's floor to C, the largest number that a commit waits for;
 //   2 for each worker of the stream, looks at the number of the worker's open record (or a bound),
-//     and then moves all records that the worker has handed over to the log;
+//     and then moves to the log all records that the worker has handed over;
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
 // Let a record be handed over after the look at its worker. Either it was open at the look, and has
@@ -41,8 +41,8 @@
 //   floor      A thread stores the floor under `advancing`, fences, and looks at the workers. A
 //              worker announces its bound, fences, and loads the floor. So the thread sees the
 //              bound, or the worker draws a number above the floor.
-//   wanted()   raised before the record is handed over. A thread that finds the record also finds
-//              the record's number in wanted().
+//   wanted()   raised to a record's number before the record is handed over. A thread that finds
+//              the record also finds its number in wanted().
 #include "logging/schemes/autonomous/stealing_groups.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
@@ -109,7 +109,7 @@ class Autonomous final : public WatermarkScheme {
 
   uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
-  // Counts all records that the workers have handed over as filled, because a write moves them.
+  // Includes all records that workers have handed over, because a write first moves these records.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
@@ -124,7 +124,7 @@ class Autonomous final : public WatermarkScheme {
     log.advancing.lock();
     const uint64_t most = advance(index, log);
     log.advancing.unlock();
-    // These commits have waited for T here, and wait for no other stream's T.
+    // These commits have waited for this stream's T (--flush=us:T). They wait for no other T.
     notify_lagging_flushers(
         most, [&](uint32_t s) { return s == index ? most : watermark(s); }, Flush::kNow);
     return log.groups.filled();

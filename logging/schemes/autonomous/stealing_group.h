@@ -10,8 +10,8 @@
 // Protocol.
 //   log     of a member: the number of its open record, and the end of its last record, counted in
 //           bytes since the beginning (nvm/worker_log.h). Only the member's worker stores it.
-//   moving  A thief holds its own `moving`, and only tries the `moving` of others. Any other thread
-//           holds one `moving` at a time. So no threads wait in a circle.
+//   moving  A thief holds its own `moving`, and only tries the `moving` of other members. Any other
+//           thread holds one `moving` at a time. So no threads wait in a circle.
 //   moved   stored (release) under `moving`, when the bytes before this position are copied. The
 //           worker loads it (acquire), and may then reuse the memory of these bytes.
 //   base, memory
@@ -20,7 +20,7 @@
 //           was stored (release) after the change.
 // Records of a member that are moved later lie in a later piece, because pieces are opened under
 // `moving`. unwritten() loads `moved` before the end, so it is never negative. A record that was
-// published before the call is counted, or is in a piece that is open or closed.
+// published before the call is counted, or is already in a piece.
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ class StealingGroup {
 
   // Both steal() and take() move records into a piece. They call piece.open(bytes), which returns
   // false if the log has no room; move(from, bytes) for each member in the order of the
-  // records in the piece; and close(). If there is nothing to move, they call nothing.
+  // records in the piece; and close(). If there is nothing to move, they do not use `piece`.
 
   // Moves the thief's records, and then the records of the next `count` - 1 members. If the log has
   // no room for all records, moves the records of fewer members, or of none. Does nothing if

@@ -24,7 +24,7 @@ namespace logjam {
 // Protocol. A thread draws the position of its piece under `drawing_`, after it has checked that
 // the ring has room. So the bound that OpenHoles announces is the exact position, and is never
 // stale. The thread closes the piece when the records are copied. `filled_` only grows: a thread
-// with a late look keeps the larger value of another thread.
+// whose look at the holes is outdated keeps the larger value that another thread has stored.
 class LogPieces {
  public:
   // At most `slots` pieces are open at once. `run` seeds the checksums.
@@ -190,7 +190,7 @@ class StealingGroups {
   const uint32_t workers_;
   LogPieces pieces_;  // a slot for each worker, and one for take_all() and append()
   std::vector<std::unique_ptr<StealingGroup>> groups_;
-  uint32_t turn_ = 0;  // the worker whose records the next move takes first
+  uint32_t turn_ = 0;  // the worker whose records the next take_all() moves first
 };
 
 }  // namespace logjam

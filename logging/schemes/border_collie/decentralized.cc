@@ -5,8 +5,8 @@
 // Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp must be
 // larger than the stamps of the rows that the transaction reads and overwrites, than its worker's
 // last stamp, and than the floor. If the clock is not larger (the paper's hasty log), the stamp is
-// one more than the largest of these. So stamps follow dependencies, even if two sockets' clocks
-// differ.
+// one more than the largest of these numbers. So stamps follow dependencies, even if two sockets'
+// clocks differ.
 //
 // Before a worker takes its stamp, it announces the clock as a bound (its flag is black). A worker
 // without an open record is white, and counts as the cutoff: it delays nobody.

@@ -6,7 +6,7 @@
 // logging boundary).
 //
 // Why the boundary passes no hole (common/worker_words.h has the orders). Take an open hole, its
-// worker's flag as the thread saw it, and a boundary up to the flag's value.
+// worker's flag as the thread saw it, and a boundary that is at most the flag's value.
 //   black  The LSN was loaded from `next` before the flag's hole was drawn, or the hole begins at
 //          the LSN. So this hole, and each later hole of the worker, begins at the LSN or after it.
 //          The worker's earlier holes are filled.

@@ -23,7 +23,7 @@
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
 // finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
-// So announce() says that others may wait, and its caller looks for them after a fence.
+// So announce() returns `others_may_wait`. Its caller fences, and then looks for waiting threads.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
 // that sees kNone, or the number of a later record, sees all that the worker did before.
@@ -39,9 +39,9 @@ class AnnouncedNumber {
 
   struct Announced {
     uint64_t number;
-    bool others_may_wait;  // for a number between the bound and this one
+    bool others_may_wait;  // other threads may wait for a number between the bound and this one
   };
-  // Announces and returns draw()'s number, at least `bound`. Only the worker calls it.
+  // Announces the number that draw() returns, which is at least `bound`. Only the worker calls it.
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);

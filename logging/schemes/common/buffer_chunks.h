@@ -7,11 +7,11 @@
 // nothing else can be flushed, because padding takes time on the device that the workers wait for.
 //
 // A watermark record is a chunk by itself, which is durable only when all chunks before it are
-// durable. It takes its position even if the ring is full: workers that wait for room have
-// positions after the ring's end, so a watermark that waited for room might wait for ever. A
-// *boundary* is a position before which all chunks are to be handed over: the end of a watermark
-// record, or one that close() sets. A worker whose chunk begins before the newest boundary takes a
-// new chunk for its next record.
+// durable. Like a worker's chunk, it may take a position at which the ring has no room yet. If it
+// first waited for room, workers might take each next position before it, and it might wait for
+// ever. A *boundary* is a position before which all chunks are to be handed over: the end of a
+// watermark record, or a position that close() sets. A worker whose chunk begins before the newest
+// boundary takes a new chunk for its next record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -77,7 +77,7 @@ class ChunkOwner {
     state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release);
   }
 
-  // Takes the chunk for a flushing thread. Returns false if there is none or it is in use.
+  // Takes the chunk for a flushing thread. Returns false if the owner has no chunk or uses it.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
@@ -116,8 +116,8 @@ class alignas(platform::kCacheLine) BufferChunks {
     LJ_ASSERT(slot_mask_ < kMostSlots);  // a number of `next_` names one slot
   }
 
-  // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
-  // publish(). Only worker `worker` calls reserve() and publish().
+  // Reserves a hole of `bytes` in the owner's chunk, which is then in use until publish(). Waits
+  // for room in the ring. Only worker `worker` calls reserve() and publish().
   Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
     owner.begin();
     const uint64_t boundary = boundary_.load(platform::memory_order_relaxed);
@@ -144,8 +144,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes the record when all earlier chunks are passed and the ring has room. Returns false if
-  // too many watermark records are not passed yet. Workers of later chunks see what the caller did
-  // before.
+  // too many watermark records are not passed yet. Workers of later chunks see all that the caller
+  // did before the call.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
     constexpr uint64_t kBytes = sizeof(RecordHeader);
     uint64_t next = next_.load(platform::memory_order_relaxed);
@@ -160,10 +160,10 @@ class alignas(platform::kCacheLine) BufferChunks {
     return true;
   }
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
-  // Passes the chunks that were handed over, in order. If an open chunk blocks a flush, takes the
-  // chunk from its owner. Waits for blocking chunks that are in use, for at most `patience` ticks
-  // in all. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` comes before filled() includes
-  // it.
+  // Advances filled() over the chunks that were handed over, in order. If an open chunk blocks a
+  // flush, takes the chunk from its owner. If the owner uses this chunk, waits; all waits together
+  // take at most `patience` ticks. `owner_of(worker)` returns the worker's ChunkOwner. Calls
+  // `note(chunk)` before filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     platform::SpinWait wait;
@@ -294,7 +294,8 @@ class alignas(platform::kCacheLine) BufferChunks {
                               .bytes = static_cast<uint32_t>(bytes)};
     RecordWriter(hole, kind, 0).seal(run_, begin);
   }
-  // Returns whether at least kManyChunks are handed over and not passed. Each owner has one chunk.
+  // Returns whether kManyChunks or more are handed over but not passed. An owner has one open
+  // chunk.
   bool many_wait() const {
     const uint64_t next = number_of(next_.load(platform::memory_order_relaxed));
     const uint64_t passed = passed_.load(platform::memory_order_relaxed);

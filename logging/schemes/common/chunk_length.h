@@ -27,7 +27,7 @@ class ChunkLength {
   struct Filled {
     uint64_t boundary = 0;  // the newest boundary that the worker has seen
     uint64_t since = 0;     // when the worker saw that boundary, in ticks
-    uint64_t bytes = 0;     // filled since then
+    uint64_t bytes = 0;     // how many bytes it has filled since then
     uint64_t chunks = 2;    // the number of chunks to take until the next boundary
     uint64_t length = 0;    // the length of the next chunk
   };
@@ -49,7 +49,7 @@ class ChunkLength {
               .chunks = chunks,
               .length = in_units(filled.bytes / chunks)};
   }
-  // Returns the least length of the worker's next chunk. It does not fall before the next boundary.
+  // Returns the least length of the worker's next chunk, which only grows until the next boundary.
   uint64_t next(Filled& filled) const {
     const uint64_t share = in_units(filled.bytes / filled.chunks);
     filled.length = std::clamp(std::max(filled.length, share), least_, most_);
@@ -60,9 +60,9 @@ class ChunkLength {
   static constexpr uint64_t kFixedBytes = uint64_t{32} << 10, kLeastBytes = 256;
   static constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // between two boundaries
   static constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
-  static constexpr uint64_t kChunksOfRing = 4;      // the least number for each owner
-  static constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
-  static constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
+  static constexpr uint64_t kChunksOfRing = 4;      // the fewest chunks in the ring for each owner
+  static constexpr uint64_t kMostOfRing = 1 << 15;  // about the most chunks in the ring
+  static constexpr uint64_t kMostShort = 1 << 16;   // about the most short chunks in the ring
 
   static uint64_t in_units(uint64_t bytes) { return bytes & ~(kUnit - 1); }
   static uint64_t longest(uint64_t ring_bytes, uint32_t owners) {

@@ -27,13 +27,13 @@ class DurableSequence {
         count_ == 0 ? durable_sequence() : pairs_[(first_ + count_ - 1) % kMost].sequence;
     if (sequence <= last) return;
     LJ_ASSERT(count_ == 0 || end > pairs_[(first_ + count_ - 1) % kMost].end);
-    if (count_ == kMost) --count_;  // the new pair replaces the dropped one: it holds later
+    if (count_ == kMost) --count_;  // the new pair, which is reached later, replaces the last one
     pairs_[(first_ + count_++) % kMost] = {end, sequence};
     next_.store(pairs_[first_].end, platform::memory_order_release);
   }
 
   // Returns the sequence number for a stream that is durable up to `durable`: the number of the
-  // last pair that has been reached. Any thread may call it.
+  // last pair whose end is at most `durable`. Any thread may call it.
   uint64_t at(uint64_t durable) {
     platform::SpinWait wait;
     while (durable >= next_.load(platform::memory_order_acquire)) {

@@ -116,8 +116,8 @@ class FetchAddScheme : public SingleStreamScheme {
 
  private:
   static constexpr int kTries = 64;       // tries to take the lock, which is held for a moment
-  static constexpr uint32_t kLooks = 80;  // looks before the tracker's thread parks
-  static constexpr uint32_t kBoundaryLooks = 1200;  // some milliseconds
+  static constexpr uint32_t kLooks = 80;  // looks at SBL before the tracker's thread parks
+  static constexpr uint32_t kBoundaryLooks = 1200;  // looks at SBL, some milliseconds in all
   static constexpr uint64_t kNapNs = 1'000'000;
   static constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
   static constexpr uint64_t kStoppingNapNs = 100'000;
@@ -182,7 +182,7 @@ class FetchAddScheme : public SingleStreamScheme {
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
   platform::mutex boundaries_;
-  // The last record's end that SBL had to reach, and the last record's end that SBL has reached.
+  // The record's end for which published_positions() waits, and the last one that SBL has reached.
   uint64_t reserved_end_ LJ_GUARDED_BY(boundaries_) = 0;
   uint64_t published_end_ LJ_GUARDED_BY(boundaries_) = 0;
 };

@@ -7,9 +7,9 @@
 //   many, each with a core   stand in line (queue_lock.h)
 //   few                      try one word (backoff_lock.h): the last owner may take the lock again
 //                            without a transfer of cache lines
-//   more than cores          try one word: a line would wait for a thread that has no core
+//   more threads than cores  try one word: a line would wait for a thread that has no core
 //
-// M inserts per second, simulated, workload `micro`, device `discard`: with aether-cd and 64
+// Million inserts per second, simulated, workload `micro`, device `discard`: with aether-cd and 64
 // threads (machine milan2x64), one word gives 5.4 and a line 9.2; with two threads (machine
 // `this`), 6.3 and 2.6. With aether-c and 17 threads on 16 cores, one word gives 30 and a line 1.4.
 //

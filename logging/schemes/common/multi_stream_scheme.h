@@ -29,7 +29,7 @@
 // its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a loaded value
-// stays true. lagging_ is a hint: the number of any stream.
+// stays true. lagging_ is a hint: a stream that lagged at an earlier look.
 #pragma once
 
 #include "logging/format/record_writer.h"

@@ -20,7 +20,7 @@
 
 namespace logjam {
 
-// The numbers of a buffer: the `bits` low bits of each are `name`. 0 bits: all numbers.
+// The numbers that a buffer may use: their low `bits` bits are `name`. With 0 bits, all numbers.
 struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;  // below 2^bits

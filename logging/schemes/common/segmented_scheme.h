@@ -7,8 +7,8 @@
 // (filled_to_write). A thread that only asks whether there is something to write closes no segment
 // (filled).
 //
-// Idle buffers (R5). A buffer lags if its number is smaller than the largest number of a commit
-// that waits for all buffers. The buffer's flusher then appends a watermark record: at once if the
+// Idle buffers (R5). A buffer lags if its last number is below the largest number of a commit that
+// waits for all buffers. The buffer's flusher then appends a watermark record: at once if the
 // buffer is quiet, otherwise at the end of a segment that the flusher closes. A watermark record
 // gets its number under the latch, as other records do, so later records have larger numbers.
 //
@@ -34,7 +34,7 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes the buffers. The `stream_bits` low bits of a number are its stream's number.
+  // Makes the buffers. The `stream_bits` low bits of a number are its stream's index.
   explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -98,7 +98,7 @@ class SegmentedScheme : public MultiStreamScheme {
     append_watermark(index, true);
     buffer.close();
     const uint64_t passed = pass_segments(index);
-    // The commits of the short segment have waited for T here, and wait for no other T.
+    // The segment's commits have waited for T (--flush=us:T), and wait for no other stream's T.
     notify_lagging(Flush::kNow);
     return passed;
   }
@@ -110,7 +110,7 @@ class SegmentedScheme : public MultiStreamScheme {
     return buffers_[index]->filled();
   }
 
-  WorkerStates<uint32_t> open_segments_;  // between take_hole() and hand_over()
+  WorkerStates<uint32_t> open_segments_;  // of the worker's hole, until hand_over()
   std::vector<std::unique_ptr<SegmentedBuffer>> buffers_;
   WantedWatermark wanted_;  // a slot for each buffer
 };

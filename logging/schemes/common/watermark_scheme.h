@@ -10,10 +10,10 @@ namespace logjam {
 // up, even if it has nothing to write (R5).
 //
 // Protocol. A thread raises the number *before* another thread can wait for it: before it publishes
-// a record, or before it parks to wait for a read. So a flusher that finds a record filled also
-// finds the number that the record's publisher wants. Each slot is raised by atomic_max, seq_cst.
-// One slot for each worker or stream keeps workers off each other's cache lines. Any thread may
-// call wanted().
+// a record, or before it parks to wait for a number that it has read. So a flusher that finds a
+// record filled also finds the number that the record's publisher wants. Each slot is raised by
+// atomic_max, seq_cst. One slot for each worker or stream keeps workers off each other's cache
+// lines. Any thread may call wanted().
 class WantedWatermark {
  public:
   explicit WantedWatermark(uint32_t slots) : slots_(slots) {}
@@ -36,8 +36,8 @@ class WantedWatermark {
 // the stream. The stream's *watermark* is the number of its last watermark record.
 //
 // Protocol. One thread at a time stores the watermark of a stream (release), under a lock of the
-// scheme. Any thread loads it (acquire). A thread that finds it too small tells the stream's
-// flusher.
+// scheme. Any thread loads it (acquire). A thread that finds the watermark too small tells the
+// stream's flusher.
 class WatermarkScheme : public MultiStreamScheme {
  public:
   bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }
@@ -62,7 +62,7 @@ class WatermarkScheme : public MultiStreamScheme {
     }
     return false;
   }
-  // Notes that a watermark record of `number` has its place in the stream.
+  // Notes that a watermark record of `number` has its position in the stream.
   void raise_watermark(uint32_t index, uint64_t number) {
     LJ_ASSERT(number > watermark(index));
     watermarks_[index]->store(number, platform::memory_order_release);

@@ -55,8 +55,8 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // The number of pauses, yields and sleeps, 20 ms in all. A sharer may be descheduled: a writer
-  // that gave up sooner would give up each time, and nothing would become durable.
+  // How often a writer pauses, yields or sleeps before it gives up: 20 ms in all. If a sharer is
+  // descheduled, a less patient writer would give up each time, and nothing would become durable.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;

@@ -3,9 +3,9 @@
 // latch, no worker is copying a record. So the log does not track holes. The price is a cache line
 // that each record writes twice.
 //
-// Later sharers wait until a waiting writer has unlocked. So a stream of records does not starve
-// the writer. The writer gives up after a while, because a flusher must return even if a sharer is
-// descheduled; MariaDB's writer does not give up.
+// While a writer waits or writes, new sharers wait for this writer. So a stream of records does not
+// starve the writer. The writer gives up after a while, because a flusher must return even if a
+// sharer is descheduled; MariaDB's writer does not give up.
 //
 // Protocol. The low bits of `word_` count the sharers, and kWriter is set from a writer's arrival
 // until the writer leaves. All stores are read-modify-writes, so each store continues the earlier

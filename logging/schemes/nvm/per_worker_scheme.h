@@ -36,9 +36,9 @@
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
 //               stream is durable up to the end that the thread saw, so is every published record
-//               with a number below the place that the thread saw.
+//               with a number below the `place` that the thread saw.
 //   advance_watermark
-//               The thread stores `floor_`, fences, and loads the places. So, for each worker, the
+//               The thread stores `floor_`, fences, and looks at the logs. So, for each worker, the
 //               thread sees the worker's bound, or the worker draws its number after the floor was
 //               raised, hence above the floor.
 // `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`. The holder of

@@ -20,12 +20,12 @@
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. The thread
 //            writes the slot that is not current, and makes this slot current by the next `count_`
-//            (release). A reader loads the count, the slot, and the count again. If the count is
+//            (release). place() loads the count, the slot, and the count again. If the count is
 //            the same, no store changed the slot between the two loads: the next store uses the
 //            other slot, and the count grows before the second-next store. The slot's words are
-//            stored with release and loaded with acquire. So a reader that sees a word of the
-//            second-next store also sees a larger count. A thread that stops during a store delays
-//            no reader.
+//            stored with release and loaded with acquire. So a thread that sees a word of the
+//            second-next store also sees a larger count. A thread that stops during a store does
+//            not delay place().
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   }
   void cancel() { open_.store(false, platform::memory_order_release); }
 
-  // Returns the end of the filled bytes. Any thread may call it.
+  // Returns the end of the filled bytes and the number of the last record. Any thread may call it.
   Place place() const {
     while (true) {
       const uint64_t count = count_.load(platform::memory_order_acquire);

@@ -139,7 +139,7 @@ class Pwal final : public MultiStreamScheme {
   };
 
   // Flushes the worker's buffer if the worker's group is full, and waits for the flush. No other
-  // worker can block it: the buffer has no hole, and any thread may write it.
+  // worker can block the flush: the buffer has no hole, and any thread may write it.
   void flush_full_group(uint32_t worker) {
     Buffer& buffer = *buffers_[worker];
     if (buffer.commits < group_) return;

@@ -99,7 +99,7 @@ class Rfa final : public SegmentedScheme {
   struct WorkerState {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // Commits that wait for all logs; and those that read only durable rows from remote logs.
+    // Commits that wait for all logs; and those of them that read only durable rows of remote logs.
     platform::Counter remote_waits, false_waits;
   };
 

@@ -10,8 +10,8 @@
 // Protocol. Only worker w uses workers_[w], except for the epoch of its TID, which it announces to
 // all threads (announced_number.h). A worker loads epoch_ once for the bound, and once for the TID.
 // over_for() loads epoch_, fences, and looks at the announced epochs. So the epoch of a TID in use
-// is announced, or the thread has not seen this epoch end. A thread that sees the end of a use also
-// sees the records that were published with the TID.
+// is announced, or the thread has not seen this epoch end. A thread that sees that a TID is not in
+// use any more also sees the records that were published with the TID.
 //
 // If an epoch ends while a worker draws a TID, over_for() may see an older bound. This needs no
 // extra wake-up: the worker publishes soon after the draw, and the publish wakes the thread.
@@ -79,7 +79,7 @@ class EpochTids {
     return ended;
   }
   uint64_t ended() const { return now() - 1; }
-  // Returns the last epoch that is over for `some` of the workers.
+  // Returns the last epoch that is over for all workers in `some`.
   uint64_t over_for(std::span<const uint32_t> some) const {
     uint64_t over = ended();
     platform::full_fence();
@@ -92,7 +92,7 @@ class EpochTids {
  private:
   struct State {
     uint64_t tid = 0;
-    bool drawn = false;  // by draw(), for all records of a transaction
+    bool drawn = false;  // whether draw() drew the TID, for all records of a transaction
     AnnouncedNumber epoch;
   };
 

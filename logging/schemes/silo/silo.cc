@@ -83,7 +83,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
-  // Notifies the streams if the epoch has ended since the draw, when no stream wanted it.
+  // Notifies lagging streams if the epoch ended after the draw, but before it was in wanted().
   void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     if (!first_of_epoch_[worker]) return;
     if (tids_.ended() >= EpochTids::epoch_of(reservation.sequence)) notify_lagging(wanted());
@@ -148,7 +148,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
-  WorkerStates<bool> first_of_epoch_;  // whether the last record was the epoch's first
+  WorkerStates<bool> first_of_epoch_;  // whether the worker was the first to want its last epoch
   std::vector<std::unique_ptr<StreamLog>> logs_;
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it

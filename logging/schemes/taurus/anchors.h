@@ -9,7 +9,7 @@
 //              anchor has its place in the log. A worker loads it (acquire) before it takes its own
 //              place. So the anchor lies before the worker's record.
 //   lock_      a try lock, which a worker holds from begin() to finish().
-//   due_       stored under the lock; a hint.
+//   due_       the end of the log at which begin() looks next. Stored under the lock; a hint.
 #pragma once
 
 #include <utility>
@@ -48,7 +48,7 @@ class Anchors {
     lock_.unlock();
     return false;
   }
-  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Called after
+  // Calls `write(positions)`, which writes the anchor at position `place` of the log. Called after
   // begin() has returned true.
   template <class Write>
   void finish(uint64_t place, const Write& write) LJ_RELEASE(lock_) {

@@ -38,7 +38,7 @@
 //
 // Protocol. A position in a vector is visible with the version of the row (row_vectors.h). The end
 // of a log is loaded (acquire) after the versions that it must cover. A worker takes its vector and
-// looks at its log's anchors before it takes its place.
+// looks at its log's anchors before it takes its position in the log.
 #include "logging/row_vectors.h"
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
