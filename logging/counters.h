@@ -55,7 +55,7 @@ class Counters {
     return *this;
   }
 
-  // Returns the counts since `earlier`, which is an earlier value of the same counters.
+  // Returns the increase of the counters since `earlier`, an earlier copy of them.
   Counters since(const Counters& earlier) const {
     Counters difference = earlier;
     for (SchemeCounter& counter : difference.counters_) {

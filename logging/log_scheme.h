@@ -11,7 +11,7 @@
 //   LogReservation reservation = scheme.reserve(worker, deps, bytes);  // a number and a hole
 //   // ... write the record into reservation.hole ...
 //   CommitPoint point = scheme.publish(worker, reservation, RecordRole::kCommit);
-//   // ... install the rows, release the locks; with early lock release others may read now ...
+//   // ... install the rows, release the locks; with early lock release, others may read now ...
 //   if (pipelined) {
 //     // ... execute more transactions; after each, scheme.poll(worker) ...
 //     while (!scheme.is_durable(point)) scheme.poll(worker);
@@ -59,7 +59,7 @@ struct CommitParts {
   // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.
   EarlyNumbers* early_numbers = nullptr;
   // A committing writer raises the stamps of the tuples that it has read. A scheme has stamps if
-  // its numbers grow along write-after-read; such numbers are drawn before the validation.
+  // its numbers grow along write-after-read. These numbers are drawn before the validation.
   ReadStamps* read_stamps = nullptr;
   // The rows' LSN vectors. A transaction gathers the vectors of the rows that it reads and
   // overwrites (Dependencies::vector), and raises the vectors of the rows that it changes.
@@ -164,13 +164,13 @@ class FlushSide {
 // Each returned vector has one entry for each stream.
 class CheckpointSide {
  public:
-  // Returns a record's end up to which every hole is filled; the call may advance this position. A
-  // record that was published before the call may lie after this position.
+  // Returns the end of a record up to which every hole is filled. May first move this end forward.
+  // A record that was published before the call may lie after this end.
   virtual std::vector<uint64_t> published_positions() { return {}; }
-  // Returns the position up to which the stream is durable. Does none of the log's work.
+  // Returns the position up to which each stream is durable. Performs no work of the log.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
-  // Returns a number S: all records of the stream with numbers <= S, present or future, are
-  // durable.
+  // Returns a number S for each stream: all its records with numbers up to S, present or future,
+  // are durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
  protected:

@@ -11,8 +11,8 @@
 // Protocol. A reader draws its number, raises the stamps, and only then validates (OCC) or releases
 // its locks (2PL). A writer locks the tuple, loads the stamp, and then draws its number. All these
 // accesses are seq_cst. So either the reader (under OCC) sees the lock and aborts, or the writer
-// sees the stamp. A reader only loads a stamp that is large enough already: a later load by a
-// writer returns no smaller number (coherence). Any thread may call the functions.
+// sees the stamp. A reader only loads, and does not raise, a stamp that is large enough: a later
+// load by a writer returns no smaller number (coherence). Any thread may call the functions.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ struct RecordHeader;
 struct Cut {
   std::vector<uint64_t> bytes;
   uint64_t sequence = ~uint64_t{0};
-  // Whether records with kClosed survive beyond `sequence`, if the scheme has such records.
+  // Whether records with kClosed, if the scheme has any, survive beyond `sequence`.
   bool closed = true;
   std::string why;  // what ended the usable part, for the operator
 };
@@ -38,7 +38,7 @@ struct RecoveryRule {
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because recovery has the
-// effects of these records from elsewhere. The rules count these records as present. The
+// effects of these records from a checkpoint. The rules count these records as present. The
 // parameter `name` is how the operator knows a rule's number or record: "RSNe", "persisted epoch".
 
 // Returns the rule that uses all records up to the first gap, for one stream whose log order is a
@@ -82,7 +82,7 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 RecoveryRule min_cut_or_closed(const std::string& name);
 
 // Returns the rule for passive group commit. The last stream has watermarks for all other streams.
-// The rule uses records up to the last of these watermarks, as far as the other streams confirm it.
+// The rule uses records up to the last watermark, or fewer if another stream may lack a record.
 //
 // A watermark record with a body is *met* in a stream if the body's position in that stream lies
 // within the stream's valid bytes. The records of a stream up to a watermark's number lie before
@@ -116,10 +116,10 @@ RecoveryRule watermarks_cut(const std::string& name);
 RecoveryRule met_vectors();
 
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met
-// in all streams. That record ends at its own position in its stream. If no such record lies after
-// the stream's StreamStart, the cut is at the start. The records before the start, and their
-// dependencies, are recovered from elsewhere. For a record after the start it is not known whether
-// its dependencies are recovered (R4). With one stream the rule is first_gap().
+// in all streams. That record ends at its own position in its stream. If no met watermark record
+// lies after the stream's StreamStart, the cut is at the start. The checkpoint has the effects of
+// the records before the start, and of their dependencies. For a record after the start it is not
+// known whether its dependencies are recovered (R4). With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -130,7 +130,7 @@ class Dlog final : public DependencyScheme {
     GsnClock clock;
   };
   struct WorkerState {
-    uint32_t home = 0;  // the log of this transaction
+    uint32_t home = 0;  // the log of the current transaction
     platform::Lcg random;
     // Valid between reserve() and publish():
     bool commits = false;

@@ -12,12 +12,12 @@
 // Sequence number (GSN). Larger than the numbers of the rows read and overwritten, than the
 // worker's last number, and than the stream's floor. Numbers do not grow along the stream.
 //
-// Safe when. The paper acknowledges by the least of the states that all workers have published.
+// Safe when. In the paper each worker publishes its state, and the least of these states decides.
 // Here the workers of a stream publish one state, a watermark record at the end of a write. A
 // watermark of number C states that all records of the stream with numbers up to C lie before the
 // watermark record, and that later records have larger numbers. A transaction is safe when its GSN
-// <= the least, over all streams, of the last durable watermark. All that it depends on has smaller
-// numbers, in whatever stream (R1). The scheme `rfa` has the paper's remote flush avoidance.
+// <= the least, over all streams, of the last durable watermark. All records that it depends on
+// have smaller numbers, in whatever stream (R1). The paper's remote flush avoidance is in `rfa`.
 //
 // The thread that appends a watermark
 //   1 raises the stream's floor to C, the largest number that a commit waits for;

@@ -15,10 +15,10 @@
 //
 //   first fence   then
 //   W2            L3 sees the bound, or a later announcement of the worker
-//   L2            W3 draws from the value of L1, or from a later one: L1's value does not count the
-//                 number
+//   L2            W3 draws from the value of L1, or from a later one: the number is at least
+//                 L1's value
 //
-// No L2 is necessary if L1 loads (acquire) a value that counts the number, and numbers are drawn by
+// No L2 is necessary if L1 loads (acquire) a value above the number, and numbers are drawn by
 // read-modify-writes (release), which continue each other's release: then L3 sees the bound.
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then

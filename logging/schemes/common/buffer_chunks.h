@@ -8,10 +8,9 @@
 //
 // A watermark record is a chunk by itself, which is durable only when all chunks before it are
 // durable. Like a worker's chunk, it may take a position at which the ring has no room yet. If it
-// first waited for room, workers might take each next position before it, and it might wait for
-// ever. A *boundary* is a position before which all chunks are to be handed over: the end of a
-// watermark record, or a position that close() sets. A worker whose chunk begins before the newest
-// boundary takes a new chunk for its next record.
+// first waited for room, workers might take each next position before it, for ever. A *boundary*
+// is a position before which all chunks must be handed over: the end of a watermark record, or one
+// that close() sets. A worker with an older chunk takes a new chunk for its next record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,

@@ -22,7 +22,7 @@
 //             passes a record after acquiring what the record's worker released in the tracker. SBL
 //             may lie inside a record. So published_positions() loads next_, which is always the
 //             end of a record, and waits a little until SBL has reached this end. If a hole stays
-//             open, it returns the end of an earlier call that SBL has reached since.
+//             open, it returns an earlier call's end, which SBL has reached since.
 //   tracking_ the tracker's thread sleeps there. A publisher publishes in the tracker, fences
 //             (Stream::on_publish), and loads tracking_ (platform/event_count.h).
 // A thread that finds advancing_ taken waits a moment and then uses the current SBL. If the holder

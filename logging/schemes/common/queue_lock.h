@@ -3,9 +3,9 @@
 // starves. Any thread may release the lock: a waiter's node is on its stack, and a thread that gets
 // the lock removes its node. The lock keeps the line's first and last waiter.
 //
-// A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which a line of 64
-// waiters gets the lock. A sleeper delays all later waiters by a wake-up: threads that sleep too
-// early make other threads sleep (platform/event_count.h).
+// A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which each of 64
+// waiters could get the lock. A sleeper delays all later waiters by a wake-up: threads that sleep
+// too early make other threads sleep (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by

@@ -22,7 +22,7 @@ struct TrackerBase {
   static constexpr bool kOwnThread = false;
 
   bool room(uint32_t) const { return true; }
-  // Returns how many bytes the largest record must leave free in the ring.
+  // Returns how many bytes of the ring must stay free beside the largest record.
   uint64_t slack_bytes() const { return 0; }
   Counters counters() const { return {}; }
 };

@@ -8,11 +8,11 @@
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
 //                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.
 //
-// The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
-// time. If the log grows by more than a unit during a write, the writes fall behind. Then the depth
-// of the full pipelines determines the commit latency. The paper's settings are in
-// `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA worker),
-// and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
+// The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. Writes do not overlap. If
+// the log grows by more than a unit during a write, the writes fall behind. Then pending commits
+// fill the workers' pipelines, whose depth determines the commit latency. The paper's settings are
+// in `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA
+// worker), and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
 //
 // A worker waits in reserve() if SBL has not passed its last 262144 records.
 #include <gflags/gflags.h>

@@ -5,8 +5,8 @@
 // Why SBL passes no hole (common/worker_words.h has the orders). A hole that the tail does not
 // count begins at the tail or after it. If the tail counts a hole, the hole is filled, or the
 // thread sees its worker dirty, with an end up to the hole's begin. If no worker is dirty, the
-// largest end is at least the tail, because the worker that drew the tail is clean: SBL is the
-// tail.
+// largest end is at least the tail, because the worker whose hole ends at the tail is clean:
+// SBL is the tail.
 //
 // A worker that was idle for a long time has an old end. So while this worker has a hole, SBL does
 // not advance, not even over records before the hole. An idle worker is clean: it stops nothing

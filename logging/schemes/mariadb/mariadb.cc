@@ -4,8 +4,8 @@
 // that is about to write takes the latch exclusively. Then all records up to the end of the log are
 // filled (shared_latch.h).
 //
-// filled_to_write() takes the latch exclusively, so no hole lies before the returned position.
-// sbl() is only the end of the log: it shows whether there is something to write.
+// filled_to_write() takes the latch exclusively, so no hole lies before the position that it
+// returns. sbl() is only the end of the log: it shows whether there is something to write.
 //
 // Stream::wait replaces MariaDB's group_commit_lock. The owner of group_commit_lock writes for all
 // workers. Then it wakes the workers whose commits are durable, and the next owner.

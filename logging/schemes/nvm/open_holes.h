@@ -20,7 +20,7 @@ class OpenHoles {
   explicit OpenHoles(uint32_t workers, bool force_stale = false)
       : force_stale_(force_stale), holes_(workers) {}
 
-  // Reserves a hole of `bytes`, which begins at `number`. If others may wait, the caller must
+  // Reserves a hole of `bytes`, which begins at `number`. If `others_may_wait`, the caller must
   // look() again, after a fence. Only worker `worker` calls reserve() and filled().
   AnnouncedNumber::Announced reserve(uint32_t worker, uint64_t bytes) {
     AnnouncedNumber& hole = *holes_[worker];

@@ -37,7 +37,7 @@
 namespace logjam {
 namespace {
 
-// Makes a worker announce a stale bound for a while when it reserves, if 1.
+// Makes each worker that reserves a hole announce a stale bound for a while, if the value is 1.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {

@@ -10,8 +10,8 @@
 //
 // Safe when. The DSN of a buffer is the SSN up to which the buffer is durable (durable_sequence).
 // The CSN is the least DSN (global_durable_sequence; Algorithm 2).
-//   Qwr   a transaction that read is safe when its SSN <= CSN. All that it depends on has smaller
-//         SSNs, whatever the buffer, and is durable (R1).
+//   Qwr   a transaction that read is safe when its SSN <= CSN. All records that it depends on
+//         have smaller SSNs, whatever the buffer, and are durable (R1).
 //   Qww   a transaction that only wrote is safe when its SSN <= the DSN of its buffer. It has read
 //         from no other transaction.
 // A transaction that wrote nothing waits for the CSN to reach the largest SSN that it read.

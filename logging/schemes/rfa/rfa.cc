@@ -4,8 +4,8 @@
 // positions. The buffers are Poplar's (common/segmented_scheme.h).
 //
 // Sequence number (GSN). Larger than the numbers of the versions read and overwritten, and than the
-// log's last number. The low bits are the number of the log. So a version's number tells a reader
-// whether the version's record is in the reader's own log or in a remote log
+// log's last number. The low bits are the number of the log. So a version's number tells a worker
+// whether the version's record is in the worker's own log or in a remote log
 // (Dependencies::max_foreign).
 //
 // The floor of a log is a number up to which all logs were durable when the log's last watermark

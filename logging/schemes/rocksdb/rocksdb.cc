@@ -7,8 +7,8 @@
 // sleep until the leader has synced. A worker that waits for its commit leads the flush
 // (Stream::wait). So with synchronous commits one thread writes for all, here as in RocksDB.
 //
-// A worker waits for room in the ring before it fills its record; when there is room, the leader
-// has copied the earlier records.
+// A worker waits for room in the ring before it fills its record. By the time there is room, the
+// leader has copied the earlier records.
 //
 // Protocol. Only the current leader stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"

@@ -2,7 +2,7 @@
 // durable, so that the vectors of later records in this log can leave these positions out.
 //
 // An anchor's positions are the ends of the logs at an earlier look, if these ends are durable now.
-// The logs' durable positions may lie inside a record, of which a crash would lose a part.
+// A durable position is not used: it may lie inside a record, of which a crash would lose a part.
 //
 // Protocol.
 //   position_  the last anchor's position for each log. Stored (release) under `lock_`, after the

@@ -11,7 +11,7 @@
 // Vector. V(T) has the end of a record in each log. In T's own log this is the end of T's record.
 // In another log it is the largest position in the vectors of the rows that T reads and overwrites
 // (logging/row_vectors.h). The rows that T changes get V(T). So V(T) is at least V(D) if T depends
-// on D, and by induction V(T) covers all records that T depends on through others.
+// on D, and by induction V(T) covers all records that T depends on indirectly.
 //
 // Log. T's record carries V(T) without the positions that its place in the log implies:
 //   * the position in T's own log: it is the end of T's record;

@@ -45,8 +45,8 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Changes kPace to N - 1 (--test=tide_pace:N, for measurements). --test=tide_record:1 makes a chunk
-// for each record, as in a shared buffer.
+// Changes kPace to N - 1 (--test=tide_pace:N, for measurements), and makes a chunk for each record,
+// as in a shared buffer (--test=tide_record:1).
 const platform::TestValue given_pace("tide_pace");
 const platform::TestValue chunk_is_record("tide_record");
 
@@ -82,7 +82,7 @@ class Tide final : public WatermarkScheme {
 
  private:
   static constexpr uint64_t kStep = 1 << 16, kPace = 8;
-  static constexpr double kPatienceNs = 8000;  // the longest wait for unfilled records
+  static constexpr double kPatienceNs = 8000;  // how long a flush waits for chunks in use
 
   struct StreamLog {
     StreamLog(Stream& stream, uint64_t run, uint32_t owners)
@@ -110,7 +110,7 @@ class Tide final : public WatermarkScheme {
     return logs_[index]->chunks.filled();
   }
 
-  // Passes chunks. If `closes`, passes all chunks that workers have now.
+  // Passes chunks that were handed over or, if `closes`, all chunks that workers have now.
   void pass(uint32_t index, bool closes) {
     StreamLog& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed
