@@ -23,7 +23,7 @@
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
 // finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
-// So announce() returns `others_may_wait`. Its caller fences, and then looks for waiting threads.
+// So announce() returns `others_may_wait`. Its caller fences, and then looks or wakes waiters.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
 // that sees kNone, or the number of a later record, sees all that the worker did before.

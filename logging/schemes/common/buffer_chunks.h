@@ -10,7 +10,7 @@
 // durable. Like a worker's chunk, it may take a position at which the ring has no room yet. If it
 // first waited for room, workers might take each next position before it, for ever. A *boundary*
 // is a position before which all chunks must be handed over: the end of a watermark record, or one
-// that close() sets. A worker with an older chunk takes a new chunk for its next record.
+// that close() sets. A worker whose chunk begins before a boundary then takes a new chunk.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
