@@ -91,9 +91,9 @@ class Device {
   // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 
-  // Tells the device that the log needs no more bytes of its file before `before`, except the
-  // header. These bytes are durable. A device reuses segments, or returns blocks to the file
-  // system.
+  // Tells the device that the log needs no more bytes of its file below offset `before`, except the
+  // header. These bytes are durable. A device reuses their segments, or returns their blocks to the
+  // file system.
   virtual void release(uint64_t /*before*/) {}
 
   // Writes `bytes` at `offset`, and waits until they are durable. For set-up and tests.

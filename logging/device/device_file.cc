@@ -38,7 +38,7 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
       grown_(std::move(grown)),
       free_(path_),
       maker_(path_, segments_, open_flags, free_) {
-  // A file size limit must end as EFBIG and one sentence, not as a signal.
+  // A write past the file size limit must fail with EFBIG, and not end the process by a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   file_ = files().open(path_, O_RDWR | O_CREAT | open_flags);
   if (file_ == -EINVAL && (open_flags & O_DIRECT) != 0) {
@@ -80,7 +80,7 @@ void DeviceFile::preallocate(uint64_t bytes) {
     if (error == 0) error = write_zeros(bytes);
     if (error == 0) error = files().sync_data(file_);
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
-    // Otherwise small files (tests, short runs) would grow before the log has used a quarter.
+    // Otherwise the file of a test or short run would grow before the log has used a quarter of it.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
     burst_ = ahead_;
   }
@@ -178,7 +178,7 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
     hold(at->second, path);
   }
   place.file = at->second;
-  // A write under way keeps its file open.
+  // Closing a file does not disturb a write under way, which keeps the file open.
   if (const auto oldest = open_.begin(); open_.size() > kMostOpen && oldest != at) {
     files().close(oldest->second);
     open_.erase(oldest);

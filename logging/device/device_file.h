@@ -67,13 +67,13 @@ class FreeSegments {
 // checksums. A segment that this run has released (FreeSegments) is recycled too: its records fail
 // their checks, because their positions also seed the checksums.
 //
-// New files instead of a longer file: while a file gets longer, a direct write to it waits for the
-// write that makes it longer. The next data sync must also make the file's new length and blocks
-// durable: on a file system with a journal, the sync commits the journal. A complete segment has
-// written blocks, and a durable length and name. So zeroing the next segment costs only bandwidth
-// of the device. Measured on ext4 without a journal, with 64 KiB writes of the log: zeros in pieces
-// of 256 KiB, at the log's speed, raise the p99 of these writes from 86 to 155 us. Pieces of 1 MiB
-// at full speed raise the p99 to 2 ms. One thread at a time may use it.
+// Why new files, and not a longer file: while a file gets longer, a direct write to it waits for
+// the write that makes it longer. The next data sync must also make the file's new length and
+// blocks durable: on a file system with a journal, the sync commits the journal. A complete segment
+// has written blocks, and a durable length and name. So zeroing the next segment costs only
+// bandwidth of the device. Measured on ext4 without a journal, with 64 KiB writes of the log: zeros
+// in pieces of 256 KiB, at the log's speed, raise the p99 of these writes from 86 to 155 us. Pieces
+// of 1 MiB at full speed raise the p99 to 2 ms. One thread at a time may use a SegmentMaker.
 class SegmentMaker {
  public:
   // `open_flags` are added to the flags of open(). `free` outlives this object.
@@ -169,14 +169,14 @@ class DeviceFile {
   int file_;  // the open file of segment 0
   const bool grows_;
   const Grown grown_;
-  uint64_t ahead_ = 0;  // the grower begins when fewer bytes than `ahead_` are ready
+  uint64_t ahead_ = 0;  // the grower begins when fewer bytes than this are ready for the log
   uint64_t burst_ = 0;  // further bytes that the grower makes, so that few writes wake the grower
   FreeSegments free_;
   SegmentMaker maker_;            // only the grower uses it
   std::map<uint64_t, int> open_;  // segments that the log has reached, by index
 
   platform::mutex punching_;
-  uint64_t punched_ LJ_GUARDED_BY(punching_) = kLogHeaderBytes;  // earlier blocks were given back
+  uint64_t punched_ LJ_GUARDED_BY(punching_) = kLogHeaderBytes;  // blocks below were given back
 
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
   platform::atomic<uint64_t> ready_{0};

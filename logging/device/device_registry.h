@@ -39,7 +39,7 @@ const DeviceKind* find_device(std::string_view spec);
 // Returns in one sentence why `spec` cannot be opened on this machine, or an empty string.
 std::string check_device_spec(std::string_view spec);
 
-// Returns the traits of an open device of `spec`. Without such a kind, returns the default traits.
+// Returns the traits of the device that `spec` names, or the default traits if there is none.
 DeviceTraits device_traits(std::string_view spec);
 
 // Opens `spec`. Refuses if it is not a device or cannot be opened.

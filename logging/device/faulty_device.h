@@ -5,17 +5,17 @@
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
 // Writes under way reach the inner device one at a time, in random order, so after a power cut any
-// of these writes may be on the inner device. Two that overlap end the process.
+// of these writes may be on the inner device. Two overlapping writes end the process.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
-// order. Some lines leave the cache earlier, although no thread has persisted them. So here, unlike
-// on `nvm` itself, a kill loses bytes that were not written back. A line that two records share is
-// copied for each record, and the later copy holds both.
+// order. Some random lines reach it although no thread has persisted them yet. So here, unlike on
+// `nvm` itself, a kill loses bytes that were not written back. A line that two records share is
+// written back for each record; the later write-back has both records' bytes.
 //
 // Protocol. Any thread may call power_cut(), mapped() and persist(). power_cut() sets `cut_` first,
-// so that a start() that writes sectors back leaves a torn write. wait() takes no lock: it looks at
-// `inner_writes_`.
+// so that a start() that is writing sectors back stops, and leaves a torn write. wait() takes no
+// lock: it looks at `inner_writes_`.
 #pragma once
 
 #include <memory>

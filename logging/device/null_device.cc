@@ -1,5 +1,5 @@
-// `null`: a device that drops the bytes. `discard` needs no flushers. For experiments on the log
-// buffer.
+// `null`: a device that drops the bytes. `discard`: the same, without threads that flush. For
+// experiments on the log buffer.
 #include "logging/device/device_registry.h"
 
 namespace logjam {

@@ -3,9 +3,9 @@
 //
 // On a file system with DAX (the kernel grants MAP_SYNC) this is persistent memory and survives a
 // power cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy
-// loop). There the kernel has every byte that was stored, so a killed process loses nothing,
-// written back or not; a power cut may lose any byte. A tmpfs emulates best: for a disk's file
-// system, the kernel write-protects pages now and then, to write them out.
+// loop). There the kernel has every stored byte, so a killed process loses no byte, even if it was
+// not written back; a power cut may lose any byte. A tmpfs emulates best: on a disk's file system,
+// the kernel write-protects pages now and then to write them out, so stores are slower.
 //
 // The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
 // writes zeros ahead of the log, so that every page has blocks before the log uses it. So a full

@@ -31,8 +31,8 @@ namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
 // The estimate rises by one step when a sleep ended later than estimated, and falls by two steps
-// otherwise. So it settles where one sleep in three ends earlier. A mean would grow with a
-// preemption of some milliseconds, and lengthen all later spinning.
+// otherwise. So it settles where one sleep in three ends earlier than estimated. A mean would grow
+// with one preemption of some milliseconds, and lengthen all later spinning.
 constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 

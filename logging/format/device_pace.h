@@ -24,13 +24,13 @@ class DevicePace {
     LJ_ASSERT(bytes_per_second != 0);
   }
 
-  // Queues a transfer after all earlier transfers, and sleeps until the transfer would be over.
+  // Queues a transfer after all earlier transfers, and sleeps until this transfer would be over.
   void transfer(uint64_t bytes) {
     const uint64_t now = platform::now_ns();
     uint64_t done;
     {
       platform::lock_guard<platform::mutex> hold(mutex_);
-      // The transfer may have begun earlier: an idle device reads ahead, or caches writes.
+      // The transfer may begin before this call: an idle device reads ahead, or caches writes.
       const uint64_t begin = std::max(now - kAheadNs, done_ns_);
       done = done_ns_ = begin + static_cast<uint64_t>(static_cast<double>(bytes) * ns_per_byte_);
     }
@@ -50,7 +50,7 @@ class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file, which this object owns; nothing if the speed is 0 (no limit).
+  // Returns the pace of each file's directory, owned by this object; empty if the speed is 0.
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

@@ -70,7 +70,7 @@ std::string log_file_path(const std::string& directory, uint32_t stream);
 // Returns the path of a log file in `directory` whose header names `log`, or an empty string.
 std::string log_file_of(uint64_t log, const std::string& directory);
 // Returns the paths of a run's files: first the files of stream 0 in stripe order, then the files
-// of stream 1, and so on. File number F lies in directory F modulo the number of directories.
+// of stream 1, and so on. Path number i lies in directory i modulo the number of directories.
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
                                         uint32_t streams, uint32_t stripes);
 // Returns whether the file can be read and has only zeros: its run has not written a header yet.
@@ -104,7 +104,7 @@ struct Stripes {
     if (devices == 1) return kLogHeaderBytes + position;
     return kLogHeaderBytes + position / bytes / devices * bytes + position % bytes;
   }
-  // Returns where, in the device's file, the device's bytes of the stream before `position` end.
+  // Returns the file offset after the device's last byte before stream position `position`.
   uint64_t file_end(uint32_t device, uint64_t position) const {
     if (devices == 1) return kLogHeaderBytes + position;
     const uint64_t stripe = position / bytes, row = stripe / devices, last = stripe % devices;
@@ -116,11 +116,11 @@ struct Stripes {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;
   }
   uint64_t first(uint32_t device) const { return device * bytes; }
-  // Returns the position of a device's next byte, if the device has written its bytes up to `end`.
+  // Returns the position where a device continues after it has written its bytes before `end`.
   uint64_t next(uint64_t end) const {
     return devices == 1 || end % bytes != 0 ? end : end + (devices - 1) * bytes;
   }
-  // Returns the position after the last byte that `device` has, if its file has `file_bytes` bytes.
+  // Returns the position after the last byte in the file of `device`, which has `file_bytes` bytes.
   uint64_t stream_end(uint32_t device, uint64_t file_bytes) const {
     const uint64_t held = file_bytes < kLogHeaderBytes ? 0 : file_bytes - kLogHeaderBytes;
     if (devices == 1 || held == 0) return held;

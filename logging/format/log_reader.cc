@@ -14,7 +14,7 @@
 namespace logjam {
 namespace {
 
-// The length of the shortest window. A record longer than its window is checked in such pieces.
+// The length of the shortest window. A record longer than its window is checked piece by piece.
 constexpr uint64_t kLeastWindowBytes = uint64_t{64} << 10;
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 // After the stream's end, the reader looks for valid records that cannot be used, and reports them.
@@ -149,7 +149,7 @@ struct LogReader::State {
         carry_position = from + taken;
         return false;
       }
-      // Any bytes may look like the header of a long record, so only a valid record gets memory.
+      // Checks before it allocates: any bytes may look like the header of a long record.
       if (!valid_in_pieces(*reinterpret_cast<RecordHeader*>(batch->memory->data()), from)) {
         return true;
       }

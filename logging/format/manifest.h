@@ -25,17 +25,17 @@ namespace logjam {
 struct ManifestRun {
   LogFileHeader header;  // the header of the run's files; `stream` and `stripe` are 0
   bool begun = false;    // all files of the run have headers; before that, no file is read
-  // By stream: where a recovery of this run ended. The next run, or a checkpoint at the end of this
-  // run, has begun from that recovery; empty if there is neither. A later recovery uses no record
-  // after these positions. If it ends earlier, records are lost.
+  // By stream: the position at which a recovery of this run ended, before the next run, or a
+  // checkpoint at the end of this run, began. Empty if neither exists. A later recovery uses no
+  // record after these positions. If it ends before one of them, records are lost.
   std::vector<uint64_t> ends;
-  std::vector<uint64_t> released;  // by stream: bytes before it may be removed; empty: no bytes
+  std::vector<uint64_t> released;  // by stream, or empty: bytes before this position may be removed
   std::string accepted;  // the damage that --accept_damage accepted; empty: there was none
 
   uint32_t ordinal() const { return header.ordinal; }
 };
 
-// Whether a run kept a history (proof/history/history_files.h). A life outlasts its run's log here.
+// Whether a run kept a history (proof/history/history_files.h). Outlasts the log of its run.
 struct ManifestLife {
   uint32_t ordinal = 1;
   uint64_t run = 0;
@@ -57,7 +57,7 @@ struct Manifest {
   uint64_t log = 0;         // random: the log's identity
   uint64_t generation = 0;  // grows by 1 with each replacement
   uint32_t directories = 1;
-  std::vector<uint64_t> replaced;  // logs that it has replaced: ignore their manifests
+  std::vector<uint64_t> replaced;  // the logs that this log replaced; their manifests are ignored
   bool whole = true;               // its runs begin at the initial load; else it needs a checkpoint
   uint32_t last_ordinal = 0;       // the largest ordinal that a run has had
   uint64_t last_checkpoint = 0;    // the largest number that a checkpoint has had

@@ -165,7 +165,7 @@ uint64_t checkpoint_at(const std::string& path, std::string_view name) {
 }
 
 // Returns the path of a part of a run or checkpoint that is not in `manifest`, or an empty string.
-// In this case `manifest` was put back from an old copy: a later manifest had the part.
+// If there is one, `manifest` was put back from an old copy: a later manifest listed the part.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   std::string unknown;
   visit_names(directories, [&](const std::string& path, std::string_view name) {

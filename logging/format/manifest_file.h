@@ -33,7 +33,7 @@ struct FoundManifest {
   std::string damage;  // in one sentence that the manifest is lost and a copy is used; or empty
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
-  std::vector<Manifest> all = {};  // all logs in the directories; several only by mistake
+  std::vector<Manifest> all = {};  // of all logs in the directories; several only by mistake
 
   bool none() const { return all.empty() && !lost; }
 };
@@ -42,14 +42,14 @@ struct FoundManifest {
 // copy of a lost manifest. Fails if a directory cannot be read.
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy = false);
 
-// Returns the largest number of a checkpoint in the directories, of any log, or 0. Ends the process
-// if a directory cannot be read.
+// Returns the largest number that a checkpoint of any log in the directories has, or 0. Ends the
+// process if a directory cannot be read.
 uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
 
 // The manifest of a log that this process may change. Any thread may call its functions.
 class LogManifest {
  public:
-  // `directories` are the log's, in the log's order. They have, or will get, `manifest`.
+  // `directories` are the log's, in the log's order. They store, or will store, `manifest`.
   LogManifest(std::vector<std::string> directories, Manifest manifest);
 
   const std::vector<std::string>& directories() const { return directories_; }
@@ -60,10 +60,10 @@ class LogManifest {
   // time. Ends the process if the manifest cannot be written.
   void change(const std::function<void(Manifest&)>& change);
 
-  // Prepares a change that may be refused: writes the changed
-  // manifest to another name, and the member files, and returns 0 or errno. The same thread then
-  // calls commit(), which makes the changed manifest the current manifest or ends the process, or
-  // undo(), which removes what prepare() has written.
+  // Prepares a change that the caller may still undo: writes the changed manifest under another
+  // name, and the member files. Returns 0 or errno. The same thread then calls commit() or undo().
+  // commit() makes the changed manifest the current manifest, or ends the process. undo() removes
+  // the files that prepare() has written.
   int prepare(const std::function<void(Manifest&)>& change);
   void commit();
   void undo();

@@ -23,8 +23,8 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
   return old_word ^ new_word;
 }
 
-// Returns a bit for each of the first `words` words, which is set if the word differs. Most words
-// of a row are equal, so the search for changed words takes few instructions per word.
+// Returns a bit for each of the first `words` words, which is set if `before` and `after` differ in
+// the word. Most words of a row are equal, so the search takes few instructions per word.
 constexpr uint32_t kBlockWords = 8;
 uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
   uint32_t changed = 0;
@@ -42,7 +42,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
   if (row_bytes <= sizeof version || row_bytes > kMostRowBytes) return 0;
   std::memcpy(image, &version, sizeof version);
   uint32_t used = sizeof version;
-  uint32_t begin = 0, end = 0;  // the last range, not written yet; if equal: none
+  uint32_t begin = 0, end = 0;  // the last range, not written yet; none if begin == end
   const auto write = [&] {
     if (begin == end) return true;
     const uint32_t length = end - begin;

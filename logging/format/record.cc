@@ -1,6 +1,6 @@
 #include "logging/format/record.h"
 
-// Records are short: a call and a dispatch would cost as much as the hash.
+// Inlines the hash: for a short record, a library call would cost as much as the hash itself.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -24,18 +24,17 @@
 // transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
 // `txn` and lie in one stream. Recovery uses the transaction if it uses the kCommit, which has the
 // transaction's sequence number. All records of a transaction that read nothing carry kWriteOnly.
-// Some schemes recover them even where other records may depend on lost records (Poplar, 5).
+// Some schemes recover such transactions even if others may depend on lost records (Poplar, 5).
 //
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
 // writes. Recovery executes all commands again in the log's order, which writes the same values.
-// `rows` is the number of rows that the transaction changed. If the repeated execution changes
-// another number of rows, recovery notices that it took another path.
+// `rows` is the number of rows that the transaction changed. If the repeated execution changes a
+// different number of rows, recovery knows that the execution took another path.
 //
-// kWatermark belongs to no transaction. With a watermark record, a scheme with several streams
-// makes a statement about one stream. Without a body, the statement is that every later record of
-// the stream has a larger sequence number. The body, if any, has a word for each stream
-// (WatermarkWord): a position, whose meaning the scheme defines (dlog's tails). The bytes of
-// kPadding mean nothing.
+// kWatermark belongs to no transaction. Schemes with several streams write watermark records. A
+// watermark record without a body states that every later record of its stream has a larger
+// sequence number. With a body, the record has a word for each stream (WatermarkWord): a position,
+// whose meaning the scheme defines (dlog's tails). The bytes of kPadding mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run's number and the
 // record's position. The check fails for bytes of an earlier run or lap of the ring buffer, and for
@@ -43,10 +42,10 @@
 //
 // Evidence of durability. Each record says roughly how far its stream was durable when the record's
 // hole was reserved. It carries an upper bound of its *durable lag*: the record's position minus
-// the stream's durable position. A valid record vouches for all bytes of its stream before its
-// position minus the bound. These bytes were durable once, so no crash can have torn them. A stream
-// that ends before that position is damaged (stream_tail.h). The bound is stored as a code of 5
-// bits, so that no record grows:
+// the stream's durable position. A valid record vouches for all bytes of its stream before the
+// record's position minus this bound. These bytes were durable once, so no crash can have torn
+// them. A stream that ends before their end is damaged (stream_tail.h). A code of 5 bits
+// stores the bound, so no record grows:
 //
 //   0       nothing is known (a lag of 16 GiB or more)
 //   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...
@@ -111,7 +110,7 @@ enum class RecordKind : uint8_t {
 inline constexpr uint8_t kWriteOnly = 1;
 inline constexpr uint32_t kLagShift = 1;
 inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
-inline constexpr uint8_t kClosed = 1 << 6;  // recovery_rule.h, min_cut_or_closed()
+inline constexpr uint8_t kClosed = 1 << 6;  // see min_cut_or_closed() in recovery_rule.h
 inline constexpr uint8_t kVector = 1 << 7;
 
 struct RecordHeader {
@@ -214,13 +213,13 @@ inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
 }
 
 // One entry of the LSN vector with which a record's body may end: a stream, and a position in it.
-// The record counts only if that stream has all records up to the position.
+// Recovery uses the record only if that stream has all its records up to the position.
 //
 //   bits 0 to 46    the position / 8
 //   bits 47 to 62   the stream
 //   bit 63          another entry lies before this one
 //
-// A reader begins with the record's last word, so a vector needs no length.
+// The vector is read backwards from the record's last word, so it needs no length.
 struct VectorWord {
   static constexpr uint32_t kPositionBits = 47, kStreamBits = 16;
   static constexpr uint64_t kMore = uint64_t{1} << (kPositionBits + kStreamBits);

@@ -13,7 +13,7 @@
 
 namespace logjam {
 
-// Writes the image of a write, padded with zeros to a multiple of 8 bytes. Returns where it ends.
+// Writes the image of a write, padded with zeros to a multiple of 8 bytes. Returns the image's end.
 inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
   const uint32_t padded = padded_row(row_bytes);
   // The last word is zeroed first; then the copy overwrites its start with the end of the row.
@@ -24,7 +24,7 @@ inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_b
 
 // Encodes the write, or the command, in encoded_bytes() bytes at `to`.
 inline void encode(std::byte* to, const LoggedWrite& write) {
-  // Copies each field: the fields were just stored one by one. A wider load would wait.
+  // Copies field by field: a wider load would wait until the stores of its fields have finished.
   auto& header = *reinterpret_cast<WriteHeader*>(to);
   header.table = write.header.table;
   header.op = write.header.op;
@@ -41,7 +41,7 @@ void encode(std::byte* to, const LoggedCommand& command);
 // Ends the process: a transaction has more than kMostWrites writes.
 [[noreturn]] void too_many_writes();
 
-// Returns the header of the record for `hole`, still without its checksum and its number of writes.
+// Returns the header of the record for `hole`, without the checksum and the number of writes.
 inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint64_t txn,
                                uint8_t flags) {
   const uint32_t lag = lag_code(hole.position, hole.durable) << kLagShift;
@@ -119,7 +119,7 @@ class StagedRecord {
   void grow(uint64_t keep_bytes);
 
   std::unique_ptr<std::byte[], Free> memory_;
-  uint64_t room_ = 0;  // for the record, in memory_
+  uint64_t room_ = 0;  // how many bytes of memory_ the record may take
   uint64_t used_ = 0;
   uint32_t writes_ = 0;
 };

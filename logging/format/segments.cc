@@ -95,7 +95,7 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
       }
       break;
     }
-    const uint64_t whole = (last_ + 1) * segments_.bytes;  // bytes_ if nothing before is lost
+    const uint64_t whole = (last_ + 1) * segments_.bytes;  // bytes_ if no earlier byte is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
       why_lost_ = bytes_ == whole ? segment_path(path, last_ + 1) + " is missing"
                                   : segment_path(path, last_) + " is too short";

@@ -4,8 +4,8 @@
 // first `bytes` bytes of a segment file count.
 //
 // A writer makes the segments in order, and begins a segment only when the previous segment is
-// durable. That includes its bytes (zeros, or bytes of a recycled file), length and name. So after
-// a crash, no segment file is missing or too short before an existing segment file. The only
+// durable: its bytes (zeros, or bytes of a recycled file), its length and its name. So after a
+// crash, no segment file is missing or too short before an existing segment file. The only
 // exceptions are segments before the stream's start that the log has released
 // (logging/device/device_file.h).
 #pragma once
@@ -42,7 +42,7 @@ struct SegmentFile {
 // Sets `files` to the segment files in `directory`, even if their log file is missing, sorted by
 // log file and index. A missing directory has no files. Returns 0, or errno with `files` undefined.
 [[nodiscard]] int segment_files_in(const std::string& directory, std::vector<SegmentFile>* files);
-// Sets `files` to the segment files of the log file at `path`, and otherwise does the same.
+// Sets `files` to the segment files of the log file at `path`, as segment_files_in() does.
 [[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
 
 // Reads a log file and its segment files as if they were one file. One thread at a time may use it.

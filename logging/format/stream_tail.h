@@ -28,9 +28,9 @@ struct Voucher {
 // Where a recovery begins to read a stream: a checkpoint has the records before `position`.
 struct StreamStart {
   uint64_t position = 0;  // the beginning of a record, or the stream's end
-  // All present and future records of the stream from `durable` on have larger numbers.
+  // The records from `durable` on, also future ones, have larger sequence numbers.
   uint64_t sequence = 0;
-  // The end of a record up to which the stream was durable; 0 if that is not known.
+  // The stream was durable up to this position, the end of a record; 0 if that is not known.
   uint64_t durable = 0;
 };
 
@@ -40,23 +40,23 @@ struct StreamTail {
   uint64_t last_sequence = 0;  // the number of the last valid record, 0 if there is none
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
   uint64_t records = 0;         // the number of valid records
-  // The stream's watermark records that have a body: for each its number and then its words, one
-  // for each stream. An element has the watermark records of one batch, and is shared because tails
-  // are copied. RecoveryRule::forget drops elements.
+  // The stream's watermark records that have a body: for each its sequence number and then its
+  // words, one for each stream. An element has the watermark records of one batch, and is shared
+  // because tails are copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   bool goes_on = false;  // valid records follow the end that the reader was given (LogFiles::ends)
   std::string why;       // why the stream ended: "end of log", "torn, ..."; empty before the end
   std::string lost;      // names the lost file at which the stream ends; no crash explains the loss
 
-  // If the stream was durable up to this position, it had a valid record at `bytes`. The whole
-  // record lay before this position; or only its header did, and is no header now.
+  // If the stream was once durable up to this position, a valid record at `bytes` is lost. This is
+  // the end of that record, or of its header if the header is lost, too.
   uint64_t durable_record_end = ~uint64_t{0};
   uint64_t stored_sdl = 0;  // the SDL in the header of the stream's first file, or 0
   // By stream: the voucher with the largest position in this stream's valid records, which may lie
   // before or after the end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;
 
-  // Returns a number up to which the stream lacks no record, derived from its start alone. Records
+  // Returns the sequence number up to which `start` alone tells that no record is missing. Records
   // with numbers up to start.sequence lie before start.durable, so none of them is missing if the
   // stream is valid up to start.durable.
   uint64_t complete_from_start() const { return bytes < start.durable ? 0 : start.sequence; }

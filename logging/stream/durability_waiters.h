@@ -3,11 +3,11 @@
 // Protocol. Only worker w stores the point and the flag `waits` of waiters_[w]. A worker sets its
 // flag, fences and loads the watermark. A thread that advances a watermark stores the watermark,
 // fences and loads the flags (wake_durable()). So one of the two always sees the other's store, and
-// no wake-up is lost. `parked_` counts the set flags, also before the fence. Most often it is 0,
-// and a thread that wakes workers loads only this word. While a worker changes its point, another
-// thread may read a half-changed point. But then the worker loads the watermark after the other
-// thread has stored it, and needs no wake-up. This is no platform::EventCount, because the waking
-// thread chooses workers.
+// no wake-up is lost. Before its fence, a worker also increments `parked_`, the number of set
+// flags. If it is 0, as it mostly is, wake_durable() loads no flag. While a worker changes its
+// point, another thread may read a half-changed point. But then the worker loads the watermark
+// after that thread's store, and needs no wake-up. No platform::EventCount: the waking thread
+// chooses the workers.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class DurabilityWaiters {
   bool is_durable(const CommitPoint& point) const { return durability_.is_durable(point); }
 
   // Sleeps until the worker is woken, `point` is durable, or `timeout_ns` has passed; may return
-  // early. With `lead` the worker is ready to lead (FlushLead), and does not sleep if `lead` is
-  // kFree after the fence. The thread of `worker` calls it.
+  // early. If `lead` is not null, the worker is ready to lead (FlushLead), and does not sleep if
+  // `lead` is kFree after the fence. The thread of `worker` calls it.
   static constexpr uint32_t kFree = 0;
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
             const platform::atomic<uint32_t>* lead = nullptr);
@@ -46,8 +46,8 @@ class DurabilityWaiters {
   // Unparks the workers whose points are durable. Call it after advancing a watermark.
   void wake_durable();
   // Unparks one worker that is ready to lead, and whose point in `stream` is not durable. Returns
-  // false if there is no such worker. A worker that parks later finds the lead free. Any thread may
-  // call it, after it freed the lead of `stream`.
+  // false if there is no such worker. A worker that parks later sees the free lead, and leads. Any
+  // thread may call it, after it freed the lead of `stream`.
   bool wake_one_to_lead(uint32_t stream);
 
  private:

@@ -81,8 +81,8 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon may sleep in a write, because it starts no other write meanwhile. This
-// holds if the device takes one write at a time, or the last write was done within its gap.
+// Returns whether the daemon may sleep in a write, because it would start no other write during it.
+// This holds if the device takes one write at a time, or the last write was done within its gap.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;
   return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();

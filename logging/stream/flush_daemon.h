@@ -50,8 +50,8 @@ class FlushDaemon {
   void wake() {
     if (state_.exchange(kAwake) != kAwake) parker_.unpark();
   }
-  // Wakes the daemon if it is idle, or if it sleeps for the flush timeout and `is_enough()` is
-  // true. Call it after a full fence that follows the publish.
+  // Wakes the daemon if it is idle, or if it sleeps for the flush timeout and `is_enough()`, which
+  // says whether enough is filled. Call it after a full fence that follows the publish.
   template <class IsEnough>
   void on_publish(const IsEnough& is_enough) {
     const uint32_t state = state_.load(platform::memory_order_relaxed);

@@ -8,11 +8,11 @@
 namespace logjam {
 namespace {
 
-// A choice needs this number of flushes and this time: to read run delays takes microseconds.
+// The least number of flushes, and time, before the gap is chosen: that takes microseconds.
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// If writes took all of the workers' time, the model would have no period.
+// The model takes no larger share of the workers' time as lost: at 1, it would have no period.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }

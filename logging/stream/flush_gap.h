@@ -55,7 +55,7 @@ class FlushPacer {
   void note_write(uint64_t now, uint64_t started) {
     if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
   }
-  // Returns the least gap, if a write took its thread `took` ticks, and the device `write` ticks.
+  // Returns the least gap after a write that took `took` ticks of a thread, `write` of the device.
   uint64_t least_gap(uint64_t took, uint64_t write) const {
     const uint64_t least = pace_ * took;
     return least - std::min(least, write);
@@ -83,8 +83,8 @@ class FlushGap {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks`, but not more than 200 us, until the next call. Longer times
-  // mostly come from waits for a processor.
+  // Makes the gap at least `ticks`, or at least 200 us if `ticks` is longer, until the next call.
+  // Longer times were mostly spent waiting for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }

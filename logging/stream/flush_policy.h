@@ -24,7 +24,7 @@ enum class Flush : uint8_t {
   kNow,       // flush all that is filled, whatever the flush policy says
 };
 
-// How far a stream has come, in commits and in bytes.
+// How far a stream is filled, or flushed: in commits and in bytes.
 struct Progress {
   uint64_t commits = 0;  // counted only if FlushPolicy::txns is not 0
   uint64_t position = 0;
@@ -32,8 +32,8 @@ struct Progress {
 
 // A value type: it reads no clock, and no memory that threads share.
 struct FlushPolicy {
-  // A value in place of the oldest publish's time: T is over, however long T is. It is not a time
-  // in ticks: soon after the machine's start, no tick is longer ago than T.
+  // Stands for the time of an oldest publish so long ago that T is over, whatever T is. It is no
+  // time in ticks: soon after the machine's start, no tick was more than T ago.
   static constexpr uint64_t kLongAgo = 1;
 
   uint64_t txns = 0, bytes = 0, wait_ticks = 0;  // X, L and T; 0: no criterion
@@ -59,7 +59,7 @@ struct FlushPolicy {
 
   // Call the next two functions if there are filled bytes that no flush covers yet. If the policy
   // is immediate, `since` is the start of the last write, otherwise the time of these bytes' oldest
-  // publish. It is 0 if there was none, and kLongAgo if T is over.
+  // publish. `since` is 0 without such a write or publish, and kLongAgo if T is over.
 
   // Returns how many ticks after `now` the gap or T will be over; 0 if it is over already.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {

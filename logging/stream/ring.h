@@ -3,11 +3,11 @@
 // memory wherever they lie, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
-// block that holds the durable watermark is written again with the next flush, so it must stay.
+// block that holds the durable watermark must stay, because the next flush writes it again.
 //
-// Protocol. `limit_` is that bound. The thread that advances the watermark stores it (release),
-// under the stream's flush latch; publishers load it (acquire), so the bytes that they overwrite
-// have been written. Publishers that wait for space sleep on `space_` (platform/event_count.h).
+// Protocol. `limit_` is the right side of this inequality. The thread that advances the watermark
+// stores it (release), under the stream's flush latch; publishers load it (acquire), so the bytes
+// that they overwrite have been written. Publishers that wait for space sleep on `space_`.
 #pragma once
 
 #include <algorithm>

@@ -55,7 +55,7 @@ void Stream::wait(uint32_t worker, const CommitPoint& point, Flush flush) {
     }
     if (lead_.take()) {
       lead(point);
-      // Gives up the lead first: the device is idle until the next leader comes.
+      // Gives up the lead before all else: the device is idle until the next leader comes.
       daemon_.give_up_lead();
       waiters_.wake_durable();
       if (waiters_.is_durable(point)) break;

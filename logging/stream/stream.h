@@ -70,7 +70,7 @@ class Stream {
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
-  // With Flush::kNow no write waits, because the commits have waited for their own timeout.
+  // With Flush::kNow no write waits for it, because the commits have done so in their streams.
   void on_wanted(Flush flush);
   // Sets the pace of the writes. `pacer` outlives the stream. Call it before workers start.
   void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }

@@ -26,9 +26,9 @@ struct StreamHome {
 };
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
-// of their sockets. So workers that share a stream are near each other, and the stream's cache
-// lines seldom move between sockets. Workers that are not pinned are dealt in turn. With at least
-// as many streams as workers, worker i has stream i.
+// of their sockets. So workers of one stream are near each other, and the stream's cache lines
+// seldom move between sockets. If workers are not pinned, worker i has stream i % `streams`. With
+// at least as many streams as workers, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`: no socket, where workers are not pinned. The main

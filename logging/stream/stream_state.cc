@@ -108,9 +108,9 @@ void StreamState::store_sdl(uint64_t sdl) {
   member.device->start(0, header_block_, Sync::kData, flight.slot);
 }
 
-// Looks how far the ring is filled, unless the next write already has the greatest length. A look
-// may take long: ELEDA crawls over the bytes that were filled. With a gap it always looks, because
-// bytes that this flush does not see wait for the gap.
+// Looks how far the ring is filled, unless the next write already has the greatest length: a look
+// may take long, because ELEDA crawls over the filled bytes. With a gap it always looks, because
+// bytes that this flush misses wait for a whole gap.
 const Progress& StreamState::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);
   const bool enough_seen = next != nullptr && seen_.position - next->next >= max_write_bytes_;
@@ -163,7 +163,7 @@ void StreamState::start_on(StripedDevices::Member& member, uint64_t goal, bool m
 
 // Returns the goal of a write that begins on `member`. The next write on a device waits for a write
 // that ends inside a block (StripedDevices). So if several writes may be under way, and this write
-// is long, the goal is a block's end, and the next write writes the last block.
+// is long, the goal is a block's end, and the next write gets the last, partly filled block.
 uint64_t StreamState::goal_of(const Progress& filled, const StripedDevices::Member& member,
                               Flush flush) {
   const uint64_t begin = pacer_ == nullptr ? 0 : platform::ticks();
@@ -192,7 +192,7 @@ void StreamState::raise_goal(const Progress& filled, uint64_t idle_since, Due du
   if (owner_.filled(index_) != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
-// Writes zeros over the bytes of an earlier run or lap, so that a reader finds a clean end. The
+// Writes zeros over the bytes of an earlier run or lap, so that a recovery finds a clean end. The
 // ring does not change: if the log continues, the block is written again. The zeros may reach into
 // the next stripe, which has no bytes of this log yet.
 void StreamState::write_log_end() {

@@ -86,8 +86,8 @@ class StreamState {
   bool idle() const { return devices_.under_way() == 0 && durable() == owner_.filled(index_); }
 
   // Returns how far the ring is filled. Loads the commits first, and a publisher counts its commit
-  // after it has advanced filled(). So all the commits lie before the position, unless a hole is in
-  // the way.
+  // after it has advanced filled(). So all counted commits lie before the returned position, unless
+  // a hole is in the way.
   Progress look() const {
     const uint64_t commits = commits_.load(platform::memory_order_acquire);
     return {commits, owner_.filled(index_)};
@@ -108,7 +108,7 @@ class StreamState {
   // Counts a publish if it `commits`, and fences.
   void count_publish(bool commits) {
     if (policy_.txns != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
-    platform::full_fence();  // other code needs it, too: Release::after_publish()
+    platform::full_fence();  // Release::after_publish() needs this fence, too
   }
   // Notes the time of a publish, if no older publish is unflushed.
   void note_publish();
@@ -138,7 +138,7 @@ class StreamState {
   Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   // Takes the first half of step(). Returns whether durable() advanced.
   bool finish() LJ_REQUIRES(latch_);
-  // Takes the second half. Returns whether a write started.
+  // Takes the second half of step(). Returns whether a write started.
   bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
   // Returns whether no device can take a write.
@@ -163,7 +163,7 @@ class StreamState {
   Counters counters() const;
 
  private:
-  bool time_asks() const;          // Due::kByTime, if anything is filled
+  bool time_asks() const;          // Due::kByTime, if any byte is filled
   uint64_t policy_clock() const {  // `since`, as FlushPolicy takes it
     return (policy_.immediate() ? started_ : oldest_).load(platform::memory_order_relaxed);
   }
@@ -218,7 +218,7 @@ class StreamState {
   FlushGap gap_;                                  // ticks(): any thread; all else: under the latch
   Progress seen_ LJ_GUARDED_BY(latch_);           // the progress that the last look found
   uint64_t write_ticks_ LJ_GUARDED_BY(latch_) = 0;  // how long the last lone write took
-  // Where the log's end was written; a new log has zeros at its start.
+  // Where write_log_end() last wrote zeros. At first 0: a new log has zeros from its start.
   uint64_t log_end_at_ LJ_GUARDED_BY(latch_) = 0;
   std::unique_ptr<platform::MirroredMemory> log_end_ LJ_GUARDED_BY(latch_);
 

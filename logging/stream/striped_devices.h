@@ -8,8 +8,8 @@
 // and an earlier write missing: the log ends there.
 //
 // A write begins at the start of the block in which the write before it ended. If that write ended
-// inside the block, the next write waits for it: two simultaneous writes of one block may reach the
-// device in either order.
+// inside the block, the next write waits until it has finished: two simultaneous writes of one
+// block may reach the device in either order.
 //
 // Protocol. Call all functions under the stream's flush latch, except under_way() and wait(), which
 // load atomics that are stored under the latch.
@@ -42,7 +42,7 @@ class StripedDevices {
     Device* device;
     uint64_t position;                 // the stream position of its first byte that is not durable
     uint64_t next;                     // where its next write begins
-    uint64_t free_slots;               // a bit for each slot
+    uint64_t free_slots;               // a bit for each slot without a write
     uint64_t idle_since = 0;           // when its last write finished, in ticks
     std::vector<Flight> flights = {};  // oldest first
   };
