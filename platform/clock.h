@@ -8,7 +8,7 @@
 
 namespace logjam::platform {
 
-// Returns the length of a tick. The first call takes 25 ms to calibrate it by CLOCK_MONOTONIC.
+// Returns the length of a tick. The first call takes 25 ms to calibrate ticks by CLOCK_MONOTONIC.
 double ns_per_tick();
 // An interval, measured with both clocks.
 struct ClockInterval {

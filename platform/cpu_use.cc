@@ -29,7 +29,7 @@ double seconds_of_others() {
   return used_seconds(KernelFiles().read("/proc/stat"), allowed_cores()) - own_seconds();
 }
 
-// Opens the file of this thread. Any thread can read it later: opening resolves "thread-self".
+// Opens this thread's schedstat. Any thread can read it later: opening resolves "thread-self".
 int open_of_this_thread() { return ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC); }
 
 // Returns the second number of the file, or nothing if the thread has ended.

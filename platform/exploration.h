@@ -12,8 +12,8 @@
 
 namespace logjam::platform {
 
-// The end of a thread's turn. A turn names a thread by its number, in the order of their starts,
-// and a moment by the thread's own steps. Thread numbers and steps stay the same when other turns
+// The end of a thread's turn. Threads are numbered in the order of their starts. The moment is
+// given by the thread's own steps. Thread numbers and these steps stay the same when other turns
 // change.
 struct Turn {
   uint32_t thread = 0;
@@ -21,7 +21,7 @@ struct Turn {
   bool waits = false;   // the thread waits or has ended; else its last step is not made yet
   uint32_t next = 0;    // the thread that continues
   uint32_t late = 0;    // how many of its stores other threads do not see yet
-  uint32_t timers = 0;  // how many waits end early in the turn
+  uint32_t timers = 0;  // how many waits a timeout ends early in the turn
 };
 
 struct CrashPoint {
@@ -29,14 +29,14 @@ struct CrashPoint {
   uint64_t steps = 0;
   bool in_a_file_call = false;
   bool before_step = false;  // the last of these steps has not been made
-  uint32_t number = 0;       // from 0; seeds the judge
+  uint32_t number = 0;       // from 0; also the seed for Schedule::judge
 };
 
 // How a schedule ended.
 struct Explored {
   uint64_t steps = 0, switches = 0;
   uint32_t crashes = 0;
-  uint64_t hash = 0;           // a hash of the steps' places, addresses and threads
+  uint64_t hash = 0;           // a hash of each step's code address, data address and thread
   uint64_t weakened = 0;       // how many operations counted as relaxed: Schedule::weakened
   int judged = 0;              // the first exit status of Schedule::judge that is not 0, or 0
   std::string order;           // the order, for people
@@ -48,11 +48,11 @@ struct Explored {
 
 struct Schedule {
   uint64_t seed = 1;
-  std::string order;          // the kind of order; empty: the seed draws it
+  std::string order;          // the kind of order; empty: a random kind, from the seed
   bool late_stores = true;    // stores become visible as late as on x86
   bool drops_fences = false;  // full fences order nothing
   bool late_disk = false;     // some calls of the file system take time
-  // The schedule ends at a data race by the memory orders that the program asks for, even if the
+  // The schedule ends at a data race under the memory orders that the program asks for, even if the
   // race does no harm on x86. No store of such a schedule is late.
   bool watches_races = false;
   // The code addresses of atomic operations that the search for data races takes as relaxed.
@@ -65,15 +65,15 @@ struct Schedule {
   bool from_start = true;           // otherwise the steps begin with begin_steps()
   uint64_t most_steps = 4'000'000;  // a longer schedule counts as endless
   bool records = false;             // Explored::turns
-  // If `recorded`, threads change places as `turns` say, and otherwise only where they wait, and
-  // the process crashes only at `crash`, as often as `most_crashes` says.
+  // If `recorded`, threads switch as `turns` say, and apart from that only where a thread waits.
+  // The process crashes only at `crash`, as often as `most_crashes` says.
   bool recorded = false;
   std::vector<Turn> turns;
   std::optional<CrashPoint> crash;
 
-  // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs.
-  // `in_a_file_call`: the caller of the last call of the file system does not know yet that the
-  // call has returned. Returns the exit status; 0: nothing is wrong.
+  // Checks the files after crash number `crash`, from 0, in a process of its own without other
+  // threads. `in_a_file_call`: the caller of the last call of the file system does not know yet
+  // that the call has returned. Returns the exit status; 0: nothing is wrong.
   std::function<int(uint32_t crash, bool in_a_file_call)> judge;
   // Ends the process: the schedule has ended.
   std::function<void(const Explored&)> ended;
@@ -85,8 +85,8 @@ bool explores();
 // ended().
 void explore(const Schedule& schedule, const std::function<void()>& body);
 
-// Begins the steps of a schedule whose `from_start` is false. Until then threads change places only
-// where they wait, and there are no crashes. Does nothing without such a schedule.
+// Begins the steps of a schedule whose `from_start` is false. Until then threads switch only where
+// a thread waits, and there are no crashes. Does nothing without such a schedule.
 void begin_steps();
 
 // Counts the basic blocks that are executed from now on, also by processes that are forked later.
@@ -96,7 +96,7 @@ void begin_steps();
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Lets the schedule crash here in one of a few calls: such a crash is likely to find errors.
+// Crashes the process here in a few calls, if the schedule has crashes: many of these find errors.
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a

@@ -1,6 +1,6 @@
-// The two ways to end a command with one sentence. refuse() and fail() throw it, and cli/ ends the
-// process (cli/diagnostics.h). fatal() ends the process itself, where nothing may be acknowledged
-// any more (R7) or a thread of the log has no caller.
+// The two ways to end a command with one sentence. refuse() and fail() throw a CommandError, and
+// cli/ ends the process (cli/diagnostics.h). fatal() ends the process itself, where nothing may be
+// acknowledged any more (R7), or where a log thread has no caller that could catch an error.
 #pragma once
 
 #include <functional>

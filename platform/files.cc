@@ -54,7 +54,7 @@ class HeldDirectories {
   }
   // Finds the held directory with the longest name that contains `path`. Sets `rest` to the part of
   // `path` after this name, and `copy` to a descriptor of the directory, or -1 if there is none.
-  // `itself`: a directory's own name leads to the directory.
+  // `itself`: whether a held directory's own name leads to this directory.
   int find(const std::string& path, bool itself, std::string_view* rest, int* copy) {
     *copy = -1;
     const lock_guard<mutex> guard(mutex_);
@@ -183,7 +183,7 @@ class SystemFiles final : public Files {
   }
 
   // Bypasses pwrite(), for which ThreadSanitizer would report a race: workers may fill the part of
-  // a log's last block after the watermark while the block is written. The block is written again.
+  // a log's last block after the watermark during the write. A later write writes the block again.
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
     if (!synced) {
       return call_again(
@@ -264,7 +264,7 @@ class SystemFiles final : public Files {
       return error;
     }
     for (;;) {
-      errno = 0;  // readdir() does not change it at the end
+      errno = 0;  // at the end of the directory readdir() does not change errno
       const dirent* const entry = readdir(open_directory);
       if (entry == nullptr) break;
       std::string name = entry->d_name;

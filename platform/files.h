@@ -6,8 +6,8 @@
 // otherwise. A call that a signal interrupts is repeated. A file's bytes and length are durable
 // after a `sync` of the file; new, changed and removed names after a `sync` of their directory.
 //
-// Others may write into a log's directories. They can destroy the log. But a call on a path in a
-// held directory (`hold`) never reaches a file outside of that directory, and never blocks.
+// Other programs may write into a log's directories. They can destroy the log. But a call on a path
+// in a held directory (`hold`) never reaches a file outside of this directory, and never blocks.
 #pragma once
 
 #include <fcntl.h>
@@ -35,15 +35,15 @@ class Files {
  public:
   virtual ~Files() = default;
 
-  // Opens the file at `path` with the flags of open(2), and creates it with `mode` if they have
-  // O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. Child processes do not
-  // inherit the file. Returns the open file, which is at least 0, or -errno: -EBADFD, and at once,
-  // if it is neither a regular file nor a directory.
+  // Opens the file at `path` with the flags of open(2), and creates it with `mode` if the flags
+  // have O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. Child processes do
+  // not inherit the file. Returns the open file, which is at least 0, or -errno. If `path` is
+  // neither a regular file nor a directory, returns -EBADFD without waiting.
   virtual int open(const std::string& path, int flags, int mode = 0644) = 0;
   // Opens a directory and holds it until it is closed. While it is held, all functions look up
   // `directory`, and the paths below its name, from this open directory, even if the directory has
-  // been moved. There they follow no symbolic link (open: -ELOOP), and open no file for writing
-  // that has another name, too (-EMLINK). Returns as `open` does.
+  // been moved. On such paths they follow no symbolic link (open: -ELOOP), and open no file for
+  // writing that has another name, too (-EMLINK). Returns as `open` does.
   virtual int hold(const std::string& directory) = 0;
   // Returns whether the name with which the directory was held still leads to it.
   virtual bool still_there(int held) = 0;
@@ -51,12 +51,12 @@ class Files {
   virtual void close(int file) = 0;
 
   // Reads up to `into.size()` bytes at `offset`. Returns how many it read or -errno. 0 bytes mean
-  // that the file ends at `offset` or before. Any other number does not mean the end.
+  // that the file ends at `offset` or before. Fewer bytes than asked do not mean that it ends.
   virtual int64_t read(int file, uint64_t offset, std::span<std::byte> into) = 0;
   // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. Returns how
   // many it wrote or -errno. If `synced`, these bytes, and the length that they need, are durable
   // on return. A device that can write through its cache gets only one request. The bytes may
-  // change during the call; the file then has the earlier or the later value of each.
+  // change during the call; the file then has each byte's earlier or later value.
   virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
                         bool synced) = 0;
   // Cuts the file to `bytes`, or extends it with zeros.
@@ -72,9 +72,9 @@ class Files {
   // EOPNOTSUPP if the file system cannot.
   virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;
 
-  // Takes the lock of an open file or directory, alone or shared. If the lock is taken, waits, or
-  // returns EWOULDBLOCK. The lock is released when the last reference to the open file is gone: the
-  // descriptor, or a write through io_uring that a killed process has left under way.
+  // Takes the lock of an open file or directory, alone or shared. If another open file has the
+  // lock, waits, or returns EWOULDBLOCK. The lock is released when the last reference to the open
+  // file is gone: the descriptor, or a write through io_uring that a killed process left under way.
   virtual int lock(int file, bool alone, bool waits) = 0;
   // Sets `identity` to the device and the inode.
   virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
@@ -139,7 +139,7 @@ std::string error_text(int error);
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
 // Sets `names` to the names in the directory, sorted; to none if there is no such directory.
 int names_in(const std::string& directory, std::vector<std::string>* names);
-// Reads at `offset` until `into` is full or the file ends. Returns how many bytes, or -errno.
+// Reads at `offset` until `into` is full or the file ends. Returns the number of bytes, or -errno.
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
 // Writes all of `bytes`. EIO if a write takes no byte. After an error any part may be in the file.
 int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced = false);
@@ -151,7 +151,7 @@ int sync_parent(const std::string& path);
 int create_file(const std::string& path, int flags = O_WRONLY);
 // Replaces the file at `path`, or creates it, in one step: after a crash the file has its earlier
 // text or `text`; after success it durably has `text`. Writes `path`.new, syncs it and renames it.
-// After an error either text may be there, unless nothing was renamed: then `path` is as it was.
+// If an error comes before the rename, the file is unchanged; else it may have either text.
 int replace_file(const std::string& path, std::string_view text);
 // Makes the directory `path` and the missing directories above it, outermost first, and makes each
 // name durable. Appends the new directories to `made`, unless null, even after a later failure.

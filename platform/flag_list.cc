@@ -14,7 +14,7 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the keys of a list and their numbers, as texts. The number of a key alone is empty.
+// Returns the keys of a list and their numbers, as texts; the text is empty for a missing number.
 std::vector<std::pair<std::string, std::string>> split(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> parts;
   std::istringstream in{std::string(text)};

@@ -1,5 +1,5 @@
-// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key that may
-// only be 1 stands without its number, as in --checkpoint=end. Any thread may call these functions.
+// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key whose only
+// number is 1 is written alone, as in --checkpoint=end. Any thread may call these functions.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace logjam::platform {
 
-// A key that a list may have, and the numbers that it may take.
+// A key that may stand in a list, and the range of the number after it.
 struct ListKey {
   std::string_view name;
   double least = 0, most = 0;
@@ -16,7 +16,7 @@ struct ListKey {
 };
 
 // Returns why `text` cannot be the value of --`flag`, in one sentence, or an empty string. A list
-// is empty, or has some of `keys`, each once, with a number that it may take.
+// is empty, or has some of `keys`, each at most once, with a number in the key's range.
 std::string check_list(std::string_view flag, std::string_view text, std::span<const ListKey> keys);
 
 // Returns the number of `key` in a list that check_list() accepts, or `otherwise` without the key.

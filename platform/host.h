@@ -13,8 +13,8 @@ std::string host_description();
 
 bool is_simulated();
 
-// Tells the machine that the measured time of a run begins, or ends. A simulated machine reports on
-// that time alone. The main thread calls each function at most once.
+// Tells the machine that the measured time of a run begins, or ends. A simulated machine reports
+// only on the time between the two calls. The main thread calls each function at most once.
 void begin_measured_time();
 void end_measured_time();
 

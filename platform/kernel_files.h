@@ -22,7 +22,7 @@ struct KernelFiles {
   // Returns the file's first word, or "".
   std::string word(const std::string& path) const;
   bool exists(const std::string& path) const;
-  // Writes `text` to an existing file. Returns whether the kernel took it.
+  // Writes `text` to an existing file. Returns whether the kernel accepted the text.
   bool write(const std::string& path, const std::string& text) const;
   // Makes a directory. Returns false if it exists already or cannot be made.
   bool make_directory(const std::string& path) const;

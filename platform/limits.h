@@ -16,15 +16,15 @@ struct Limit {
 
 // Returns how many more bytes the process can get; infinity if there is no limit. The result is the
 // least of the memory that the machine can give without swapping (MemAvailable), the unused part of
-// each cgroup around the process, RLIMIT_AS and RLIMIT_DATA. A cgroup's inactive pages of files are
-// not in use: the kernel takes them back.
+// each cgroup around the process, RLIMIT_AS and RLIMIT_DATA. A cgroup's inactive pages of files
+// count as unused: the kernel takes them back.
 Limit memory_left(const KernelFiles& kernel = {});
 
 // Returns the average number of processors that the quotas of its cgroups allow the process;
 // infinity without a quota. (this_machine() has the set of cores.)
 Limit processor_quota(const KernelFiles& kernel = {});
 
-// Returns the limit for memory that the kernel may not swap out (RLIMIT_MEMLOCK), in words.
+// Returns, as text, the limit for memory that the kernel may not swap out (RLIMIT_MEMLOCK).
 std::string locked_memory_limit();
 
 // Returns "tmpfs" or "ramfs" if the file system of `path` is in memory, else an empty text.

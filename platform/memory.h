@@ -7,7 +7,7 @@
 
 namespace logjam::platform {
 
-// Which NUMA node memory lies on: the number of a node (node_of_core()), or one of these.
+// The NUMA node on which memory lies: a node's number (node_of_core()), or one of these.
 inline constexpr int kFirstTouch = -1;  // each page lies where its first writer runs
 inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which workers run
 

@@ -17,8 +17,8 @@ void reserve_stdout();
 
 bool is_stdout(int file);
 
-// Opens or creates a file for writing, and for reading if it keeps text; "-" is stdout. `flags` are
-// more flags of open(). Returns a descriptor that the caller closes, or -1 and errno.
+// Opens or creates a file for writing; "-" is stdout. A regular file is also opened for reading.
+// `flags` are more flags of open(). Returns a descriptor that the caller closes, or -1 and errno.
 int open_output(const std::string& path, int flags = 0);
 
 // Writes all of the text. Returns 0 or errno; 0 also if the reader of stdout is gone.

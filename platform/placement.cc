@@ -111,7 +111,7 @@ std::string Placement::text() const {
 
 std::string ranges_of(const std::vector<int>& numbers) {
   LJ_ASSERT(std::ranges::adjacent_find(numbers, std::ranges::greater_equal()) == numbers.end());
-  constexpr size_t kLeast = 3;  // members of a range with a step
+  constexpr size_t kLeast = 3;  // the least members of a range with a step that is not 1
   std::string text;
   for (size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
     end = begin + 1;

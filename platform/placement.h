@@ -19,9 +19,9 @@ namespace logjam::platform {
 inline constexpr int kNoSocket = -1;
 
 enum class PlacementPolicy : uint8_t {
-  // The cores of socket 0, then those of socket 1, ...; siblings when all cores are taken.
+  // The cores of socket 0, then of socket 1, ...; SMT siblings only after all cores are taken.
   kCompact,
-  // Each socket in turn, and in each socket each node in turn; siblings when all cores are taken.
+  // Each socket in turn, in it each node in turn; SMT siblings only after all cores are taken.
   kScatter,
   // Siblings next to each other, core by core, socket by socket.
   kSmt,
@@ -35,13 +35,13 @@ std::optional<PlacementPolicy> placement_policy(std::string_view name);
 class Placement {
  public:
   // Orders the contexts of the topology as workers get them, each once. `workers` is the number of
-  // the run's workers; 0: as many as contexts.
+  // the run's workers; 0: as many workers as contexts.
   Placement(const Topology& topology, PlacementPolicy policy, uint32_t workers = 0);
 
   // Rotates the order so that the context with the kernel's `number` comes first; but no sibling
   // comes before a free core. Returns false, and does nothing, if no such context exists.
   bool begin_at(int number);
-  // Rotates the order so that the context comes last; otherwise as begin_at().
+  // Rotates the order so that this context comes last; otherwise the same as begin_at().
   bool end_at(int number);
 
   // Returns the context of worker `index`, modulo the number of contexts.
@@ -65,7 +65,7 @@ class Placement {
 // Returns ascending numbers as ranges, with their step if that is not 1: "0-3,8,10-14:2".
 std::string ranges_of(const std::vector<int>& numbers);
 
-// Returns the placement of this process: before use_placement() the compact one on this machine.
+// Returns the placement of this process: kCompact on this machine, until use_placement() is called.
 const Placement& placement();
 void use_placement(const Placement& chosen);
 
@@ -73,7 +73,7 @@ void use_placement(const Placement& chosen);
 int core_count();
 // Returns the cores that this process may use, by the kernel's numbers; core number i is the i-th.
 std::vector<int> allowed_cores();
-// Returns the number of sockets on which these cores are, at least 1.
+// Returns the number of sockets that have a core that this process may use, at least 1.
 int socket_count();
 // Returns the socket of core number `index`, counted from 0.
 int socket_of_core(int index);

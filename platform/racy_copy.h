@@ -22,7 +22,7 @@ namespace logjam::platform {
 #if defined(__SANITIZE_THREAD__)
 inline bool is_word(const void* at) { return reinterpret_cast<uintptr_t>(at) % 8 == 0; }
 
-// Copies `bytes` bytes. Both sides are padded to a multiple of 8 bytes.
+// Copies `bytes` bytes. Source and destination are padded to a multiple of 8 bytes.
 inline void racy_load(void* to, const void* from, size_t bytes) {
   LJ_ASSERT_IN_TESTS(is_word(to) && is_word(from));
   auto* out = static_cast<uint64_t*>(to);

@@ -1,4 +1,4 @@
-// Small generators of random numbers, which draw the same numbers on every machine.
+// Small generators of random numbers, which give the same numbers on every machine.
 #pragma once
 
 #include <cstdint>

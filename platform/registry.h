@@ -11,7 +11,7 @@
 
 namespace logjam::platform {
 
-// `Info` has a member `name`, and perhaps `file`, which becomes the file of the registration.
+// `Info` has a member `name`, and perhaps `file`, which is set to the registration's source file.
 template <class Info>
 class Registry {
  public:

@@ -44,7 +44,7 @@ class BackOff {
     for (uint32_t i = 0; i < gap_; ++i) wait_.once();
     gap_ = std::min(2 * gap_, kLongestGap);
   }
-  // Returns the rounds of SpinWait that it has waited.
+  // Returns how many rounds of SpinWait this object has waited.
   uint32_t rounds() const { return wait_.rounds(); }
   bool waits_longest() const { return gap_ == kLongestGap; }
 

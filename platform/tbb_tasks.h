@@ -19,7 +19,7 @@ struct NodeParts {
 };
 
 // Calls run(context, part) for each part of each group and waits for all. Groups run side by side,
-// each in a task arena of its own; the caller works in one after the other.
+// each in a task arena of its own; the caller works in the groups one after the other.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context);
 

@@ -1,5 +1,5 @@
-// Values that only tests set, to make rare moments frequent: --test=NAME:VALUE,... No help shows
-// them. The file that reads such a value defines it, as a constant with static storage.
+// Values that only tests set, to make rare moments frequent: --test=NAME:VALUE,... No help text
+// shows them. The file that reads such a value defines it, as a constant with static storage.
 #pragma once
 
 #include <cstdint>

@@ -35,9 +35,9 @@ struct SchedAttr {
 
 constexpr int kPolicies[] = {SCHED_OTHER, SCHED_BATCH, SCHED_IDLE};  // by SchedulingClass
 
-// The first error of a thread that was to be pinned to a core; 0: none.
+// The errno of the first thread that could not be pinned to its core, or kMoved; 0: none.
 atomic<int> pin_error{0};
-constexpr int kMoved = -1;  // the kernel's set was changed while the thread ran
+constexpr int kMoved = -1;  // a thread's set of allowed cores was changed while it ran
 
 void note_pin_error(int error) {
   int none = 0;

@@ -11,7 +11,7 @@ namespace logjam::platform {
 
 // Pins the calling thread to core number `index` (modulo the number of cores) of the placement.
 void pin_to_core(int index);
-// Looks, for why_not_pinned(), whether the calling thread is still pinned.
+// Checks that the calling thread is still pinned; why_not_pinned() reports if it is not.
 void look_at_pin(int index);
 // Returns why a thread was not pinned, or did not stay pinned; empty if all threads stayed pinned.
 std::string why_not_pinned();

@@ -50,7 +50,7 @@ class LJ_CAPABILITY("role") ThreadRole {
   };
 };
 
-// The role of the thread that owns the number `worker`, which a function has as a parameter.
+// The role of the worker thread whose number is the parameter `worker` of a function.
 inline constexpr ThreadRole worker_role;
 // The role of a thread of the log: a flusher, or the thread that drains the log at its end.
 inline constexpr ThreadRole log_role;

@@ -26,9 +26,9 @@ struct HardwareContext {
 
 class Topology {
  public:
-  // Returns the machine that hwloc makes of a synthetic description such as "pack:4 numa:1 core:16
-  // pu:2", or nothing if hwloc does not understand it. If `allowed` is not empty, the result has
-  // only the contexts with these numbers.
+  // Returns the machine that hwloc builds from a synthetic description such as "pack:4 numa:1
+  // core:16 pu:2", or nothing if hwloc does not understand it. If `allowed` is not empty, the
+  // result has only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
   // Returns the contexts `allowed` of this machine. If hwloc lacks one of them, all are cores of

@@ -30,7 +30,7 @@ class WorkerClass {
  public:
   enum class Wanted : uint8_t {
     // The class of the process, if that is not the normal class. Otherwise the idle class, if it
-    // helps, has an effect, and other programs use little processor time; else the normal class.
+    // helps and has an effect, and other programs use little processor time; else the normal class.
     kAuto,
     kNormal,
     kBatch,
@@ -42,8 +42,8 @@ class WorkerClass {
     bool preemption_helps = true;  // the run has busy workers, and commits that wait for writes
   };
 
-  // Chooses the class, and makes a cgroup if one is needed. A refusal (fatal.h) removes the cgroup
-  // again.
+  // Chooses the class, and makes a cgroup if one is needed. If the constructor refuses (fatal.h),
+  // it removes the cgroup again.
   explicit WorkerClass(const Request& request, const KernelFiles& kernel = {},
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }

@@ -38,7 +38,7 @@ class PersistentMemory {
   ~PersistentMemory() = default;
 };
 
-// The properties of a kind of device that its users must know.
+// The properties of a kind of device that a user of the device must know.
 struct DeviceTraits {
   bool keeps = true;          // a recovery can read the bytes
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need

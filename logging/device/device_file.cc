@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 // The length of one write of zeros while the log is written: the log's writes wait for it.
 constexpr uint64_t kPieceBytes = kMiB / 4;
-// With segments: 192 MiB are a quarter of a second at 800 MB/s.
+// With segments the grower is 192 MiB ahead of the log: a quarter of a second at 800 MB/s.
 constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
 // Without segments.
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
@@ -166,7 +166,7 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
   const uint64_t index = segments_.index(offset);
   Place place{file_, segments_.within(offset), segments_.left(offset)};
   if (index == 0) return place;
-  // The file of a released segment may have become another segment.
+  // Released segments are closed below: their files may have become other segments.
   const uint64_t released = free_.released();
   LJ_ASSERT(index >= released);
   const auto [at, is_new] = open_.try_emplace(index, -1);

@@ -2,10 +2,10 @@
 //
 // With --flush_help the daemon naps as long as workers do the work, and takes a turn when no worker
 // took a step for a whole nap. It does not nap while a worker relies on it. In an open loop, a
-// worker that sleeps until its next arrival does not lead, because a leader would start its next
-// transaction late. With --flush_help=false only the daemon flushes, as Aether's does (section
-// 4.1). If workers may not poll, the daemon leads: the daemon sleeps on the device under the latch.
-// Otherwise it sleeps without the latch, so that workers can take the latch.
+// worker that sleeps until its next arrival relies on the daemon: if the worker led, it would start
+// its next transaction late. With --flush_help=false only the daemon flushes, as Aether's does
+// (section 4.1). If workers may not poll, the daemon leads: the daemon sleeps on the device under
+// the latch. Otherwise it sleeps without the latch, so that workers can take the latch.
 //
 // Protocol.
 //   state_    how the daemon sleeps. The daemon stores a state, fences, looks for work, and parks.

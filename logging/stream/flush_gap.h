@@ -9,16 +9,16 @@
 //
 //   power(P) = (1 - a / P) / (P / 2 + d), with its maximum at P = a + sqrt(a * a + 2 * a * d).
 //
-// --flush_gap_us=auto:L spends a given latency instead: P = 2 * (L - d), so that a commit is
-// durable after L on average. The worker may acknowledge the commit later.
+// --flush_gap_us=auto:L chooses the period for a given latency: P = 2 * (L - d), so that a commit
+// is durable after L on average. The worker may acknowledge the commit later.
 //
-// `d` is the mean time until a byte of the log is durable, minus P / 2. The mean time follows from
-// Little's law: it is the integral of the waiting bytes, divided by the arrived bytes. So a late or
-// slow flush counts once for each of its commits. `a` is the workers' run delay
-// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model takes
-// all streams of a scheme as alike: in one period, workers lose the time for one write of each
-// stream. `a` lacks the time of interrupts, and the cost of cache lines that a write evicts. `a`
-// includes the time of other programs on busy cores, so the period has a bound.
+// `d` is the mean time from the filling of a byte of the log until the byte is durable, minus half
+// of P. The mean time follows from Little's law: it is the integral of the waiting bytes, divided
+// by the arrived bytes. So a late or slow flush counts once for each of its commits. `a` is the
+// workers' run delay (platform/cpu_use.h) plus the time in which workers flush, per worker and
+// period. The model takes all streams as alike: in a period, workers lose the time for one write of
+// each stream. `a` lacks the time of interrupts, and the cost of cache lines that a write evicts.
+// `a` includes the time of other programs on busy cores, so the period has an upper bound.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
@@ -37,10 +37,10 @@ namespace logjam {
 // The pace of a stream's writes, and the rounds in which several streams write (`tide`).
 //
 // Pace. The time between the starts of two writes is at least `pace` times the duration of the last
-// call of StreamOwner::filled_to_write(). If a worker made the write, the worker's whole time for
-// the write counts. The gap is this time minus the device's time for the write.
+// call of StreamOwner::filled_to_write(), or of the whole step if a worker made the write. The gap
+// is the time between two starts, minus the device's time for the write.
 //
-// Rounds. A stream begins a round with a write if no round has begun since its last write. Each
+// Rounds. A stream's write begins a round if no round has begun since the stream's last write. Each
 // other stream *joins* the round: its next write waits for half of its gap.
 //
 // Protocol. All streams with the same pacer store and load round_ (relaxed). A stream that loads an

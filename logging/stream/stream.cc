@@ -124,7 +124,7 @@ uint64_t Stream::sleep_for_space(uint64_t end) {
   return platform::ticks() - begin;
 }
 
-// Takes a step, if workers may and the latch is free. Returns whether it took a step.
+// Takes a step, if workers may take steps and the latch is free. Returns whether it took a step.
 bool Stream::help_to_make_space() {
   if (!polls_ || !state_.latch().try_lock()) return false;
   bool advanced = state_.step(Flush::kByPolicy, false).advanced;

@@ -31,8 +31,8 @@ struct StreamHome {
 // at least as many streams as workers, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
-// Returns the home of stream number `stream`: no socket, where workers are not pinned. The main
-// thread calls this function when the threads of the run have been placed.
+// Returns the home of stream number `stream`, which is no socket if workers are not pinned. The
+// main thread calls this function when the threads of the run have been placed.
 StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers);
 
 }  // namespace logjam

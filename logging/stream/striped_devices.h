@@ -40,10 +40,10 @@ class StripedDevices {
   };
   struct Member {
     Device* device;
-    uint64_t position;                 // the stream position of its first byte that is not durable
-    uint64_t next;                     // where its next write begins
+    uint64_t position;                 // the first position of the device that is not durable
+    uint64_t next;                     // where the device's next write begins
     uint64_t free_slots;               // a bit for each slot without a write
-    uint64_t idle_since = 0;           // when its last write finished, in ticks
+    uint64_t idle_since = 0;           // when the device's last write finished, in ticks
     std::vector<Flight> flights = {};  // oldest first
   };
 
