@@ -1,5 +1,5 @@
-// Limits how fast a log and its checkpoints are read, and how fast checkpoints are written, to the
-// speed of a paper's devices. All files and threads of a directory share one device's speed.
+// Slows down reads of a log and its checkpoints, and writes of checkpoints, to the speed of the
+// devices in a paper. All files and threads of a directory share the speed of one device.
 #pragma once
 
 #include <algorithm>

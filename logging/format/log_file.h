@@ -82,8 +82,8 @@ bool log_file_is_blank(const std::string& path);
 // end is reported, and not mistaken for a log that a crash has torn.
 //
 // To store an SDL, the whole block is written again. If power is lost during this write, each
-// sector has its old or its new bytes. Both have the same header text, so a torn write can lose
-// only the SDL. Then nothing vouches for the end of the log.
+// sector has its old or its new bytes. The old and the new block have the same header text, so a
+// torn write can lose only the SDL. Then nothing vouches for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
 // Returns the SDL in a header block, or 0 if the block has none of `run`.

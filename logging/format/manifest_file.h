@@ -5,9 +5,9 @@
 // directory's number. So a user may name the directories in any order, but must name all.
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
-// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy
-// follows, so it may be one generation old. The copy is used only if the manifest is lost, which is
-// damage. A manifest that is older than its copy counts as lost.
+// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy is
+// replaced later, so it may be one generation old. The copy is used only if the manifest is lost,
+// which is damage. A manifest that is older than its copy counts as lost.
 //
 // One log may replace another log in the same directories. The new log's manifest names the
 // replaced logs. If a crash leaves the manifest of a replaced log, this manifest is ignored.

@@ -41,11 +41,11 @@
 // bytes that were moved within the file. So a record needs no field for its position (R6).
 //
 // Evidence of durability. Each record says roughly how far its stream was durable when the record's
-// hole was reserved. It carries an upper bound of its *durable lag*: the record's position minus
-// the stream's durable position. A valid record vouches for all bytes of its stream before the
-// record's position minus this bound. These bytes were durable once, so no crash can have torn
-// them. A stream that ends before their end is damaged (stream_tail.h). A code of 5 bits
-// stores the bound, so no record grows:
+// hole was reserved. The record has an upper bound of its *durable lag*: the record's position
+// minus the stream's durable position. A valid record vouches for all bytes of its stream before
+// the record's position minus this bound. These bytes were durable once, so no crash can have torn
+// them. A stream that ends before their end is damaged (stream_tail.h). A code of 5 bits stores the
+// bound, so no record grows:
 //
 //   0       nothing is known (a lag of 16 GiB or more)
 //   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...

@@ -54,8 +54,8 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
 // kPadding record. Stores no checksum yet if the record is placed later (kPlacedLater).
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
-// Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). They
-// now lie at `position` of a stream that is durable up to `durable`.
+// Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). The
+// records now lie at `position` of a stream that is durable up to `durable`.
 void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t position,
                    uint64_t durable);
 

@@ -1,7 +1,7 @@
 // The end of a stream as the log reader found it, and whether a crash can have put the end there.
 //
-// A crash tears the tail of a stream: any part of the bytes that were not durable may be lost. It
-// never touches bytes that were durable once. Valid records vouch for how far streams were durable
+// A crash tears the tail of a stream: any part of the bytes that were not durable may be lost. No
+// crash touches bytes that were durable once. Valid records vouch for how far streams were durable
 // (logging/format/record.h). Each valid record vouches for its own stream, even if the record lies
 // after the stream's end. The body of a watermark record also vouches for other streams. A
 // StreamStart, and an SDL in a header (logging/format/log_file.h), each vouch for their own stream.
