@@ -14,9 +14,9 @@
 
 namespace logjam {
 
-// A map from the addresses that a transaction has accessed to the indexes of its lists: open
-// addressing with linear probing. A slot carries the stamp of the transaction that filled it,
-// so emptying the map is one increment. A lookup usually touches one slot.
+// A map from the addresses of tuples or nodes to their indexes in a transaction's lists: open
+// addressing with linear probing. A slot carries the stamp of the transaction that filled it, so
+// emptying the map is one increment. A lookup usually touches one slot.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -84,7 +84,7 @@ struct Write {
   Tuple* tuple;
   Table* table;
   std::byte* row;    // a private copy of the new row; null: the row will be absent
-  uint64_t version;  // OCC: the word before the lock; after install(), the word that unlocks
+  uint64_t version;  // OCC: the word before locking; after install(), the word that unlocks
   bool was_present;  // the row was present before this transaction
   // The transaction has not read the row that it overwrites.
   bool blind = false;

@@ -31,14 +31,14 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether `sequence` names another stream than the worker's stream. Returns false if the
-  // scheme's numbers name no streams.
+  // Returns whether the number `sequence` contains another stream than the worker's stream. Returns
+  // false if the scheme's numbers contain no stream.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
   // Notes that a transaction begins.
   void begin() { std::ranges::fill(vector_, 0); }
-  // Notes that the transaction has read a version of the tuple that a transaction wrote, not the
-  // load. Load the version before this call.
+  // Notes that the transaction has read the tuple in a version that a transaction wrote, and not
+  // the load. The caller has loaded the version before this call.
   void note_read(const Tuple& tuple) {
     if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }

@@ -112,8 +112,8 @@ class Occ final : public TransactionBase<Occ> {
   }
 
  private:
-  // The bound on every wait, in rounds of SpinWait. A commit in progress ends within microseconds
-  // if its worker has a core.
+  // The limit of every wait for a lock, in rounds of SpinWait. A commit in progress ends within
+  // microseconds if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
   static constexpr uint64_t kSleepNs = 20'000;
 
@@ -139,8 +139,8 @@ class Occ final : public TransactionBase<Occ> {
                                                         memory_order_seq_cst);
   }
 
-  // Calls `attempt` until it succeeds; it fails while `tuple` is locked. Returns false, and notes
-  // the reason, if the transaction must abort.
+  // Calls `attempt`, which fails while `tuple` is locked, until it succeeds. Returns false, and
+  // notes the reason, if the transaction must abort.
   template <class Try>
   bool spin_until(const Tuple& tuple, const Try& attempt);
 
@@ -194,8 +194,8 @@ Status Occ::commit() {
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
   // A transaction that waited for a lock has usually read the row before the lock's last holder
-  // changed it, so its validation will fail. Validate before reserving: a void record takes as long
-  // to write as a valid one, and other transactions wait for these locks.
+  // changed it, so its validation will fail. Validate now: a void record takes as long to write as
+  // a valid record, and other transactions wait for these locks meanwhile.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();

@@ -90,7 +90,7 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the low bits after the only shared holder upgrades; before, they are `shared`.
+  // Returns the low bits after the only shared holder upgrades. They were `shared` before.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
@@ -181,11 +181,11 @@ class RowLock {
     if (before.no_new_readers()) wake();
   }
 
-  // Returns the state of the lock's parker, for sleep(). Call it before the attempt that fails.
+  // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
-  // Sleeps until the lock is released, at most kMaxSleepNs. `seen` comes from a failed attempt. No
-  // wake-up is lost: sleep() sets bit 62. An earlier release has changed the word, and a later
-  // release finds the bit and changes the parker. In both cases sleep() ends at once.
+  // Sleeps until the lock is released, at most kMaxSleepNs. The failed attempt to lock has set
+  // `seen`. No wake-up is lost: sleep() sets bit 62. An earlier release has changed the word, and a
+  // later release finds the bit and changes the parker. In both cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();

@@ -122,8 +122,8 @@ class Postings {
   void clear() { tracked_.clear(); }
 
  private:
-  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple may
-  // have two entries; then the index refuses the second insert.
+  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple may be
+  // tracked twice; then the index refuses the second insert of its posting.
   struct TrackedKey {
     Tuple* tuple;
     uint32_t which;
@@ -308,8 +308,8 @@ class TransactionBase : public ProtocolTransaction {
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
   // Notes the dependencies of a write, at the serialization point. A blind write depends on the
-  // presence of its row: if transactions insert and erase rows of the table, it counts as a read of
-  // the row. An insert depends on the transaction whose number the absent tuple has: under OCC
+  // presence of its row, so it counts as a read of the row if transactions insert and erase rows of
+  // the table. An insert depends on the transaction whose number the absent tuple has: under OCC
   // another transaction may have filled and erased the tuple before this insert commits. An insert
   // may also follow an erase whose tuple has left the index. Table::removed_up_to() stands for such
   // erases. These erases are durable, so they count only for the order of the numbers.

@@ -23,7 +23,7 @@
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
 // others see only durable rows ("retaining all write locks", Aether, section 1). It releases its
 // shared locks and node locks at pre-commit, unless --locks=all is set. A later writer of a row
-// that it has only read follows it in the serial order, and does not depend on it.
+// that was only read follows the reader in the serial order, and does not depend on the reader.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -227,7 +227,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   // wait-die: a writer that has died more often than this turns readers away (row_lock.h). A few
-  // deaths cost less than a lock that readers cannot share.
+  // deaths cost less than readers that have to wait.
   static constexpr uint32_t kDeathsBorne = 8;
 
   uint64_t age_ = 0;     // the time stamp of wait-die

@@ -96,7 +96,7 @@ class WaitsFor {
 
   struct Announced {
     platform::atomic<uint64_t> edge{0};
-    platform::atomic<uint32_t> count{0};  // elements of `locks`; kMostLocks + 1: too many
+    platform::atomic<uint32_t> count{0};  // elements of `locks`; kMostLocks + 1: too many locks
     std::array<platform::atomic<uint64_t>, kMostLocks> locks{};
   };
 
@@ -142,7 +142,7 @@ class WaitsFor {
   }
 
   std::array<platform::Padded<Announced>, kWorkers> workers_;
-  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // above each worker that has ever waited
+  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // above all workers that ever waited
 };
 
 }  // namespace logjam

@@ -52,10 +52,10 @@ class ProtocolTransaction : public Transaction {
   // Starts a transaction. With `retry`, repeats the previous transaction with its age (wait-die).
   virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
-  // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: call
-  // abort(); abort_reason() says why.
+  // Executes the pre-commit. kOk: the transaction must wait for commit_point() before it is
+  // acknowledged. kAbort: call abort(); abort_reason() says why.
   virtual Status commit() LJ_REQUIRES(platform::worker_role) = 0;
-  // Undoes everything. The worker calls it after any call returned kAbort, and to roll back.
+  // Undoes the transaction. Called after any call returned kAbort, and to roll back.
   virtual void abort() LJ_REQUIRES(platform::worker_role) = 0;
 
   virtual AbortReason abort_reason() const = 0;
@@ -71,7 +71,7 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. So a
+  // A transaction holds no lock before its commit(), so no other transaction waits for it. So a
   // replay may execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };

@@ -56,7 +56,7 @@ struct RunOptions {
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
   bool pin = true;
-  const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
+  const platform::WorkerClass* worker_class = nullptr;  // null: the process's class
   bool progress = false;                                // one line per second on stderr
   const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
   // Called every 20 ms before the drain, by the thread that waits for the end. It may end the

@@ -37,12 +37,12 @@ inline std::string_view name_of(AbortReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-// Is told of one worker's commits at their serialization point, on the worker's thread.
+// Observes one worker's commits at their serialization point, on the worker's thread.
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;
-  // Announces that the transaction will commit, if it changes anything. All rows that it writes are
-  // locked, none of its writes is installed, and its log record is not published.
+  // Announces that a transaction that changes rows will commit. All rows that it writes are locked,
+  // none of its writes is installed, and its log record is not published.
   virtual void serialized() = 0;
 };
 
@@ -63,25 +63,25 @@ class Transaction {
     table.prefetch(keys, table.row_bytes());
   }
 
-  // Reads the row of `key`, this transaction's own writes included. kOk, kNotFound, kAbort.
+  // Reads the row of `key`, with this transaction's writes. Returns kOk, kNotFound or kAbort.
   virtual Status read(Table& table, Key key, const std::byte** row) = 0;
   // Reads at least the first `bytes` bytes of the row. The caller does not look at later bytes.
   virtual Status read_head(Table& table, Key key, uint32_t /*bytes*/, const std::byte** row) {
     return read(table, key, row);
   }
-  // Reads the row of `key` to change it through `*row`. kOk, kNotFound, kAbort.
+  // Reads the row of `key` to change it through `*row`. Returns kOk, kNotFound or kAbort.
   virtual Status update(Table& table, Key key, std::byte** row) = 0;
   // Overwrites the whole row of `key` without reading it: the caller fills every byte of `*row`.
-  // kOk, kNotFound, kAbort.
+  // Returns kOk, kNotFound or kAbort.
   virtual Status write(Table& table, Key key, std::byte** row) = 0;
-  // Inserts a copy of `row` under `key`. kOk, kExists, kAbort.
+  // Inserts a copy of `row` under `key`. Returns kOk, kExists or kAbort.
   virtual Status insert(Table& table, Key key, const std::byte* row) = 0;
-  // Erases the row of `key`. kOk, kNotFound, kAbort.
+  // Erases the row of `key`. Returns kOk, kNotFound or kAbort.
   virtual Status erase(Table& table, Key key) = 0;
 
-  // Visits the present rows with keys in [low, high] of an ordered primary index, in key order,
-  // descending if asked. It is a serializable range read: phantoms are prevented or detected. The
-  // visitor returns false to stop, and the transaction does not depend on later rows. kOk, kAbort.
+  // Visits the present rows with keys in [low, high] of an ordered primary index, in key order, or
+  // in descending key order. Phantoms are prevented or detected. If the visitor returns false, the
+  // visit ends, and the transaction does not depend on later rows. Returns kOk or kAbort.
   using RowVisitor = FunctionRef<bool(Key primary, const std::byte* row)>;
   virtual Status scan(Table& table, Key low, Key high, bool descending,
                       const RowVisitor& visit) = 0;
@@ -89,10 +89,10 @@ class Transaction {
   // that index.
   virtual Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
                                 const RowVisitor& visit) = 0;
-  // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
+  // Visits all present rows with `key` in secondary index `which`. Returns kOk or kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // Visits the same rows, but `row` has at least `bytes` bytes, as in read_head(). The index can
-  // compute its key from these bytes.
+  // Visits the same rows. The visitor's `row` has at least `bytes` bytes, as in read_head(), from
+  // which the index can compute its key.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);

@@ -37,11 +37,11 @@ struct SpecifiedMix {
 // A type of transaction.
 struct TypeSpecification {
   std::string_view name;
-  // The summary prints it with the observed numbers. All types of a workload have a mix, or none.
+  // The summary prints it with the observed numbers. All types of a workload have it, or none.
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
-// How often the clients of a run drew a choice whose frequency a specification prescribes.
+// How often the clients of a run made a random choice whose frequency a specification prescribes.
 struct Share {
   std::string_view name;
   uint64_t hits = 0;
@@ -72,15 +72,15 @@ struct Specification {
   std::function<std::string(double tps)> caution = nullptr;
 };
 
-// Draws and executes the transactions of one worker, which owns the client. A client draws a
+// Chooses and executes the transactions of one worker, which owns the client. A client chooses a
 // transaction once, and may execute it many times.
 class Client {
  public:
   virtual ~Client() = default;
 
-  // Draws the input of the next transaction. Returns its type, an index into Specification::types.
+  // Chooses the next transaction. Returns its type, an index into Specification::types.
   virtual uint32_t next() = 0;
-  // Executes the drawn transaction once. kOk: commit it. kRollback: undo it, and do not retry it.
+  // Executes the chosen transaction once. kOk: commit it. kRollback: undo it, and do not retry it.
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
   // expects; commit it, and count it as a miss.
   virtual Status execute(Transaction& txn) = 0;
@@ -95,10 +95,10 @@ class Client {
   // Returns the input of the last executed attempt, encoded. It is valid until the next execute(),
   // and may be empty for a transaction that only reads.
   virtual std::span<const std::byte> command() { return {}; }
-  // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
-  // that type. All that execute() then writes must follow from `input` and from the rows that it
-  // reads. A replay may execute the transaction before an earlier transaction. A row that the
-  // earlier transaction inserts is then missing, and the client's call returns kAbort.
+  // Chooses the transaction with this logged `input`, in place of next(). Returns false if `input`
+  // is no input of that type. All that execute() then writes must follow from `input` and from the
+  // rows that it reads. A replay may execute the transaction before an earlier transaction. A row
+  // that the earlier transaction inserts is then missing, and the client's call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -116,7 +116,7 @@ class Client {
 struct HistoryOrigin {
   uint64_t log = 0;         // the log's identity
   uint32_t ordinal = 1;     // the number of the run in its log
-  uint32_t after = 0;       // the number of the last run before it that left a record; 0: none
+  uint32_t after = 0;       // number of the last earlier run that left a record; 0: none
   std::string unsafe = {};  // why acknowledged transactions may be lost (R8), or empty
 };
 
@@ -141,8 +141,8 @@ class Workload {
                                               uint64_t seed) = 0;
   // Runs the workload's own consistency checks. No transaction runs during the call.
   virtual std::vector<Check> verify(Database& database) = 0;
-  // Returns how often the clients of the run drew the choices that a specification prescribes, for
-  // the summary.
+  // Returns, for the summary, how often the clients of the run made each random choice whose
+  // frequency a specification prescribes.
   virtual std::vector<Share> shares() const { return {}; }
 
   // Recovery.
@@ -183,7 +183,7 @@ class Workload {
   }
 };
 
-// A named choice of a workload's flags, for `logjam list variants`.
+// A named combination of a workload's flags, for `logjam list variants`.
 struct WorkloadVariant {
   std::string flag;
   std::string_view what;

@@ -22,8 +22,8 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// Keeps `latest` and the newest complete checkpoint before it, and marks as removable all that a
-// recovery from these two does not need.
+// Keeps checkpoint `latest` and the newest complete checkpoint before `latest`. Marks as removable
+// all checkpoints, runs and log that a recovery from these two does not need.
 void cover(Manifest& manifest, const std::vector<std::string>& directories, uint64_t latest) {
   std::vector<Checkpoint> kept;
   for (auto one = manifest.checkpoints.rbegin(); one != manifest.checkpoints.rend(); ++one) {
@@ -75,7 +75,7 @@ Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong
   Checkpoint checkpoint = options.about;
   checkpoint.id = platform::random_number();
   checkpoint.number = options.manifest->current().last_checkpoint + 1;
-  // Do not use a `checkpoint-N` that is there already.
+  // Do not use the number of a directory `checkpoint-N` that exists already.
   const auto taken = [&](const std::string& directory) {
     platform::FileStatus status;
     const std::string path = checkpoint_directory(directory, checkpoint.number);
@@ -277,7 +277,7 @@ void Checkpointer::take() {
           << " bytes";
 }
 
-// Executes step 4. This function and the next two return false if the run ends before that.
+// Executes step 4. If the run ends during the call, this function and the next two return false.
 bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
   question_.ask(checkpoint.sequence);
   while (!question_.answered() || !log_.is_durable(question_.point())) {

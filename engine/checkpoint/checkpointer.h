@@ -6,8 +6,8 @@
 //      (LogScheme::published_positions).
 //   3. The walk: the writers copy all tuples, present and absent, with their versions. A writer
 //      waits for a tuple that a transaction has locked (try_copy_committed()).
-//   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
-//      until each stream is durable up to its position.
+//   4. The wait: until a transaction that has read the largest number that step 3 copied would be
+//      safe, and until each stream is durable up to its position.
 //   5. RSN, the numbers: for each stream a number up to which the stream lacks no record
 //      (LogScheme::durable_sequences), and a record's end up to which the stream is durable. No
 //      record up to that number lies after that end.
@@ -16,10 +16,10 @@
 //
 // Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
 // the first of its operation records), and keeps the locks until it has installed its writes. So
-// the walk finds the writes of every record before the RSN, or later writes (R1). All records after
-// the RSN are replayed, and the larger number wins (R3). Because of step 4, all rows that the walk
-// has read are within any later cut. So if the checkpoint has a write of a transaction, the
-// transaction's record also survives the cut (R2, R4).
+// the walk finds the writes of every record before the RSN, or later writes of the same rows (R1).
+// All records after the RSN are replayed, and the larger number wins (R3). Because of step 4, all
+// rows that the walk has read are within any later cut. So if the checkpoint has a write of a
+// transaction, the transaction's record also survives the cut (R2, R4).
 //
 // An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
 // bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
@@ -54,7 +54,7 @@ struct CheckpointOptions {
   double every_seconds = 0;         // seconds between two starts; 0: never
   uint64_t every_bytes = 0;         // bytes of log between two starts; 0: never
   double bytes_per_second = 0;      // of all writers together; 0: no limit
-  uint32_t files = 1;               // in each directory
+  uint32_t files = 1;               // files of rows in each directory
   // For each directory, the socket on whose cores its writer runs. Empty: writers run on all cores.
   std::vector<int> sockets = {};
   // The part of each checkpoint that is known before it begins: ordinal, revision, flags.
@@ -71,23 +71,23 @@ struct CheckpointOptions {
 struct CheckpointStats {
   uint64_t completed = 0;
   uint64_t bytes = 0;          // of the completed checkpoints
-  double seconds = 0;          // in which the checkpointer was taking a checkpoint
+  double seconds = 0;          // during which a checkpoint was being taken
   uint64_t transactions = 0;   // acknowledged in these seconds
   double longest_seconds = 0;  // the longest time from step 1 to step 6
 };
 
-// Begins a checkpoint: draws its number and id, puts it into the manifest as not complete, and
+// Begins a checkpoint: chooses its number and id, puts it into the manifest as not complete, and
 // makes its directories. Sets `wrong` to an empty string, or to one sentence about a failure.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
-// Writes all tuples of `database` to the files of `checkpoint`, which has begun. Sets files,
-// sequence and tables of `checkpoint`. Returns an empty string, RowWriter::kAbandoned, or one
-// sentence about a failure.
+// Writes all tuples of `database` to the files of `checkpoint`, which has begun. Sets the fields
+// files, sequence and tables of `checkpoint`. Returns an empty string, RowWriter::kAbandoned, or
+// one sentence about a failure.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
-// Takes steps 6 and 7. Keeps `latest`, and the last complete checkpoint before it whose files are
-// there. Removes other checkpoints, earlier runs, and log that neither of the two needs.
+// Executes step 6, and then removes the files and the log that step 6 marks. Keeps `latest`, and
+// the last complete checkpoint before it whose files exist.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Removes a checkpoint that will not be completed.
@@ -108,7 +108,7 @@ class Checkpointer {
 
   void start();
   // Ends the daemon, and abandons a checkpoint that is not complete. Call it on the thread that
-  // called start(), after the workers have left the epochs.
+  // called start(), after each worker has called Epochs::leave().
   void stop();
 
   // Sets the counts of stats() back to 0.

@@ -71,7 +71,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                        .bytes = file.bytes,
                        .part = static_cast<uint16_t>(i)},
                       paces.empty() ? nullptr : paces[i]);
-      // A file that cannot be read may still be intact, so do not recover from an older start.
+      // A file that cannot be read may still be intact, so do not use an older checkpoint.
       if (one.wrong.starts_with(kCannotRead)) platform::fail(checkpoint.name() + ": " + one.wrong);
       if (one.wrong.empty() && (file.rows != one.rows || file.tombstones != one.tombstones)) {
         one.wrong = paths[i] + " has " + std::to_string(one.rows) + " rows, and " +

@@ -18,9 +18,9 @@ struct LoadResult {
 };
 
 // Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
-// indexes. Each file has a thread of its own (Poplar, section 5): fewer threads than directories
-// would leave a device idle. Reads at most `read_bytes_per_second` from each of `directories`; 0:
-// no limit. `database` has empty tables, and no other thread uses it.
+// indexes. Loads each file on a thread of its own (Poplar, section 5), because fewer threads than
+// directories would leave a device idle. Reads at most `read_bytes_per_second` from each of
+// `directories`; 0: no limit. `database` has empty tables, and no other thread uses it.
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
                            const Checkpoint& checkpoint, double read_bytes_per_second = 0);
 

@@ -5,8 +5,8 @@
 //   tuple := key (8 bytes), version word (8 bytes), and the row, padded to 8 bytes, unless the
 //            version says that the tuple is absent (a tombstone)
 //
-// All tuples of a block are of one table. The checksum is XXH3-64 of the block without the
-// checksum, seeded with the checkpoint's id and the block's offset in the file. All numbers are
+// All tuples of a block are of one table. The checksum is XXH3-64 of the block without the field
+// `checksum`, seeded with the checkpoint's id and the block's offset in the file. All numbers are
 // little-endian.
 #pragma once
 

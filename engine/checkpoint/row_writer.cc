@@ -22,7 +22,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kWriteBytes = kMostBlockBytes;  // the size of one write
 constexpr uint64_t kBufferBytes = 4 * kWriteBytes;
 constexpr uint32_t kSpinsBeforeSleep = 400;
-constexpr uint64_t kLockedNapNs = 50'000;  // a lock may be held until a device has written
+constexpr uint64_t kLockedNapNs = 50'000;  // a lock's holder may be waiting for a device
 
 }  // namespace
 
@@ -104,8 +104,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // This is an insert that has not committed, or an erased row of an earlier run. The records of
-  // this run that write the row all lie after the RSN, so a recovery replays them.
+  // The tuple is an insert that has not committed, or an erased row of an earlier run. The records
+  // of this run that write the row all lie after the RSN, so a recovery replays them.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();

@@ -53,7 +53,7 @@ class RowWriter {
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 
-  // Returns the contents of the written file. sequence() is the largest sequence number in it.
+  // Returns the manifest's entry for the written file, or the largest sequence number in the file.
   const CheckpointFile& file() const { return file_; }
   uint64_t sequence() const { return sequence_; }
 

@@ -39,8 +39,8 @@ void Applier::apply(const BodiesToApply& ready, Arena& arena) {
 }
 
 void Applier::apply(const BodiesToApply::Body& body, Arena& arena) {
-  // A larger number would set the lock bit of the rows' version words, and the next thread that
-  // locks such a row would wait for ever.
+  // A number above the largest sequence number would set the lock bit of the rows' version words,
+  // and the next thread that locks such a row would wait for ever.
   if (!Version::is_sequence(body.sequence)) {
     fail(kContradiction);
     return;
@@ -139,7 +139,7 @@ WaitingRanges::Range WaitingRanges::take(Tuple& tuple, Version now) {
   if (map == nullptr) return {};
   for (auto each = map->begin(); each != map->end() && each->first < now.sequence();) {
     if (each->second.sequence > now.sequence()) {
-      ++each;  // no valid log has such a range; drop_all() reports it
+      ++each;  // only in a damaged log; drop_all() reports the range
       continue;
     }
     forget(each->second);

@@ -50,8 +50,8 @@ class WaitingRanges {
 
   // Returns the bytes of the images that wait.
   uint64_t bytes() const { return bytes_.load(platform::memory_order_relaxed); }
-  // Frees all ranges that wait in `database`, which no other thread uses. If there was a range,
-  // returns one sentence that names it.
+  // Frees all ranges that wait in `database`, which no other thread uses. Returns one sentence that
+  // names one of these ranges, or an empty string if there was none.
   std::string drop_all(Database& database);
 
  private:
@@ -77,8 +77,8 @@ class Applier {
   explicit Applier(Database& database, LogMemoryMeter* meter = nullptr)
       : database_(database), waiting_(meter) {}
 
-  // Applies all bodies, or one. Takes memory for new tuples and index nodes from `arena`, which
-  // belongs to the calling thread.
+  // Applies all bodies of `ready`, or the one `body`. Takes memory for new tuples and index nodes
+  // from `arena`, which belongs to the calling thread.
   void apply(const BodiesToApply& ready, Arena& arena);
   void apply(const BodiesToApply::Body& body, Arena& arena);
 

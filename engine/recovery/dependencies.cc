@@ -52,7 +52,7 @@ std::string for_each_transaction(
   return "";
 }
 
-// Finds the edges between transactions. Add the transactions in their order.
+// Finds the dependencies between transactions. Add the transactions in the order of their numbers.
 class EdgeFinder {
  public:
   EdgeFinder(size_t streams, LogDependencies* found)

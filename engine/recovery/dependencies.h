@@ -37,14 +37,14 @@ struct Dependency {
 
 struct LogDependencies {
   std::string error;                            // one sentence; empty if the log can be used
-  uint64_t log_transactions = 0;                // of the whole log
-  std::vector<LoggedTransaction> transactions;  // of the window, in their order
-  std::vector<Dependency> edges;                // within the window, by `to`, then by `from`
+  uint64_t log_transactions = 0;                // in the whole log
+  std::vector<LoggedTransaction> transactions;  // of the window, by number
+  std::vector<Dependency> edges;                // in the window; sorted by `to`, then `from`
   uint64_t longest_path = 0;                    // transactions in the longest chain
 };
 
-// Reads a log of values twice: for the order of the transactions, and for the rows of the window's
-// transactions. All valid records count, even records beyond the cut, as for `logjam dump`.
+// Reads a log of values twice: first for the order of the transactions, then for the rows that the
+// window's transactions write. Includes records beyond the cut, as `logjam dump` does.
 LogDependencies find_dependencies(const LogFiles& files, const LogWindow& window);
 
 }  // namespace logjam

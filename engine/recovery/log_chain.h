@@ -17,7 +17,7 @@ namespace logjam {
 // One way to recover: from a checkpoint, or from the initial load, and then through the runs.
 struct RecoveryStart {
   std::optional<Checkpoint> checkpoint;
-  std::vector<LogFiles> runs;  // in order; LogFiles::starts is where the first run begins
+  std::vector<LogFiles> runs;  // in order; LogFiles::starts says where to read the first run
 };
 
 struct LogChain {

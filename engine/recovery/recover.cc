@@ -14,16 +14,16 @@
 namespace logjam {
 namespace {
 
-// Applies the bodies of all streams until nothing is left, on each applier's thread. Applier
-// `which` begins with another stream than its neighbours. An applier waits only for the streams'
-// readers, so appliers may also run one after the other.
+// Applies the bodies of all streams until nothing is left, on each applier's thread. Appliers with
+// different `which` begin with different streams. An applier waits only for the streams' readers,
+// so appliers may also run one after the other.
 //
-// While more than `most_waiting_bytes` of ranges wait, the applier takes from the stream that has
-// reached the smallest number. If the numbers of each stream grow, no more ranges wait: the
-// versions that this stream's ranges change were taken earlier. If the stream's queue is empty, the
-// applier waits for its reader. If the stream's next batch depends on unread parts of other
-// streams, the applier takes from another stream, so that a reader that waits for an applier finds
-// one.
+// While more than `most_waiting_bytes` of ranges wait for their versions, the applier takes bodies
+// from the stream that has reached the smallest number. If the numbers of each stream grow, these
+// bodies add no waiting ranges: the versions that their ranges change were taken earlier. If the
+// stream's queue is empty, the applier waits for its reader. If the stream's next batch depends on
+// unread parts of other streams, the applier takes from another stream, so that a reader that waits
+// for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;
@@ -74,7 +74,7 @@ struct Head {
   uint64_t sequence() const { return batch->records[record]->sequence; }
 };
 
-// Applies the smallest of the streams' heads until none is left (P-WAL, Algorithm 3).
+// Applies, until no stream has a record, the head with the smallest number (P-WAL, Algorithm 3).
 void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& applier) {
   std::vector<Head> heads;
   for (auto& stream : streams) heads.push_back({stream.get()});
@@ -85,7 +85,7 @@ void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& a
   while (!heads.empty()) {
     const auto least = std::ranges::min_element(heads, {}, &Head::sequence);
     if (!least->stream->take(*least->batch, least->record, known, &ready)) {
-      // `known` may be old. If there is no newer cut, some stream must be read further.
+      // The cut in `known` may be outdated. If it is the newest, wait until more is read.
       const auto newest = progress.known();
       const bool waits = known.cut == newest.cut;
       known = newest;

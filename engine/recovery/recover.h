@@ -1,8 +1,8 @@
 // Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
 // records survive. A record that survives the cut of the parts read so far also survives the final
-// cut, so it is applied at once, and only the other records stay in memory. A stream is read once,
-// except for the parts that do not fit into memory: they are read twice (stream_replay.h). Several
-// threads apply records, in any order (applier.h).
+// cut, so it is applied at once. Only records that may not survive stay in memory. A stream is read
+// once, except for the parts that do not fit into memory: they are read twice (stream_replay.h).
+// Several threads apply records, in any order (applier.h).
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
   }
   options.before_run(files.header);
   // The clients that execute commands count their changes, and verify() expects no other change
-  // since the load. If rows come from a checkpoint or a run of values, the counts start again.
+  // since the load. After a checkpoint or a run of values, clients count from the present rows.
   if (scheme->traits.commands) {
     if (into->checkpoint || !into->runs.empty()) into->workload->resume(*into->database);
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,
@@ -193,7 +193,7 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
   LJ_ASSERT(chain.error.empty() && !chain.starts.empty() && options.make_workload);
   RecoveredChain recovered;
   recovered.notes = chain.notes;
-  std::string lost;  // damage that only an unusable checkpoint shows
+  std::string lost;  // damage found while an unusable checkpoint was tried
   for (const RecoveryStart& start : chain.starts) {
     recovered.error = fill(start, chain.directories, options, &recovered);
     bool unusable = recovered.loaded.corrupt;
@@ -235,14 +235,14 @@ void reset_versions(Database& database, uint32_t threads) {
         if (absent && table->reclaims()) leaving[part].keys.push_back(tuple.key);
       });
     });
-    // Each part removes its own keys, and no thread inserts, so each removal succeeds in the end.
+    // Each part removes its own keys, and no thread inserts, so each removal succeeds in time.
     platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
       for (const Key key : leaving[part].keys) {
         while (!table->remove_absent(key, 0, &leaving[part].retired)) {
         }
       }
     });
-    // Now no other part can be in a removed node.
+    // All parts have ended, so no thread reads a removed node.
     const Arena arena;
     for (const Leaving& part : leaving) {
       for (const Retired& retired : part.retired) table->recycle(retired, arena);

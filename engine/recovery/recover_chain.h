@@ -43,7 +43,7 @@ struct RecoveredChain {
   LoadResult loaded;                     // the result of loading the checkpoint
   double load_seconds = 0;               // of loading the checkpoint, or the initial rows
   std::vector<RecoveredRun> runs;
-  std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
+  std::vector<std::string> notes;  // a sentence for each checkpoint or record that is not used
   // The checkpoints that no recovery can use, because their files, or the log that belongs to them,
   // are damaged.
   std::vector<uint64_t> unusable;
@@ -66,7 +66,7 @@ void reset_versions(Database& database, uint32_t threads);
 // Makes the recovered part of the log durable, and writes into `manifest` where it ends, which
 // damage was accepted, and which runs and checkpoints no recovery needs any more. A run that
 // continues the log, or a checkpoint at its end, is built on exactly this part. Ends the process if
-// a file cannot be synced. Call it with the locks of the log's directories.
+// a file cannot be synced. The caller holds the locks of the log's directories.
 void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

@@ -8,9 +8,9 @@
 // more is read, or until all streams have ended and the cut is final; then the applier gets the
 // records that survive.
 //
-// A merge takes records in place of batches, on one thread: it looks at the oldest batch (oldest),
-// takes its records one by one (take), and drops the batch. The batch does not change while it is
-// in the queue, so the merge reads it without the mutex.
+// A merge (apply_merged() in recover.cc) takes records in place of batches, on one thread: it looks
+// at the oldest batch (oldest), takes its records one by one (take), and drops the batch. The batch
+// does not change while it is in the queue, so the merge reads it without the mutex.
 //
 // Memory. Sometimes the cut cannot grow unless a reader with a full queue reads on. Then the reader
 // does not keep the batches that it reads, and reads them again when the queue has space. So if no
@@ -18,8 +18,8 @@
 // kept as a whole. A reader with a full queue waits
 //   (1) if its oldest batch survives, because an applier can take this batch; but not while a merge
 //       waits to know whether its next record survives;
-//   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
-//       should read on first.
+//   (2) otherwise, if another stream that has not ended is fewer bytes ahead (fewer bytes are read
+//       and not taken), because that stream should be read first.
 //
 // No deadlock. Suppose that all threads wait. No reader waits while its queue has space, so each
 // stream that is not done has a batch in its queue. If all streams have ended, the cut is final,
@@ -48,11 +48,11 @@
 
 namespace logjam {
 
-// How far all streams have been read, and the cut that follows.
+// How far all streams have been read, and the cut of the parts read.
 //
 // Protocol. The reader of a stream reports only its own stream; readers and appliers of all streams
-// ask for the cut. StreamReplay calls with its own mutex held, so a stream's mutex comes before the
-// mutex of this class. This class calls only RecoveryRule, which takes no locks.
+// ask for the cut. StreamReplay calls this class with its own mutex held, so a stream's mutex comes
+// before the mutex of this class. This class calls only RecoveryRule, which takes no locks.
 class RecoveryProgress {
  public:
   // Nothing of the `streams` streams is read yet. `rule` outlives this object.
@@ -123,14 +123,14 @@ class RecoveryProgress {
   std::shared_ptr<const Cut> cut_ LJ_GUARDED_BY(mutex_);
 };
 
-// The parts of the memory that a recovery may use for a log. Each stream has a share. Each applier
-// has a fourth of a share for its batch, and another fourth is for ranges that wait (applier.h). If
-// more ranges wait, the appliers take from the streams in the order of their numbers. Besides the
-// batches that wait for appliers, a stream holds five windows at most: the last batch that it kept,
-// the batch that it reads, the lists of these two batches (16 bytes for each record of at least 32
-// bytes), the window in which it looks for records after its end, and the part of a record that it
-// has read already. Not counted are records that are longer than a window, open transactions
-// (transaction_assembler.h) and watermarks (RecoveryRule::forget).
+// How a recovery divides the memory that it may use for a log. Each stream has a share of equal
+// size. Each applier has a fourth of such a share for its batch, and another fourth is for the
+// ranges that wait (applier.h). If more ranges wait, the appliers take bodies in the order of their
+// numbers. Besides the batches that wait for appliers, a stream holds five windows at most: the
+// last batch that it kept, the batch that it reads, the lists of these two batches (16 bytes for
+// each record of at least 32 bytes), the window in which it looks for records after its end, and
+// the part of a record that it has read already. Not counted are records that are longer than a
+// window, open transactions (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
   uint64_t most_held_bytes;  // of waiting batches; a stream with more keeps no further batch
@@ -138,7 +138,7 @@ struct StreamShare {
   uint64_t most_waiting_bytes;
 };
 
-// Returns the share of each of `streams` streams if `appliers` threads apply, at least 512 KiB.
+// Divides `bytes` of memory. Returns the share of one stream, which is at least 512 KiB.
 inline StreamShare share_of_stream(uint64_t bytes, size_t streams, uint32_t appliers) {
   constexpr uint64_t kLeastWindow = uint64_t{64} << 10;
   const uint64_t share = std::max(bytes / (4 * streams + appliers + 1) * 4, 8 * kLeastWindow);
@@ -216,7 +216,7 @@ class StreamReplay {
   TransactionAssembler assembler_;  // under mutex_; but a merge uses it without the mutex
   std::deque<Held> held_ LJ_GUARDED_BY(mutex_);
   uint64_t held_bytes_ LJ_GUARDED_BY(mutex_) = 0;
-  // Only the reader stores the next two: how far the stream is read, and how far batches were kept.
+  // Only the reader stores these two: the end of the part read so far, and of the last batch kept.
   uint64_t read_ LJ_GUARDED_BY(mutex_);
   uint64_t kept_ LJ_GUARDED_BY(mutex_);
   bool ended_ LJ_GUARDED_BY(mutex_) = false;

@@ -37,7 +37,7 @@ void TransactionAssembler::leave(const RecordBatch& batch) {
   LJ_ASSERT(taken_ == batch.records.size());
   taken_ = 0;
   for (auto& [txn, operations] : open_) {
-    size_t first = operations.size();  // the last operations are in the batch
+    size_t first = operations.size();  // the operations at the end are in the batch
     uint64_t bytes = 0;
     while (first > 0 && operations[first - 1].memory == batch.memory) {
       bytes += operations[--first].record->bytes;

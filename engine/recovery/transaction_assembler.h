@@ -46,8 +46,8 @@ class TransactionAssembler {
   // true as more of the streams is read (RecoveryRule::cut is monotone).
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
-  // Takes the stream's next batch. Returns the bodies that the batch completes, of records that
-  // survive `cut`. The bodies keep the batch's memory alive.
+  // Takes the stream's next batch. Ignores records that do not survive `cut`. Returns the bodies
+  // that the batch completes. The bodies keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
   // Takes the next record of the stream, record `i` of `batch`, and adds the bodies that the record

@@ -1,5 +1,5 @@
-// The arrivals of one worker in an open loop: its share of --rate, at random distances (Poisson).
-// The worker owns them. Times are in ticks.
+// The times at which one worker's transactions arrive in an open loop: its part of --rate, at
+// random distances (Poisson). The worker owns the object. Times are in ticks.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class Arrivals {
     return arrival;
   }
 
-  // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
-  // Assumes equal distances, and visits several arrivals together: a late worker has very many.
+  // Returns the number of arrivals from next() to `end`, if all distances were equal. Calls
+  // `visit(arrival, count)` for each group of `count` arrivals at about the time `arrival`.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {
     LJ_ASSERT(open());

@@ -1,6 +1,6 @@
 // The threads of a run, and of a benchmark without an engine (workloads/log_insert/,
-// workloads/sync/). All threads start together, after each is made, then warm up, and then are
-// measured.
+// workloads/sync/). All workers start together, after all of them are made. Then they warm up, and
+// then they are measured.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace logjam {
 
 // Protocol. Each worker's thread increments `made_` once (release). A thread that loads `made_`
-// (acquire) sees the workers that were made before. The main thread sets `started_`, which
-// publishes nothing (relaxed).
+// (acquire) sees the workers whose threads have incremented it. The main thread sets `started_`,
+// which publishes nothing (relaxed).
 class StartGate {
  public:
   // Waits until `workers` workers are made.
@@ -46,8 +46,8 @@ class StartGate {
   platform::atomic<bool> started_{false};
 };
 
-// Sleeps for `seconds`, in naps of at most 20 ms. Returns false as soon as `ended(now_ns)`, which
-// it calls before each nap, returns true.
+// Sleeps for `seconds`, in naps of at most 20 ms. Before each nap, calls `ended(now_ns)`, and
+// returns false if the result is true.
 template <class Ended>
 bool sleep_through(double seconds, const Ended& ended) {
   constexpr uint64_t kNapNs = 20'000'000;
@@ -61,8 +61,8 @@ bool sleep_through(double seconds, const Ended& ended) {
 }
 
 // Protocol. The fields are relaxed: they publish no other memory, because the main thread joins the
-// threads. Only the main thread sets `stop`. Each thread looks at `stop` before each call, and adds
-// itself to `ended` once.
+// threads. Only the main thread sets `stop`. Each worker's thread looks at `stop` before each
+// operation that it measures, and increments `ended` once, at its end.
 struct BenchmarkControl {
   StartGate gate;
   platform::atomic<bool> stop{false};
@@ -70,8 +70,8 @@ struct BenchmarkControl {
 };
 
 // Runs run() of each caller on a thread of its own. Calls `read()` on the calling thread at the
-// begin and at the end of the measured time, and returns the two results. The measured time ends
-// after `seconds`, or when all threads have ended.
+// beginning and at the end of the measured time, and returns the two results. The measured time
+// ends after `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,
                    double warmup_seconds, double seconds, const Read& read) {

@@ -41,8 +41,8 @@ class CommitPipeline {
   // Waits until next() is durable.
   void wait() LJ_REQUIRES(platform::worker_role) { log_.wait_durable(worker_, next()); }
 
-  // Calls `acknowledge(commit)` for each commit that has become durable, and removes it. Returns
-  // whether there was any.
+  // Calls `acknowledge(commit)` for each commit that has become durable, and removes the commit.
+  // Returns whether any commit was removed.
   template <class Acknowledge>
   bool acknowledge_durable(const Acknowledge& acknowledge) {
     const size_t before = size_;

@@ -1,4 +1,4 @@
-// The memory of a run: how much its inserts take, and whether it is about to run out.
+// The memory of a run: how much memory its inserts take, and whether memory is about to run out.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class MemoryGuard {
   // At 1 GB/s, about as fast as two workers can insert rows, 50 MB are used between two checks.
   static constexpr uint64_t kCheckEveryNs = 50'000'000;
 
-  // `available` returns the bytes that are left. The guard calls it every kCheckEveryNs.
+  // `available` returns the bytes of free memory. The guard calls it every kCheckEveryNs.
   MemoryGuard(uint64_t least_bytes, std::function<uint64_t()> available)
       : least_bytes_(least_bytes), available_(std::move(available)) {}
 

@@ -35,8 +35,8 @@ constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
 // worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
-// 0.09 ms otherwise. The workers take at most this share of the available memory. They stop after
-// this time, or after the time of the run if it is shorter.
+// 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory.
+// They stop after kMostPrefaultingNs, or after the run's planned time if that is shorter.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -93,7 +93,7 @@ class ProgressLine {
   Totals last_;
 };
 
-// Adds up the workers' measurements.
+// Adds the measurements of all workers to `*result`.
 void add_up(const Workers& workers, RunResult* result) {
   result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {
@@ -115,8 +115,8 @@ void add_up(const Workers& workers, RunResult* result) {
   }
 }
 
-// Draws the loading bar until `loaded`. The bar shows memory, and is not full at the end, because
-// Specification::expected_bytes includes memory of indexes that is in no arena.
+// Shows the loading bar until `loaded` is true. The bar shows the memory of the arenas. It is not
+// full at the end, because `expected_bytes` includes memory of indexes that is in no arena.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
   constexpr uint64_t kCells = 40;
@@ -229,8 +229,8 @@ void Run::spawn() {
   if (timeline_) timeline_->begin();
 }
 
-// Takes the memory for the inserts of worker `id`, unless there are more workers than cores: a
-// worker then waits longer for a core than for a page (60 threads on two cores took 12 s).
+// Takes the memory for the inserts of worker `id`, unless there are more workers than cores: then
+// waits for cores take longer than page faults (12 s for 60 workers on two cores).
 void Run::prefault(uint32_t id, uint64_t until_ns) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
@@ -378,11 +378,11 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
   VLOG(1) << "load: " << threads << " threads, about " << (expected_bytes >> 20) << " MiB";
   const uint64_t begun = platform::now_ns();
   workload.create_tables(database);
-  // Part `part` has its rows on the node where worker `part` of the run will be.
+  // The rows of part `part` lie on the NUMA node where worker `part` of the run will be.
   const auto node_of = [](uint32_t part) { return platform::node_of_core(static_cast<int>(part)); };
   std::vector<platform::Padded<Arena>> arenas(threads);
   for (uint32_t part = 0; part < threads; ++part) arenas[part]->lie_on(node_of(part));
-  // This thread takes part in the load, so another thread watches.
+  // This thread takes part in the load, so another thread shows the bar.
   platform::atomic<bool> loaded{false};
   platform::thread watcher;
   if (progress) {

@@ -44,7 +44,7 @@ struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
   // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase.
-  // `backlog` counts all arrivals before the end of this phase that had not ended by then.
+  // `backlog` counts the arrivals whose transactions had not ended when the measured phase ended.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
@@ -53,8 +53,8 @@ struct Measurements {
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count. In an open loop every arrival of the measured phase
-  // counts, unless it rolled back. An arrival that is acknowledged after the phase has its whole
-  // latency, and one that is never acknowledged has its wait until the end.
+  // counts, unless it rolled back. If it is acknowledged after the phase, its whole latency counts;
+  // if it never commits, its wait until the worker gives it up.
   Latencies commit;
 
   // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.
@@ -104,12 +104,12 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
 };
 
 // Creates the tables and loads them in `threads` parts at the same time. The rows do not depend on
-// the number of parts. With `progress`, draws a bar on stderr.
+// the number of parts. With `progress`, shows a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
 // Runs `options.threads` workers through warm-up, measurement and drain, and returns their
-// measurements. Then every log reservation is published, and every committed transaction is
-// acknowledged.
+// measurements. When it returns, every log reservation is published, and every committed
+// transaction is acknowledged.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);
 

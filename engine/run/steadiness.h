@@ -23,7 +23,7 @@ struct Window {
 };
 
 // Returns why the window is unsteady, as the text after "unsteady: ", or an empty string. Ignores
-// differences that chance explains: up to four standard deviations of a count.
+// differences of up to four standard deviations of a count, which may be due to chance.
 inline std::string why_unsteady(const Window& window) {
   constexpr double kMostUnacknowledged = 0.05, kMostBetweenHalves = 0.1, kMostLatency = 1.0 / 3;
   const auto differ = [](uint64_t one, uint64_t other, double most) {

@@ -65,8 +65,8 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // Read the acknowledged bytes before the logged bytes. Even so they may exceed the logged bytes
-    // a little, because relaxed loads may be reordered.
+    // Read the acknowledged bytes before the logged bytes. Even so the acknowledged bytes may
+    // exceed the logged bytes a little, because relaxed loads may be reordered.
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();

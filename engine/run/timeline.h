@@ -1,4 +1,4 @@
-// Counts of a run for each short interval of its time. They show stalls, checkpoints, the warm-up.
+// Counts of a run for each short interval of its time. They show stalls, checkpoints and warm-up.
 //
 // Protocol. Each worker alone writes its WorkerTimeline, with relaxed stores, and the sampler reads
 // it. The counts are never reset: the difference of two samples is the count of an interval.

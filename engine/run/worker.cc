@@ -63,8 +63,8 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has nothing in flight now, and has polled while it waited. If
-    // it polled again, it might start a write and have to wait for that write, and hinder the
+    // Under --commit=sync the worker has no commit in flight now, and has polled the log while it
+    // waited. If it polled again, it might start a write, wait for that write, and hinder the
     // thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
@@ -116,7 +116,7 @@ uint64_t Worker::wait_for_arrival() {
   }
 }
 
-// Counts the arrivals up to the end of the measured phase that the worker had no time to begin.
+// Counts the arrivals before the end of the measured phase whose transactions have not begun.
 void Worker::count_waiting_arrivals() {
   const uint64_t begin = control_.window.begun(), end = control_.window.ended();
   const uint64_t waiting = arrivals_.visit_until(end, [&](uint64_t arrival, uint64_t count) {
@@ -186,8 +186,8 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
-// Works for the time of --locks=hold_us. So transactions hold their locks as long as in the engine
-// of a paper, which is longer than in this engine.
+// Keeps the core busy for RunOptions::hold_ns, so that a transaction holds its locks as long as in
+// the engine of a paper. That engine holds locks longer than this engine does.
 void Worker::work_on() const {
   if (options_.hold_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();

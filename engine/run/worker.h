@@ -1,5 +1,5 @@
-// One worker: a thread that draws transactions, executes them, and acknowledges them when the log
-// says that they are durable.
+// One worker: a thread that executes the transactions of its client, and acknowledges them when the
+// log says that they are durable.
 //
 // Protocol. Only a worker's own thread touches its members, except WorkerStats: relaxed counters
 // and histograms with one writer. The main thread stores RunControl::phase (release), and each
@@ -52,21 +52,21 @@ class alignas(platform::kCacheLine) Worker {
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
   void run() LJ_REQUIRES(platform::worker_role);
 
-  // Returns the counts of the measured phase. Earlier phases have other counts: all workers enter
-  // the measured phase together, and clearing counts then would cost each hundreds of cache misses.
+  // Returns the counts of the measured phase. The warm-up has counts of its own: clearing counts at
+  // the start of the measured phase would cost each worker hundreds of cache misses.
   const WorkerStats& stats() const { return stats_[1]; }
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
 
  private:
   // A pre-committed transaction whose commit point is not known to be durable yet. With
-  // --commit=async it is acknowledged, and only its locks or erased rows still wait.
+  // --commit=async it is acknowledged already, and only its locks or erased rows still wait.
   struct PendingCommit {
     CommitPoint point;
     uint64_t start = 0;   // the start; in an open loop the intended start
     uint64_t begun = 0;   // the start of the first attempt
     uint64_t ended = 0;   // the pre-commit
-    uint64_t number = 0;  // in the client's history
+    uint64_t number = 0;  // from Client::committing()
     uint32_t type = 0;
     bool miss = false;
     std::unique_ptr<ProtocolTransaction> locks;  // --locks=write

@@ -73,8 +73,8 @@ class Breakdown {
  public:
   static constexpr uint64_t kSampleEvery = 61;  // prime, unlike a period of the workload
 
-  // Begins the count of transactions at `worker`, so that there are samples even if many workers
-  // execute few transactions each. Only time in `window` counts; all time if it is null.
+  // Counts transactions from the number `worker` on, so that some workers take samples even if each
+  // of many workers executes few transactions. Counts only time in `window` (null: all time).
   explicit Breakdown(bool enabled = false, uint64_t worker = 0,
                      const MeasuredWindow* window = nullptr)
       : enabled_(enabled), transactions_(worker), window_(window) {}

@@ -55,8 +55,8 @@ class HistogramSum {
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // Returns the smallest value such that the share `fraction` (0 to 1) of all values is at or below
-  // it; 0 if the histogram is empty.
+  // Returns the smallest v such that the share `fraction` (0 to 1) of all values is at most v; 0 if
+  // the histogram is empty.
   uint64_t percentile(double fraction) const;
 
  private:

@@ -15,13 +15,13 @@ namespace logjam {
 // Its pages are huge where the kernel grants them, and outlive the arena.
 class Arena {
  public:
-  // Puts the pages on `node` (platform::place).
+  // Puts the arena's pages on NUMA node `node` (platform::place).
   void lie_on(int node) {
     LJ_ASSERT(next_ == nullptr && prefaulted_.empty());
     node_ = node;
   }
-  // Takes about `bytes` from the kernel now, so that allocate() does not wait for it later. Stops
-  // early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
+  // Takes about `bytes` from the kernel now, so that allocate() does not wait for the kernel later.
+  // Stops early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
   void prefault(uint64_t bytes, uint64_t until_ns);
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
   // process with one sentence if the kernel has no memory left.

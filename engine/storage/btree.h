@@ -144,7 +144,7 @@ class Tree final : public Index {
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
-      std::vector<std::pair<Rank, uint64_t>> leaves;  // the highest rank; the entries up to there
+      std::vector<std::pair<Rank, uint64_t>> leaves;  // highest rank; entries up to this rank
       uint64_t entries = 0;
       for (const LeafNode* leaf = &first_leaf_; leaf != nullptr;
            leaf = leaf->next.load(platform::memory_order_acquire)) {
@@ -238,8 +238,8 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the highest rank of each node, from left to right, on the highest level that has
-  // several nodes for each of `parts`, or on the lowest inner level.
+  // Returns the highest rank of each node, from left to right, on the highest level that has at
+  // least kNodesPerPart nodes for each of `parts` parts, or else on the lowest inner level.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;

@@ -142,7 +142,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, for readers in that cell.
+  // Removes an entry. The cell after the last keeps its pointer, for readers that read it now.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);
@@ -189,8 +189,8 @@ struct alignas(platform::kCacheLine) Inner {
     separators.store(i, separator);
   }
 
-  // Moves the ranks above `separator` to `right` from the child that has these ranks. The node is
-  // not full.
+  // Inserts the child `right`, which takes the ranks above `separator` from the child to its left.
+  // The node is not full.
   void insert_at(uint32_t position, Rank separator, void* right) LJ_REQUIRES(latch) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(n < kCapacity && covers(separator));

@@ -90,7 +90,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   uint32_t child = 0;
   const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // Under 2PL a scanner may hold the leaf's lock. A later scanner finds the lock taken for ever.
+  // Under 2PL, a scanner may hold the lock. If not, later scanners find it taken for ever.
   if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
     held.unlatch_all(false);

@@ -19,7 +19,7 @@ struct Column {
   enum class Kind : uint8_t {
     kUnsigned,
     kSigned,
-    kText,   // ends with its last byte or before the first byte of 0
+    kText,   // ends before the first zero byte, if there is one
     kBytes,  // shown in hexadecimal
   };
   std::string name;
@@ -34,8 +34,8 @@ struct Column {
 // not. Null is an empty field.
 void append_csv_field(const Column& column, Key key, const std::byte* row, std::string* line);
 
-// A list of columns. Call its functions in the order of the columns, and leave out members that
-// only fill the row.
+// A list of columns. Call its functions in the order of the columns, and leave out members that are
+// only padding.
 class Columns {
  public:
   Columns& key(std::string name, uint64_t (*of_key)(Key)) {

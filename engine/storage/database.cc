@@ -45,7 +45,7 @@ Table::Table(uint16_t id, TableSchema schema)
     LJ_ASSERT(!(secondary.moves && secondary.unique));
     keys_move_ = keys_move_ || secondary.moves;
     // The index is not unique even if the schema is: the posting of an erased row stays, and must
-    // not stand in the way of another row.
+    // not prevent the posting of another row with the same key.
     secondaries_.push_back(
         make_index(secondary.kind, {.unique = false, .expected_entries = schema_.expected_rows}));
   }

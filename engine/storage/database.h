@@ -21,8 +21,8 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// The schema of a secondary index. The index computes its key from the row. Unless `moves`, an
-// update must not change the key.
+// The schema of a secondary index. The index computes its key from the row. Unless `moves` is true,
+// an update must not change the key.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;

@@ -26,7 +26,7 @@ namespace logjam {
 namespace {
 
 constexpr double kMaxPerBucket = 3.0;
-// A list of this many entries of a key needs no memory from the heap.
+// find_all() needs no memory from the heap for up to this many entries of a key.
 constexpr size_t kUsualEntries = 16;
 // The core itself fetches the later lines of a long row when the row's first lines are read.
 constexpr size_t kMostPrefetched = 512;
@@ -50,8 +50,8 @@ struct alignas(platform::kCacheLine) Bucket : IndexNode {
 static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
 
 // Hashes by a folded multiplication (as in wyhash). The upper bits of multiples of an odd constant
-// spread dense keys more evenly than chance would. Folding in the high half separates keys that
-// differ in their high bits.
+// spread dense keys more evenly than random bits would. Folding in the high half separates keys
+// that differ in their high bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(key) * platform::kGoldenRatio;
@@ -109,7 +109,7 @@ Slot* empty_in(Slots<kSlots>& slots) {
   return nullptr;
 }
 
-// Returns the first empty slot.
+// Returns the first empty slot of the bucket's chain, which grows if it is full.
 Slot& empty_slot(Bucket& bucket, Arena& arena) LJ_REQUIRES(bucket) {
   if (Slot* slot = empty_in(bucket.slots)) return *slot;
   platform::atomic<Overflow*>* next = &bucket.next;
@@ -129,7 +129,7 @@ class Buckets {
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
     void* memory =
         bytes_ >= kHugeFrom ? platform::map_huge(bytes_) : ::operator new(bytes_, kAlignment);
-    // Workers of all sockets find their rows here.
+    // Spread the array over all nodes: workers of all sockets use it.
     if (bytes_ >= kHugeFrom) platform::interleave(memory, bytes_);
     data_ = static_cast<Bucket*>(memory);
     if (bytes_ < kHugeFrom) std::uninitialized_default_construct_n(data_, count);

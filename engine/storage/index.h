@@ -41,7 +41,7 @@ struct LJ_CAPABILITY("latch") IndexNode {
 };
 
 // Waits for the node's latch and takes it. Returns the earlier structure word, without the latch
-// bit. It is seq_cst, because an insert's gate then loads the node's lock (two_phase_locking.cc).
+// bit. The exchange is seq_cst, because an insert's gate then loads `lock` (two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
@@ -89,7 +89,7 @@ inline uint64_t begin_reading(const IndexNode& node) {
 }
 
 // Returns whether the node has not changed since begin_reading() returned `seen`. Load every field
-// in between with acquire: then this load comes after those loads without a fence.
+// in between with acquire: then this function's load comes after those loads.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -100,7 +100,7 @@ struct NodeVersion {
   uint64_t structure = 0;
 };
 
-// A change of a node by an insert, so that a transaction can tell its changes from other changes.
+// A change of a node by an insert, so that a transaction knows which changes are its own.
 struct NodeChange {
   IndexNode* node = nullptr;
   uint64_t before = 0;  // the structure word before the change; meaningless if created
@@ -135,7 +135,7 @@ struct Finger {
   IndexNode* leaf = nullptr;
 };
 
-// Memory of a tuple or a node that was removed from its index. Earlier readers may still read it.
+// Memory of a tuple or node removed from its index. Threads may still be reading it.
 struct Retired {
   enum class Kind : uint8_t { kTuple, kLeaf, kInner };
   void* memory;
@@ -168,7 +168,7 @@ class Index {
 
   // A visitor is called for node after node. It gets a consistent copy of the node's entries in the
   // range (maybe none), and the node's version at that time. It returns false to end the scan.
-  // Nodes, and the entries of a node, come in key order, descending if asked.
+  // Nodes, and the entries of a node, come in key order, or in descending order.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
   // Visits all entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
@@ -179,7 +179,7 @@ class Index {
   virtual bool removes() const { return false; }
   // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
   // that node is empty. No other thread removes this entry. Appends the removed nodes to `retired`.
-  // Returns false if the node cannot be removed now: call it again later, with null.
+  // Returns false if the node cannot be removed now: call remove() again later, with a null entry.
   virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
     LJ_ASSERT(removes());
     return true;
@@ -198,9 +198,9 @@ class Index {
   // key of each range except the first range, in ascending order. Returns an empty list for a hash
   // index. Other threads may insert, and none may remove.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
-  // Starts loading the memory that find(key) will touch, if the index knows it without a search.
+  // Starts loading the memory that find(key) will read, if no search is needed to know where it is.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading the memory that find() will touch for all `keys`, and the first `entry_bytes`
+  // Starts loading the memory that find() will read for all `keys`, and the first `entry_bytes`
   // bytes of the entries, so that all misses overlap. Call it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };

@@ -47,7 +47,7 @@ class Epochs {
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
   uint32_t workers() const { return static_cast<uint32_t>(worker_epochs_.size()); }
 
-  // Notes that the calling worker has no reference to anything in a table.
+  // Notes that the calling worker is between two transactions, and refers to nothing in a table.
   void note_quiescent(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(worker_epochs_[worker]->load(platform::memory_order_relaxed) != kNever);
     worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
@@ -96,8 +96,8 @@ struct Erasure {
 // The reclaimer of one worker.
 class Reclaimer {
  public:
-  // The worker's commits become durable in order within each of `queues` queues. `arena` is the
-  // worker's.
+  // Each of the worker's commits waits in one of `queues` queues. In a queue, commits become
+  // durable in order. `arena` is the worker's.
   Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 

@@ -74,9 +74,9 @@ struct Tuple : Keyed {
 static_assert(sizeof(Tuple) == 24);
 
 // Reads a row while transactions of any protocol run, without a transaction and without a lock:
-// copies the row of `tuple` to `to`, which holds `row_bytes` padded to 8, unless the row is absent.
-// Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during the copy:
-// then try again. A removed tuple counts as absent, with sequence number 0.
+// copies the row of `tuple` to `to`, which has space for `row_bytes` padded to 8. Copies no absent
+// row. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during the
+// copy: then try again. A removed tuple counts as absent, with sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has
 // installed the row and then the new version: under OCC by the lock bit, under 2PL by an exclusive

@@ -2,9 +2,9 @@
 //
 // A reader thread reads ahead. Each replaying thread takes a command when it has none. Each worker
 // of the run is assigned to one replaying thread. A thread first takes commands of its workers; if
-// it finds none, it takes the oldest command of all. So the threads repeat the schedule of the run:
-// they execute two commands at the same time if the run did so. If a workload gives each worker its
-// own part of the data, commands of different threads seldom conflict.
+// it finds none, it takes the oldest command that no thread has taken. So the threads repeat the
+// schedule of the run: they execute two commands at the same time if the run did so. If a workload
+// gives each worker its own part of the data, commands of different threads seldom conflict.
 //
 // Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
 // the slot is, and whether the slot waits for that command, has the command, or is emptied. The
@@ -13,10 +13,10 @@
 // the slot for a later command (release). The reader thread keeps the memory of a batch until it
 // has filled each slot of the batch again, or until the replay ends.
 //
-// Some thread takes the command C that has the turn to commit. Suppose that no thread has taken C.
-// A thread that has taken a command has skipped no older command of its own workers. So the thread
-// to which C is assigned has taken no later command, and all earlier commands have committed. So
-// this thread has no command, and takes C next.
+// No thread waits for ever: some thread takes the command C that has the turn to commit. For
+// suppose that no thread has taken C. A thread that has taken a command has skipped no older
+// command of its own workers. So the thread to which C is assigned has taken no later command, and
+// all earlier commands have committed. So this thread has no command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +100,7 @@ class CommandFeed {
     if (any) return claim(oldest, oldest_word, command) ? Next::kTaken : Next::kLater;
     return index >= end ? Next::kDone : Next::kLater;
   }
-  // Gives the command back. The thread that took it no longer needs the command's record.
+  // Frees the slot of a taken command, whose record is no longer needed.
   void release(const Command& command) {
     LJ_ASSERT(slots_[command.index % kSlots].word.load(platform::memory_order_relaxed) ==
               word(command.index, kEmptied));
@@ -114,15 +114,15 @@ class CommandFeed {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  // With this number of slots, the reader thread seldom needs a core.
+  // With this number of slots, the reader thread mostly sleeps and seldom needs a core.
   static constexpr uint64_t kSlots = 1 << 16;
-  // A thread searches this many commands, from the turn on, for a command of its workers.
+  // A thread searches this many uncommitted commands for a command of its workers.
   static constexpr uint64_t kWindow = 64;
 
   enum State : uint64_t { kWaits, kFilled, kEmptied };
   static constexpr unsigned kStateBits = 2, kThreadBits = 16;
   static constexpr unsigned kIndexShift = kStateBits + kThreadBits;
-  // Returns a slot's word. The command is assigned to thread `thread`.
+  // Returns the word of a slot for command `index`, which is assigned to thread `thread`.
   static constexpr uint64_t word(uint64_t index, State state, uint64_t thread = 0) {
     return index << kIndexShift | thread << kStateBits | state;
   }

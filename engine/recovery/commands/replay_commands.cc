@@ -50,8 +50,8 @@ class ReplayWait {
 // command begins its commit. The result is that of a serial execution in the order of the log. A
 // command validates after all earlier commands have locked the rows that they write, so it has read
 // the rows as these commands leave them. It locks and installs nothing before its turn, so no
-// earlier command has read its rows. Its validation may fail even at its turn, because threads of
-// later commands insert absent tuples into index nodes, and others remove absent tuples. So a
+// earlier command has read its rows. Its validation may fail even at its turn, because other
+// threads insert absent tuples of later commands into index nodes, or remove absent tuples. So a
 // thread may claim the database for itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
@@ -135,17 +135,17 @@ class CommitOrder {
   std::vector<platform::Padded<platform::atomic<bool>>> active_;
 };
 
-// Gives each transaction the sequence number of its record, and writes nothing. Passes the turn on
-// if the command that the transaction would log agrees with the record. At this moment, the
-// transaction is certain to commit, and has not yet installed its rows. One replaying thread owns
-// the object.
+// The log scheme of a replay. Gives each transaction the sequence number of its record in the
+// replayed log, and writes no log. Passes the turn on if the command that the transaction would log
+// agrees with the record. At this moment, the transaction is certain to commit, and has not yet
+// installed its rows. One replaying thread owns the object.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
-  // Announces the next transaction. It repeats command `index`, which has the turn. The command's
-  // record has the number `sequence` and `rows` changed rows.
+  // Announces the next transaction, which repeats command `index`. This command has the turn. The
+  // command's record has the number `sequence` and `rows` changed rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -178,8 +178,8 @@ class ReplayLog final : public LogScheme {
     }
     return passed_on();
   }
-  // Passes the turn on. A transaction of the run that changed nothing has no record, but a damaged
-  // or forged record may say that a transaction changed nothing.
+  // Passes the turn on if the record says that the transaction changed nothing. No run writes such
+  // a record, but a damaged or forged log may contain one.
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return passed_on(); }
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}
@@ -203,9 +203,9 @@ class ReplayLog final : public LogScheme {
   std::vector<uint64_t> hole_;
 };
 
-// If a row is missing that the run had inserted before, a client may end the process. But before
-// the command's turn, a missing row only means that its insert commits later. So an attempt aborts
-// if a row is missing, or if an insert finds a row. One thread owns the object.
+// The transaction of an attempt before the command's turn. If a row is missing then, its insert may
+// have to be replayed first. A client might end the process because of the missing row. So the
+// attempt aborts if a row is missing, or if an insert finds a row. One thread owns the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
