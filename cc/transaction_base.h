@@ -14,8 +14,8 @@
 //   insert_entry(index, entry, &result)
 //                                   inserts into an index; refuses or detects phantoms
 //
-// track_node() returns a NodeCheck, init_tuple() and tuple_inserted() return nothing. The others
-// return bool: false means that the transaction must abort, and fail() has noted the reason.
+// track_node() returns a NodeCheck, init_tuple() and tuple_inserted() return nothing. The other
+// functions return bool: if false, the transaction must abort, and fail() has noted the reason.
 #pragma once
 
 #include <algorithm>

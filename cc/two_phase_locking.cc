@@ -21,9 +21,9 @@
 // gate then takes the new node's lock shared for the holder.
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
-// others see only durable rows ("retaining all write locks", Aether, section 1). It releases its
-// shared locks and node locks at pre-commit, unless --locks=all is set. A later writer of a row
-// that was only read follows the reader in the serial order, and does not depend on the reader.
+// other transactions see only durable rows ("retaining all write locks", Aether, section 1). It
+// releases its shared locks and node locks at pre-commit, unless --locks=all is set. A later writer
+// of a row that was only read follows the reader in the serial order, and does not depend on it.
 #include <cstdint>
 #include <memory>
 #include <vector>

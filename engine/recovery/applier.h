@@ -31,7 +31,7 @@ namespace logjam {
 // version may change the pointer and the map. Its store of the version (release) makes the map
 // visible to the next thread that sets the bit (acquire), so the accesses of Tuple::lock are
 // relaxed. The counters are relaxed, because only drop_all() trusts them, and one thread calls it
-// after all others are joined.
+// after all appliers' threads are joined.
 class WaitingRanges {
  public:
   struct Range {

@@ -37,8 +37,8 @@ using TypeCounts = EndedTransactions<uint64_t>;
 // The measurements that workers make and a run adds up. A new measurement is a member of
 // Measurements and a line in visit(): so each WorkerStats and the RunResult have it.
 //
-// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, others may
-// read. In the sum over the workers they are uint64_t and HistogramSum.
+// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, and other
+// threads may read. In a sum over all workers, they are uint64_t and HistogramSum.
 template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;

@@ -389,8 +389,8 @@ class Tree final : public Index {
   // Latches the inner node of `level` that covers `rank`, and returns it. The caller unlatches it.
   InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // Another thread can reach, and split, a new sibling of the root before the new root above the
-    // two is in place.
+    // Another thread can reach, and split, a new sibling of the root before the new root above
+    // these two exists.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);

@@ -82,7 +82,7 @@ static_assert(sizeof(Tuple) == 24);
 // installed the row and then the new version: under OCC by the lock bit, under 2PL by an exclusive
 // RowLock word. So if the tuple was unlocked, with the same version, before and after the copy, the
 // copy is the row of the last committed writer. Consider a reader that comes after the reservation
-// of a transaction's log record. It finds the tuple locked, or the transaction's write in place.
+// of a transaction's log record. It finds the tuple locked, or finds the transaction's write.
 inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte* to,
                                Version* version) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);

@@ -58,9 +58,9 @@ class ReplayWait {
 // the turn loads `turn_` (acquire), and so sees the locks of all earlier commands. The thread that
 // has the turn may set `alone_`, and clears `alone_` at its end_alone(). Meanwhile the turn may
 // have passed to a thread that waits in begin(). A thread that begins sets its `active_` and then
-// loads `alone_`. The thread that has the turn sets `alone_` and then loads the others' `active_`.
-// These accesses are seq_cst, so at least one of the two threads sees the other's store, and waits.
-// A thread that is active waits for no turn before it ends, so there is no deadlock.
+// loads `alone_`. The thread that has the turn sets `alone_` and then loads the `active_` of all
+// other threads. These accesses are seq_cst, so at least one of the two threads sees the other's
+// store, and waits. An active thread waits for no turn before end(), so there is no deadlock.
 class CommitOrder {
  public:
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
