@@ -53,7 +53,7 @@ SectorPointer FileImage::sector(uint64_t index) const {
 }
 
 void FileImage::set_sector(uint64_t index, SectorPointer sector) {
-  constexpr size_t kMostChanged = 256;  // bounds the cost of a copy of the image
+  constexpr size_t kMostChanged = 256;  // limits the sectors that a copy of the image copies
   changed_[index] = std::move(sector);
   if (changed_.size() <= kMostChanged) return;
   auto merged = std::make_shared<Sectors>(*shared_);
@@ -117,8 +117,9 @@ class AllChoices {
   size_t at_ = 0;
 };
 
-// Chooses at random, for one state. In half of the states a step persists as a whole or not at all;
-// in the other half each sector persists or not on its own. 8, 50 or 92 % of the choices persist.
+// Chooses at random the changes that persist in one state of the disk. In half of the states a step
+// persists as a whole or not at all, in the other half by sectors. On average 8, 50 or 92 % of a
+// state's changes persist.
 class RandomChoices {
  public:
   RandomChoices(uint64_t seed, uint64_t number)
@@ -221,8 +222,8 @@ void CrashDisk::cut(File* file) const {
   }
 }
 
-// Makes the file's length durable, with the cuts that led to this length. The sectors that these
-// cuts removed cannot come back.
+// Makes the file's length durable, and the cuts that led to this length. Sectors that these cuts
+// removed cannot come back.
 void CrashDisk::commit_lengths(File* file) {
   if (file->lengths.empty()) return;
   const uint64_t bytes = file->bytes();

@@ -104,8 +104,8 @@ struct FileStep {
   uint64_t begin = 0, end = 0;
 };
 
-// A disk on which a program takes steps. It knows which changes are durable, and which may be. One
-// thread at a time may use it.
+// A disk on which a program takes steps. It knows which changes are durable, and which others may
+// survive a crash. One thread at a time may use it.
 class CrashDisk {
  public:
   // Makes a disk on which all of `content` is durable. Its directories and files get the inodes
@@ -126,14 +126,14 @@ class CrashDisk {
   }
 
  private:
-  // Chooses the last change that persisted, and returns its index in `steps`. `steps` has the steps
-  // of the changes in ascending order. The first element stands for no change.
+  // Chooses which of the changes of one sector, length or name is the last that persisted, and
+  // returns its index in `steps`: the steps of the changes, ascending, after a 0 for no change.
   using Choose = std::function<size_t(std::span<const size_t> steps)>;
 
   struct SectorVersion {
     size_t step;
     SectorPointer sector;
-    bool cut;  // the step cut the file within or before this sector
+    bool cut;  // the step made the file end in or before this sector
   };
   struct File {
     FileImage durable;

@@ -104,7 +104,7 @@ int MemoryFiles::failure(const std::string& path, FileCall call) {
   return 0;
 }
 
-// Finds an open file. Returns 0 or errno. The errno may come from a call of fail().
+// Finds an open file. Returns 0 or an errno, which may be one that fail() has set.
 int MemoryFiles::open_file(int file, FileCall call, bool writes, Open** open) {
   const auto at = open_.find(file);
   if (at == open_.end()) return EBADF;

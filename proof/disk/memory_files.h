@@ -98,28 +98,28 @@ class MemoryFiles final : public platform::Files {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_.size();
   }
-  // Returns how many steps there were when the last call began. The caller of that call may rely on
-  // the call's own steps only after the call has returned.
+  // Returns how many steps there were when the last call of the file system began. The program may
+  // rely on the steps of a call only after the call has returned.
   size_t steps_before_call() const {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_before_call_;
   }
   // Returns what the step with this index did.
   std::string step(size_t index) const;
-  // Returns the states in which a crash after `step` steps may leave the disk, as
-  // CrashDisk::states() does. Calls with ascending values of `step` are quicker.
+  // Returns the states in which a crash after the first `step` steps may leave the disk
+  // (CrashDisk::states()). Calls with ascending values of `step` are quicker.
   std::vector<CrashState> states_after(size_t step, size_t most, uint64_t seed) const;
   // Returns what the disk holds after the kill of the process, without a power failure.
   CrashState now() const;
 
-  // Makes calls of this kind fail with `error` if their path contains `path`, except the first
-  // `after` of these calls. A failed call changes nothing.
+  // Makes calls of the function `call` whose path contains `path` fail with `error`, except the
+  // first `after` of these calls. A failed call changes nothing.
   void fail(const std::string& path, FileCall call, int error, uint64_t after = 0) {
     LJ_ASSERT(error > 0);
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     failures_.push_back({path, call, error, after});
   }
-  // Revokes all calls of fail().
+  // Ends the failures that fail() has asked for.
   void mend() {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     failures_.clear();
@@ -129,9 +129,9 @@ class MemoryFiles final : public platform::Files {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return open_.size();
   }
-  // Limits the bytes of all files together. Ranges that were punched do not count; removed files
+  // Limits the bytes of all files together to `bytes`. Punched ranges do not count; removed files
   // count until they are closed. A write beyond the limit writes the sectors that fit, or fails
-  // with ENOSPC.
+  // with ENOSPC if none fits.
   void limit(uint64_t bytes) {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     limit_ = bytes;
@@ -198,7 +198,7 @@ class MemoryFiles final : public platform::Files {
   std::vector<Failure> failures_ LJ_GUARDED_BY(mutex_);
   std::vector<FileStep> steps_ LJ_GUARDED_BY(mutex_);
   size_t steps_before_call_ LJ_GUARDED_BY(mutex_) = 0;
-  // The disk after the step of the last disk_after().
+  // The disk after the step that the last disk_after() asked for.
   mutable std::unique_ptr<CrashDisk> disk_ LJ_GUARDED_BY(mutex_);
 };
 

@@ -17,7 +17,7 @@ struct Recorded {
   TransactionId id;
   uint32_t life;
   bool acknowledged;
-  bool promised;  // acknowledged, and the acknowledgement proves something (R8)
+  bool promised;  // acknowledged, and must not be lost (R8)
   uint32_t type;
   std::span<const RecordedWrite> writes;
   size_t first_place;  // in Checker::places_of_writes_
@@ -25,11 +25,11 @@ struct Recorded {
 
 enum class Fate : uint8_t {
   kPast,     // the row shows this write, or a later write
-  kCertain,  // the row shows this write, and no other write left the row like that
+  kCertain,  // the row shows this write, and no other write left it in the same state
   kMissing,
 };
 
-// A write and its place: places are sorted by table, key, life and the order of the row's writes.
+// A write of the history. Places are sorted by table, key, life and the order of the row's writes.
 struct Place {
   uint32_t table;
   uint32_t transaction;
@@ -146,9 +146,9 @@ class Checker {
     return sum_of_parts(Violation{}, settle_part, rows_.size()).sentence;
   }
 
-  // Sets the fates of the writes of a row, from the last life to the first. The row's state after
-  // the last life is its present state. Its state after an earlier life is the state that the first
-  // write of the next life saw. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of a row, from the last life to the first. Takes the row's present
+  // state for its state after the last life. Takes the state that the first write of a life saw for
+  // the row's state after the life before. Returns what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
     RowHash now = hash_now(places.front());
@@ -172,16 +172,16 @@ class Checker {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
 
-  // Sets the fates of the writes of one life: the places from `begin` on. The places before `begin`
-  // are writes of earlier lives. Replaces `*now`, the row's state after this life, by its state
-  // before this life. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of one life, which are `places` from `begin` on. The places before
+  // `begin` are writes of earlier lives. `*now` is the row's state after this life; sets it to the
+  // row's state before this life. Returns what is wrong with the row, or an empty string.
   std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
     LJ_ASSERT(begin < places.size() && places[begin].life == places.back().life);
     LJ_ASSERT(begin == 0 || places[begin - 1].life < places[begin].life);
     const RowHash after = *now, begun = places[begin].write->before;
     const bool as_begun = begun == kUnknownRow ? after != kAbsentRow : fits(begun, after);
-    // If the row's state before this life is unknown, an earlier life may have left the row in the
-    // state that it has after this life.
+    // If the row's state before this life is unknown, looks at the earlier lives too: one of them
+    // may have left the row in the same state as this life.
     size_t alike = after == begun ? 1 : 0, past = begin;
     for (size_t i = begun == kUnknownRow ? 0 : begin; i < places.size(); ++i) {
       if (!fits(places[i].write->after, after)) continue;
@@ -202,8 +202,8 @@ class Checker {
     return strange(places[begin], after);
   }
 
-  // Returns the sentence about a row with a wrong state after the life of `first`. The state is not
-  // one in which a writer of the row left the row, and not the row's state before this life.
+  // Returns the sentence about a row whose state after the life of `first` is wrong: no writer left
+  // the row in this state, and the row did not have it before this life.
   std::string strange(const Place& first, RowHash after) const {
     const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
     const bool last = first.life + 1 == history_.files.size();
@@ -254,7 +254,7 @@ class Checker {
            where_missing(*missing_write(*first));
   }
 
-  // Returns a sentence if a life ended by itself without an acknowledgement of each commit.
+  // Returns a sentence if a life that ended by itself did not acknowledge all its commits.
   std::string unsettled() const {
     for (const Recorded& transaction : transactions_) {
       if (transaction.acknowledged || !history_.files[transaction.life].finished) continue;
@@ -263,8 +263,8 @@ class Checker {
     return "";
   }
 
-  // Follows the transactions that must not be lost to the transactions whose rows they updated
-  // (R4). Returns a sentence about the first lost transaction on the way, or an empty string.
+  // Checks the transactions whose rows a transaction that must not be lost has updated, directly or
+  // through others (R4). Returns a sentence about the first lost one, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;
@@ -301,8 +301,8 @@ class Checker {
     return "";
   }
 
-  // Returns the write whose result this write saw and changed, or null. The first write of a life
-  // changed a row that was recovered from an earlier life.
+  // Returns the write that left the row as `place` found and changed it, or null. The first write
+  // of a life changed a row that was recovered from an earlier life.
   const Place* updated_by(const Place& place) const {
     if (place.write->before <= kUnknownRow) return nullptr;
     for (const Place* at = &place; at != places_.data() && at[-1].same_row(place); --at) {
@@ -345,8 +345,8 @@ class Checker {
   std::string name_of_row(const Place& place) const {
     return table(place.table)->schema().name + " " + std::to_string(place.key);
   }
-  // Describes the row of a missing write: "district 17 is not, which is as 1:99 (payment) left it";
-  // or, if a later life has overwritten the row, "is not, which was, when life 2 wrote it, as ...".
+  // Describes a missing write by its row: "district 17 is not, which is as 1:99 (payment) left it".
+  // If a later life has overwritten the row: "is not, which was, when life 2 wrote it, as ...".
   std::string where_missing(const Place& missing) const {
     const Place* shown = &missing;
     while (shown != places_.data() && shown->fate == Fate::kMissing &&

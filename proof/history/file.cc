@@ -54,7 +54,7 @@ static_assert(sizeof(EntryHeader) == 24);
 
 EntryHeader& entry_at(std::byte* at) { return *reinterpret_cast<EntryHeader*>(at); }
 
-// Returns the bytes that an area's counters take, in cache lines of their own.
+// Returns the bytes of an area's counters, rounded up to whole cache lines.
 size_t bytes_of_counters(size_t counters) {
   return (counters * sizeof(uint64_t) + platform::kCacheLine - 1) / platform::kCacheLine *
          platform::kCacheLine;
@@ -101,7 +101,7 @@ void HistoryArea::intend(TransactionId id, size_t payload_bytes) {
   EntryHeader& entry = entry_at(begin_ + used_);
   entry.id = id;
   entry.payload_bytes = payload_bytes;
-  // The next state word may hold bytes of a longer entry that was retracted.
+  // The next state word may hold bytes of a longer entry that was here and was retracted.
   const size_t next = used_ + sizeof(EntryHeader) + payload_bytes;
   if (next + sizeof(EntryHeader) <= bytes_) {
     entry_at(begin_ + next).state.store(kEnd, platform::memory_order_relaxed);
@@ -115,7 +115,7 @@ void HistoryArea::retract() {
   LJ_ASSERT(!pending_.empty() && pending_.back().id == last_);
   used_ = pending_.back().offset;
   pending_.pop_back();
-  // acq_rel: no later store into the entry's bytes may become visible before this store.
+  // acq_rel: the worker's later stores to the entry must not become visible before this store.
   entry_at(begin_ + used_).state.exchange(kEnd, platform::memory_order_acq_rel);
 }
 

@@ -3,8 +3,7 @@
 // (history_files.h).
 //
 // The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
-// retired the store, so a killed process loses no store. A power cut would lose stores; histories
-// are not made for that.
+// retired the store, so a killed process loses no store. Histories do not survive a power cut.
 //
 //   file  := header page, then one area for each worker
 //   area  := a counter for each transaction type, then entry*, ended by a state of 0 or the end of
@@ -40,7 +39,7 @@
 
 namespace logjam {
 
-// worker << 48 | the worker's count of attempts or transactions, from 1. The initial load is 0.
+// worker << 48 | the number, from 1, of the worker's attempt or transaction. 0: the initial load.
 using TransactionId = uint64_t;
 
 constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
@@ -48,7 +47,7 @@ constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
 }
 constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
 constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48) - 1); }
-// Returns "worker:count", for human readers.
+// Returns the id as "worker:count", for human readers.
 std::string show(TransactionId id);
 
 inline constexpr uint64_t kHistoryHeaderBytes = 4096;
@@ -62,7 +61,7 @@ struct HistoryFileParameters {
   std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
   std::string unsafe = {};            // why acknowledged transactions may be lost (R8), or empty
   uint32_t ordinal = 1;               // the number of the run in its log
-  uint32_t after = 0;                 // the last run before this run with any content; 0: none
+  uint32_t after = 0;                 // the last earlier run that logged something; 0: none
   uint64_t log = 0;                   // the log's identity
 };
 
@@ -72,19 +71,19 @@ class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
 
-  // Returns the address for the payload of the next entry. Ask full_for() first.
+  // Returns the address for the payload of the next entry. Call full_for() first.
   std::byte* next_payload() { return payload_at(used_); }
-  // Records that the attempt `id` is about to commit. Write its payload first.
+  // Records that the attempt `id` is about to commit. Call it after its payload is written.
   void intend(TransactionId id, size_t payload_bytes);
-  // Returns the payload of the attempt last intended.
+  // Returns the payload of the last attempt for which intend() was called.
   std::byte* intended_payload() {
     LJ_ASSERT(!pending_.empty());
     return payload_at(pending_.back().offset);
   }
-  // Removes the attempt last intended, whose commit was refused.
+  // Removes the entry of this attempt, because its commit was refused.
   void retract();
-  // Records that `id` is acknowledged. Ends the process with kExitViolation if `id` was not
-  // intended or is acknowledged already.
+  // Records that `id` is acknowledged. Ends the process with kExitViolation if intend() was not
+  // called for `id`, or if `id` is acknowledged already.
   void acknowledge(TransactionId id);
   // Adds one to a counter.
   void count(uint32_t counter);
@@ -103,11 +102,11 @@ class HistoryArea {
   size_t bytes_;
   size_t first_entry_;
   size_t used_;
-  TransactionId last_ = 0;  // the id last intended
+  TransactionId last_ = 0;  // the id of the last intend()
   std::deque<Pending> pending_;
 };
 
-// Returns the name that the file `path` has until the run is part of the log.
+// Returns the temporary name of the file `path`, which it has until keep() is called.
 std::string unfinished_history(const std::string& path);
 
 // The file of a run. Any thread may call record_start() and record_end().
@@ -122,7 +121,7 @@ class HistoryWriter {
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
 
-  // Gives the file its name, and replaces the file that has this name. Call it on the thread that
+  // Renames the file to `path`, and replaces an older file of that name. Call it on the thread that
   // made the object, before any transaction runs.
   void keep();
 
@@ -130,10 +129,10 @@ class HistoryWriter {
     LJ_ASSERT(worker < areas_.size());
     return areas_[worker];
   }
-  // Records that transactions run: a crash test may kill the process from now on.
+  // Records that transactions run. A crash test may kill the process only after this call.
   void record_start();
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
-  // After that, a check demands exactly these transactions of the database, even of an unsafe run.
+  // A later check of the database then demands exactly these transactions, even of an unsafe run.
   void record_end();
 
  private:
@@ -162,7 +161,7 @@ struct HistoryFile {
   std::vector<HistoryEntry> entries;            // sorted by id
   std::vector<std::vector<uint64_t>> counters;  // by worker
 
-  // Returns whether transactions that the run acknowledged may be missing (R8).
+  // Returns whether transactions that the run acknowledged may be lost (R8).
   bool proves_nothing() const { return !parameters.unsafe.empty() && !finished; }
 
   std::shared_ptr<const void> memory;  // the mapped file

@@ -20,14 +20,14 @@ namespace {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// Returns how many lives have files, counted from the first up to a gap.
+// Returns how many lives have files, without a gap from the first life on.
 uint32_t files_there(const std::string& path) {
   uint32_t lives = 0;
   while (exists(file_of_life(path, lives + 1))) ++lives;
   return lives;
 }
 
-// Returns how many lives have files, counted from the first up to a gap or a file of another log.
+// Returns how many lives have files of one log, without a gap from the first life on.
 uint32_t files_of_log(const std::string& path) {
   const uint32_t there = files_there(path);
   const HistoryFile first = open_history_file(path);
@@ -53,9 +53,10 @@ std::string give_name(const std::string& unfinished, const std::string& path) {
              : unusable_history(path, std::strerror(errno));
 }
 
-// Gives the newest file its name if the history ends before run number `ordinal`. The run of this
-// file was killed before it named the file. Runs without a record may lie between the history and
-// this run. If the log has only runs without a record, the history begins anew.
+// Finishes the work of a process that was killed before it named its file. Names this newest file
+// if the history ends before run number `ordinal`. Runs that logged nothing may lie between the
+// history and this run. If all earlier runs of the log logged nothing, the history begins anew with
+// this file.
 std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordinal) {
   const uint32_t lives = std::max(files_of_log(path), 1u);
   const uint32_t known = open_history_file(file_of_life(path, lives)).parameters.ordinal;
@@ -70,7 +71,7 @@ std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordi
     remove_later_lives(path);
     return give_name(unfinished_history(path), path);
   }
-  // If the last life has no transaction, the next life takes its name.
+  // If the last named life has no transaction, the next life replaces its file.
   for (uint32_t life = std::max(lives, 2u); life <= lives + 1; ++life) {
     const std::string file = file_of_life(path, life);
     if (is_last(life)) return give_name(unfinished_history(file), file);
@@ -78,7 +79,7 @@ std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordi
   return "";
 }
 
-// Checks that ids ascend from life to life. Returns an error, or an empty string.
+// Checks that the ids of each worker ascend from life to life. Returns an error or an empty string.
 std::string order_of_ids(const HistoryFiles& history) {
   for (size_t i = 1; i < history.entries.size(); ++i) {
     const HistoryEntry& before = history.entries[i - 1];

@@ -2,8 +2,8 @@
 // starts with loaded rows. Each later life continues with the rows that it recovered (run
 // --continue).
 //
-// Life 1 writes the file FILE, life 2 FILE.2, and so on. The files are checked as one history,
-// after any life:
+// Life 1 writes the file FILE, life 2 FILE.2, and so on. A check reads all files as one history.
+// Any life may be the last. These rules hold:
 //
 //   - No two transactions have the same id. A worker's counts continue from life to life, so its
 //     ids ascend.
@@ -15,10 +15,10 @@
 //   - A life that ended by itself acknowledged all that it committed.
 //
 // Each life writes one run of the log, and the life's file has the ordinal of this run. So a check
-// notices a run without a history. Such a run's writes are in the database and in no file.
+// notices a run without a history, whose writes are in the database and in no file.
 //
-// A process that was killed before its first transaction left no trace in the log. The next process
-// overwrites the file of this process.
+// If a process was killed before its first transaction, it left no trace in the log, and the next
+// process overwrites its file.
 #pragma once
 
 #include <cstdint>
@@ -40,47 +40,46 @@ struct HistoryFiles {
   std::vector<HistoryEntry> entries;  // of all lives, sorted by id
 
   const HistoryFileParameters& parameters() const { return files.front().parameters; }
-  // Returns why acknowledged transactions may be missing (R8), or an empty string.
+  // Returns why acknowledged transactions may be lost (R8), or an empty string.
   std::string unsafe() const;
   // Returns the largest count in the ids of each worker.
   std::vector<uint64_t> counts() const;
 };
-// Reads the files of all lives, whose processes must have ended. A file of another log, which an
-// earlier history of the same name has left, is no life of this history.
+// Reads the files of all lives, whose processes must have ended. Ignores files that an earlier
+// history of the same name, of another log, has left.
 HistoryFiles open_history_files(const std::string& path);
 
-// Returns " of life 2" for index 1, and an empty string if there is only one life.
+// Returns " of life 2" for the index 1. Returns an empty string if `lives` is 1.
 std::string name_of_life(size_t lives, uint32_t index);
 
-// Returns how a history with the parameters `has` differs from one with `wanted`, or an empty
-// string. `unsafe` and `ordinal` may differ.
+// Returns in which parameter `has` differs from `wanted`, or an empty string. Ignores the
+// parameters `unsafe` and `ordinal`.
 std::string difference(const HistoryFileParameters& has, const HistoryFileParameters& wanted);
 
 struct StartedHistory {
   std::unique_ptr<HistoryWriter> writer;
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
-// Creates the file of a run, of the size --history_mb, under the name that it has until
-// keep_life(). A run that continues no other run writes `path`. A later run continues the history
-// `path` and writes the file of the next life. Refuses a later run if the history does not exist,
-// has other parameters, or lacks a run.
+// Creates the file of a run, with --history_mb MiB and a temporary name, which keep_life()
+// replaces. A run that continues no other run writes `path`. A run that continues a log writes the
+// file of the next life of the history `path`. Refuses that if the history does not exist, has
+// other parameters, or lacks a run of the log.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 
-// Gives the life's file its name. If this is the first life, first removes the files of later
-// lives, from the last to the second.
+// Gives the life's file its final name. If this is the first life, first removes the files that an
+// earlier history has left, from its last life to its second.
 void keep_life(const std::string& path, const HistoryFileParameters& parameters,
                HistoryWriter& writer);
 
 // Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`.
-// If a process was killed after its log had replaced or continued another log, but before its
-// history got its name, names the file. Returns an empty string, or in one sentence why `path` is
-// not the history of this log.
+// If the process of this run was killed before it named the file of its life, names the file.
+// Returns an empty string, or in one sentence why `path` is not the history of this log.
 std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal);
 
-// Returns a sentence if the history ends before run number `ordinal`, the last run of the log,
-// because a run after the last life kept no history. Returns an empty string otherwise, and if the
-// last file cannot be read.
+// Returns a sentence if `ordinal`, the number of the log's last run, is larger than the number of
+// the history's last run: the runs between them kept no history. Otherwise, and if the last file
+// cannot be read, returns an empty string.
 std::string gap_in_history(const std::string& path, uint32_t ordinal);
 
 }  // namespace logjam

@@ -27,8 +27,8 @@ namespace {
 
 using namespace write_history;
 
-// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements, when a
-// check notices a lost commit. 0: no kill. The ledger uses ledger_die_after instead.
+// If not 0, worker 0 kills the process (SIGKILL) right after this number of its acknowledgements. A
+// check then notices a lost commit. The ledger uses ledger_die_after instead.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
@@ -37,17 +37,17 @@ size_t payload_bytes(size_t writes) {
   return sizeof(WritesHeader) + writes * sizeof(RecordedWrite);
 }
 
-// Forwards a client's calls to a transaction, and notes what they change.
+// Forwards a client's calls to a transaction, and notes which rows these calls change.
 class RecordingTransaction final : public Transaction {
  public:
-  // Forgets the previous attempt. Later calls go to `transaction`.
+  // Forgets the previous attempt. From now on forwards calls to `transaction`.
   void begin(Transaction& transaction) {
     transaction_ = &transaction;
     changes_.clear();
   }
   size_t changes() const { return changes_.size(); }
-  // Writes a RecordedWrite without its order to `to` for each change. Call it when the attempt has
-  // made all its changes, before the attempt ends.
+  // Writes to `to` a RecordedWrite, without its order, for each change. Call it when the attempt
+  // has made all its changes, and before it ends.
   void describe(RecordedWrite* to) const {
     for (const Change& change : changes_) {
       const RowHash after =
@@ -110,8 +110,7 @@ class RecordingTransaction final : public Transaction {
     const std::byte* row;  // the transaction's copy, which the client may change; null: see `after`
     RowHash before, after;
   };
-  // Notes a copy of a row that the client may change. If the client already has this copy, does not
-  // note a second change.
+  // Notes that the client may change this copy of a row. Does nothing if it is noted already.
   void note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
     const auto found = std::ranges::find(changes_, row, &Change::row);
     if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
@@ -121,16 +120,16 @@ class RecordingTransaction final : public Transaction {
   std::vector<Change> changes_;
 };
 
-// A client around another client. It records in a history what the other client's transactions
-// write and which transactions are acknowledged.
+// Wraps another client. Records in a history the other client's writes, and which of its
+// transactions are acknowledged.
 //
-// The client writes an entry's payload when its transaction is about to commit, and intends the
-// entry at the serialization point, after which the transaction commits in any case. A transaction
-// that writes nothing has no entry. A counter for each type counts all acknowledged transactions.
+// Writes an entry's payload when its transaction is about to commit, and calls intend() at the
+// serialization point, after which the commit cannot fail. A transaction that writes nothing has no
+// entry, but the counters, one for each type, count all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` must outlive the client. `count` is the largest count in the worker's ids
-  // of earlier lives, or 0.
+  // `history` and `order` must outlive the client. `count` is the largest count in the ids that the
+  // worker had in earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),
@@ -189,14 +188,14 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override { return client_->exhausted() || is_full(area_); }
 
-  // Returns whether a worker's part of the history has no space for another transaction.
+  // Returns whether a worker's area of the history has no space for another transaction.
   static bool is_full(const HistoryArea& area) { return area.full_for(payload_bytes(kMostWrites)); }
 
  private:
   // A transaction that is committing, or has committed and is not acknowledged.
   struct Pending {
     TransactionId id;
-    uint64_t number;  // the other client's number of the transaction
+    uint64_t number;  // the wrapped client's number of the transaction
     uint32_t type;
     bool intended = false;  // has an entry
   };
@@ -220,7 +219,7 @@ class RecordingClient final : public Client, private CommitObserver {
   const uint64_t die_after_;  // --test=history_die_after
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
-  bool committing_ = false;  // the last attempt reached its commit; its commit may still fail
+  bool committing_ = false;  // the last attempt has begun its commit, which may fail
   uint64_t count_;           // attempts that reached their commit
   uint64_t acknowledgements_ = 0;
   uint32_t type_ = 0;
@@ -252,7 +251,7 @@ class WithHistory final : public Workload {
         workload_->make_client(database, worker, workers, seed), *history_.writer, *order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
-  // Makes the workload's own client, because a replay adds nothing to the history of the run.
+  // Makes a client of the workload that records nothing, because replays are not part of the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return workload_->make_replayer(database);
   }

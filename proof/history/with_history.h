@@ -3,8 +3,8 @@
 //
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
-// An entry has hashes of the rows that its transaction wrote, and the order in which each row was
-// overwritten. An entry has no number of the log, because the check must prove these numbers.
+// An entry has hashes of the rows that its transaction wrote, and for each write its position among
+// the writes of the row. It has no number of the log, because the check must prove these numbers.
 #pragma once
 
 #include <xxhash.h>
@@ -22,7 +22,7 @@
 
 namespace logjam::write_history {
 
-// The contents of a row as a history knows them: a hash of its bytes, or one of two special values.
+// The contents of a row in a history: a hash of the row's bytes, or one of two special values.
 using RowHash = uint32_t;
 inline constexpr RowHash kAbsentRow = 0;
 inline constexpr RowHash kUnknownRow = 1;  // present; the transaction did not look at the bytes
@@ -37,19 +37,19 @@ struct WritesHeader {
   uint32_t writes;
 };
 
-// A change of one row. `order` grows with each change of the row. If a transaction changes a row
-// several times (erases it, then inserts it), each change is one element, in their order.
+// A change of one row. A row's later change has a larger `order`. If a transaction changes a row
+// several times (erases it, then inserts it), it has one RecordedWrite for each change, in order.
 struct RecordedWrite {
   Key key;
   uint64_t order;
-  RowHash before;  // the row that the transaction had seen
+  RowHash before;  // the row as the transaction saw it
   RowHash after;
   uint32_t table;
   uint32_t unused;
 };
 static_assert(sizeof(RecordedWrite) == 32);
 
-// The order in which rows are overwritten, in the memory of a running process.
+// Numbers the changes of each row in their order, while the process runs.
 //
 // Protocol. A worker calls next() at the serialization point of its transaction, with the row
 // locked (CommitObserver). So the calls for a row come one at a time, in the order in which its
@@ -83,9 +83,9 @@ class RowOrder {
 //   - R4: if a transaction must not be lost, then no transaction whose row it updated may be lost,
 //     and so on.
 //
-// In a history of several lives (history_files.h) the rules hold for each life, with the row's
-// state at the end of the life: the state that the first write of a later life saw, or the state
-// now.
+// If a history has several lives (history_files.h), the rules hold for each life, with the row's
+// state at the end of the life. This is the state that the first write of the next life with a
+// write of the row saw, or the present state.
 //
 // So the checker misses a lost transaction only if other transactions have overwritten all of its
 // writes. Then the loss does not change the database. A read without an update of the same row is
@@ -97,8 +97,8 @@ Check check_history(Database& database, const std::string& path, const std::stri
 
 namespace logjam {
 
-// Makes the workload. If --history asks for a history and the workload keeps none of its own, its
-// clients record the history of writes, and its verify() also checks it.
+// Makes the workload. If --history is set and the workload keeps no history of its own, its clients
+// record a history of writes, and its verify() also checks this history.
 std::unique_ptr<Workload> make_with_history(const WorkloadInfo& info);
 
 }  // namespace logjam
