@@ -80,7 +80,7 @@ class HistoryArea {
     LJ_ASSERT(!pending_.empty());
     return payload_at(pending_.back().offset);
   }
-  // Removes the entry of this attempt, because its commit was refused.
+  // Removes the entry of the last intend(), because the commit was refused.
   void retract();
   // Records that `id` is acknowledged. Ends the process with kExitViolation if intend() was not
   // called for `id`, or if `id` is acknowledged already.

@@ -36,7 +36,7 @@ class Required {
              versions_.where_lost(*missing);
     });
   }
-  // Checks that no acknowledged transaction, and none on which one depends, is lost (R1).
+  // Checks that no acknowledged transaction, nor one on which it depends, is lost (R1).
   std::string lost_acknowledged() {
     std::string lost =
         first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
@@ -54,7 +54,7 @@ class Required {
     followed_acknowledged_ = true;
     return follow("R1: ", " was acknowledged");
   }
-  // Checks that a transaction is not lost if a transaction that shows depends on it (R4).
+  // Checks that no transaction is lost on which a transaction that shows depends (R4).
   std::string not_closed() {
     for (uint32_t t = 0; t < members_.size(); ++t) {
       if (versions_.shows(t)) add(t);
@@ -69,7 +69,7 @@ class Required {
   }
 
  private:
-  // The reason why a transaction is required.
+  // Says why a transaction is required.
   struct Member {
     bool required = false, seed = false;
     uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this member
@@ -98,7 +98,7 @@ class Required {
     return "";
   }
 
-  // Requires the transaction on which `transaction` depends. Returns a violation if it is lost.
+  // Marks the transaction of `dependency` as required. Returns a violation if it is lost.
   std::string follow(uint32_t transaction, const Dependency& dependency, const std::string& rule,
                      const char* what_seeds_are) {
     const Access& on = dependency.on;
@@ -143,8 +143,8 @@ class Required {
     return found;
   }
 
-  // Returns the transaction that inserted the row which `write` erased or overwrote; 0: the initial
-  // load. If the history has a gap before this insert, returns the last transaction before the gap.
+  // Returns the transaction that inserted the row that `write` erased or overwrote; 0: the initial
+  // load. If a write between the insert and `write` is not in the history, returns its writer.
   TransactionId inserter(const Access& write) const {
     TransactionId at = write.writer;
     for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {
@@ -259,7 +259,7 @@ class Checker {
     return order.violation;
   }
 
-  // Checks that each row's `seen` follows from the versions that the row's writers had read (R3).
+  // Checks that each row's `seen` is the hash of the versions that the row's writers had read (R3).
   // If a recovery replays commands in another order than the run, perhaps only this check fails.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
@@ -267,7 +267,7 @@ class Checker {
       const std::vector<uint32_t>& chain = versions_.chain(key);
       const bool cell = keys.is_cell(key);
       uint64_t seen = 0;
-      // A cell's `seen` has only the reads of the cell's last writer.
+      // The hash of a cell covers only what the cell's last writer has read.
       for (size_t i = cell && !chain.empty() ? chain.size() - 1 : 0; i < chain.size(); ++i) {
         for (const Access& read : transactions_[chain[i]].reads) {
           seen = LedgerRow::remember(seen, read.key, read.writer);
@@ -284,8 +284,8 @@ class Checker {
     });
   }
 
-  // Returns whether the transaction certainly committed: it is required, or it only read and was
-  // acknowledged. An unsafe run may acknowledge a reader too early, so a reader counts only if the
+  // Returns whether the transaction certainly committed: it is required, or it was acknowledged and
+  // only read. An unsafe run may acknowledge such a reader too early, so it counts only if the
   // versions that it read are in the database.
   bool counts(uint32_t t) const {
     if (required_.contains(t)) return true;

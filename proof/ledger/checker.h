@@ -2,9 +2,9 @@
 //
 // A key's chain is the last write of its row, the write that this write overwrote, and so on down
 // to the initial load (versions.h). A write is in the database if it belongs to the chain of its
-// key. A transaction is recovered if one of its writes *shows*: it is the last write of a chain, or
-// a write that shows updated it. Rows name their writer, so the checker computes chains from the
-// database and the history, and never from the log, whose correctness is the question.
+// key. A write *shows* if it is the last of a chain, or if a write that shows updated it. A
+// transaction is recovered if one of its writes shows. Rows name their writer, so the checker
+// computes chains from the database and the history, and never from the log, which it tests.
 //
 //   R1  All writes of every acknowledged transaction are in the database, and so are all writes of
 //       the transactions on which it depends, directly or through others (checker.cc).

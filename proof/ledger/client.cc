@@ -42,8 +42,8 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
   last_generation_.resize(options_.keys);
 }
 
-// Appends `count` different keys that are not in `*keys` yet. If a drawn key is already in `*keys`,
-// takes the next free key.
+// Appends `count` different keys that are not in `*keys` yet. If a key that was chosen at random is
+// already in `*keys`, takes the next free key.
 void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   LJ_ASSERT(keys->size() + count <= options_.keys);
   for (; count > 0; --count) {
@@ -53,9 +53,9 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
-// Draws writes to different cells. Most writes are to slots, and most writes to slots are to the
-// hot slot, so rows often return after an erase. The client guesses whether a slot has its row, and
-// reverses one guess in eight.
+// Chooses `count` random writes to different cells, or fewer. Most writes are to slots, and most of
+// these are to the hot slot, so rows often return after an erase. The client guesses whether a slot
+// has its row, and reverses one guess in eight.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {
@@ -81,9 +81,9 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Finds the writers that the attempt overwrites blindly. If other transactions have overtaken an
-// insert since execute(), the insert depends on the erase before it. If the attempt reads nothing,
-// it depends on nothing else.
+// Finds the writers that the attempt overwrites blindly. If another transaction has written the
+// slot since execute(), the attempt's insert depends on that transaction's erase. If the attempt
+// reads nothing, it depends on nothing else.
 void LedgerClient::serialized() {
   auto written = written_cells_.begin();
   for (size_t i = 0; i < attempt_.writes.size(); ++i) {
@@ -135,8 +135,8 @@ uint32_t LedgerClient::next() {
       if (roll(4) == 0) key = keys_.ledger + roll(keys_.cells);
     }
   }
-  // One transaction in four reads a key before it updates the key, so that locking protocols
-  // upgrade a lock.
+  // One transaction in four reads a key before it updates this key, so that locking protocols
+  // upgrade the lock from shared to exclusive.
   if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
     input_.writes[0] = input_.reads[0];
   }
@@ -175,9 +175,9 @@ Status LedgerClient::execute(Transaction& txn) {
   return Status::kRollback;
 }
 
-// Encodes one word for the attempt's id, one for the numbers of keys and the choice of generation,
-// one for each key, and one for each write of a cell. The log has only commands of transactions
-// that write.
+// Encodes one word for the attempt's id, one for the numbers of keys and for Input::new_generation,
+// one for each key, and one for each write of a cell. The log has no commands of read-only
+// transactions.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
@@ -252,8 +252,8 @@ Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
   return status;
 }
 
-// Fetches the row of `key` for a change, names the attempt as its writer, and records the
-// overwritten writer. Seal the row afterwards. Records a missing row as a mismatch.
+// Fetches the row of `key` for a change, names the attempt as its writer, and records the writer
+// whom the attempt overwrites. Records a missing row as a mismatch. The caller seals the row.
 Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
   const Status status = txn.update(ledger_, key, row);
   if (status != Status::kOk) {
@@ -309,8 +309,8 @@ Status LedgerClient::toggle(Transaction& txn) {
   return status == Status::kAbort ? status : Status::kOk;
 }
 
-// Compares the entries found under `key` with its ledger row, and records a mismatch if they
-// differ.
+// Compares the entries that were found under `key` with the ledger row of `key`. Records a mismatch
+// if they differ.
 void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
   const SeenEntry* found = nullptr;
   for (const SeenEntry& entry : seen) {
@@ -324,7 +324,7 @@ void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<Seen
 }
 
 // Compares an entry with its ledger row, or a slot with its cell. `entry` is null if none was
-// found; otherwise it must have the number `number`.
+// found; otherwise its field `number` must be the argument `number`.
 void LedgerClient::compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number) {
   if (entry == nullptr) {
     if (present) attempt_.complain(Mismatch::kMissingEntry, key);
@@ -335,8 +335,8 @@ void LedgerClient::compare(Key key, bool present, const EntryRow* entry, bool fo
   if (!entry->intact() || entry->key != number) attempt_.complain(Mismatch::kTornRow, key);
 }
 
-// Collects the entries of the range. Sets [*low, *high] to the ledger keys that the scan covered. A
-// scan that stopped at its limit covered the keys up to its last entry.
+// Collects the entries of the transaction's range. Sets [*low, *high] to the ledger keys that the
+// scan covered. A scan that stopped at its limit covered only the keys up to its last entry.
 Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
                                 Key* high) {
   *low = input_.low;
@@ -370,8 +370,8 @@ Status LedgerClient::audit(Transaction& txn) {
 }
 
 // Reads the ledger row, the entry of its generation, and the entry of the next generation, which
-// does not exist. A client that reads the entries first does not know the generation yet, and uses
-// the generation that it read last.
+// does not exist. If the client reads the entries first, it does not know the generation yet, and
+// takes the generation that it last read for this key.
 Status LedgerClient::lookup(Transaction& txn, Key key) {
   LedgerRow row;
   std::vector<SeenEntry> seen;
@@ -396,9 +396,9 @@ Status LedgerClient::lookup(Transaction& txn, Key key) {
   return Status::kOk;
 }
 
-// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot is not as expected,
-// the attempt reads the cell and does not write it. seal_cells() completes the row after all reads
-// of the attempt.
+// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot is not as the
+// client guessed, the attempt reads the cell instead. After all reads of the attempt, seal_cells()
+// completes the row.
 Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   LJ_ASSERT(write.cell < keys_.cells && write.op != Op::kRead);
   const Key key = keys_.ledger + write.cell;
@@ -452,8 +452,8 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   return status;
 }
 
-// Yields the core, --test=ledger_dawdle times at most, until other transactions have inserted and
-// erased the row that the attempt has inserted. Locking protocols prevent this.
+// Yields the core, at most --test=ledger_dawdle times, until other transactions have inserted and
+// erased the row that the attempt has inserted. Locking protocols let no transaction do that.
 void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;

@@ -1,5 +1,5 @@
-// One worker's stream of ledger transactions. The client draws each transaction once, and executes
-// it until it commits:
+// One worker's stream of ledger transactions. The client chooses the input of each transaction at
+// random once, and executes the transaction until it commits:
 //
 //   transfer  reads some keys and updates other keys
 //   blind     overwrites cells without reading them, and inserts and erases rows of slots; half of
@@ -28,8 +28,8 @@
 
 namespace logjam::ledger {
 
-// The last writer of each cell, in the memory of a running process. A transaction that overwrites a
-// cell without reading the cell learns here whose write it overwrites.
+// The last writer of each cell, in the memory of a running process. From it a transaction that
+// overwrites a cell without reading the cell learns which transaction's write it overwrites.
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
@@ -42,7 +42,7 @@ class CellOrder {
   }
 
   uint64_t cells() const { return last_.size(); }
-  // Sets the last writer of `cell` to `writer`, as recovered.
+  // Sets the last writer of `cell` to `writer`, which recovery has found in the row of the cell.
   void resume(uint64_t cell, TransactionId writer, bool present) {
     LJ_ASSERT(cell < last_.size());
     last_[cell].store(writer, platform::memory_order_relaxed);
@@ -50,7 +50,7 @@ class CellOrder {
   }
 
   // Records that `writer` overwrites `cell` and leaves its slot present or absent. Returns the
-  // writer that it overwrites; 0: the initial load.
+  // previous writer of the cell; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
     LJ_ASSERT(cell < last_.size() && writer != 0);
     set_present(cell, present);
@@ -63,7 +63,7 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // Returns the number of the hot slot plus a multiple of the number of slots. The result grows
+  // Returns the number of the hot slot plus a multiple of the number of slots. The number grows
   // slowly, so a slot's tuple is reclaimed before many workers use the slot at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
@@ -97,7 +97,7 @@ struct ResumeState {
     attempts[worker] = std::max(attempts[worker], count);
   }
   void raise(TransactionId id) { raise(worker_of(id), count_of(id)); }
-  // Raises the counts to those of `other`, whose generations must be empty.
+  // Raises each count to the count in `other`, if that is larger. `other` has no generations.
   void add(const ResumeState& other) {
     LJ_ASSERT(other.generations.empty());
     for (uint32_t worker = 0; worker < other.attempts.size(); ++worker) {
@@ -106,18 +106,18 @@ struct ResumeState {
   }
 };
 
-// Reads the state from the rows, and tells `order` the last writer of each cell. Call it when no
+// Reads the state from the rows, and sets the last writer of each cell in `order`. Call it when no
 // transaction runs.
 ResumeState read_resume_state(Database& database, CellOrder* order);
 
 // The newest transaction that each worker has acknowledged.
 //
-// Protocol. Each worker writes its own element, and all workers read all elements. The order is
-// relaxed, because a value is only a hint: a stale value chooses another moment for the kill.
+// Protocol. Each worker writes its own element, and all workers read all elements. All accesses are
+// relaxed, because a value is only a hint: a stale value only delays or advances the kill.
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
-  // Treats the transactions of `resume_state`, which were recovered, as acknowledged.
+  // Counts the transactions of `resume_state`, which were recovered, as acknowledged.
   Acknowledged(uint32_t workers, const ResumeState& resume_state)
       : newest_(std::max<size_t>(workers, resume_state.attempts.size())) {
     for (uint32_t worker = 0; worker < resume_state.attempts.size(); ++worker) {
@@ -145,8 +145,8 @@ class Acknowledged {
 // functions.
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
-// durable. A wrong acknowledgement loses a transaction at few moments: while the acknowledged
-// transaction depends on another transaction that is not durable yet. --test=ledger_die_early waits
+// durable. A wrong acknowledgement loses a transaction only if the kill comes while a transaction
+// on which the acknowledged transaction depends is not durable yet. --test=ledger_die_early waits
 // for such a moment. A client does not know which transactions are durable, so it waits for a
 // moment at which the other transaction is not acknowledged yet.
 class CrashPoint {
@@ -157,11 +157,11 @@ class CrashPoint {
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 
-  // Notes that the transaction `id`, which is about to commit, depends on `other`.
+  // Notes that the transaction `id`, which is about to commit, depends on transaction `other`.
   void note_dependency(TransactionId id, TransactionId other) {
     if (early_ != 0 && worker_of(id) != worker_of(other)) depends_on_[id].push_back(other);
   }
-  // Forgets `id`, whose commit was refused.
+  // Forgets the transaction `id`, because its commit was refused.
   void on_refusal(TransactionId id) { depends_on_.erase(id); }
 
   void on_acknowledgement(TransactionId id) {
@@ -185,7 +185,7 @@ class CrashPoint {
 
 inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
 
-// The ledger's scale and draws: --ledger=keys:1000,theta:0.9,... and values of --test.
+// The ledger's scale and probabilities: --ledger=keys:1000,theta:0.9,... and values of --test.
 struct Options {
   uint64_t keys = 1000;
   uint64_t cells = 64;  // rows that transactions overwrite without reading them
@@ -200,7 +200,7 @@ struct Options {
   // --test=ledger_yield: a worker yields its core after this number of accesses, so that
   // transactions interleave on few cores. 0: never.
   uint64_t yield = 0;
-  // --test=ledger_dawdle: the most yields of dawdle().
+  // --test=ledger_dawdle: how often LedgerClient::dawdle() yields at most.
   uint64_t dawdle = 0;
   // --test=ledger_die_after and ledger_die_early: see CrashPoint.
   uint64_t die_after = 0, die_early = 0;
@@ -208,7 +208,7 @@ struct Options {
   KeySpace key_space() const { return {.ledger = keys, .cells = cells, .slots = slots}; }
 };
 
-// Returns the options that the flags say. Any thread may call it.
+// Returns the options that the flags ask for. Any thread may call it.
 Options options_from_flags();
 
 // Returns why the flags cannot be used, in one sentence, or an empty string.
@@ -219,8 +219,8 @@ inline constexpr uint64_t kMostCellWrites = 4;
 
 enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
 
-// Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
-// all clients share one.
+// Chooses keys at random with probabilities proportional to 1 / rank^theta; key k has rank k + 1.
+// Immutable, so all clients share one.
 class KeyPicker {
  public:
   KeyPicker(uint64_t keys, double theta);
@@ -236,7 +236,7 @@ struct CellWrite {
   uint64_t cell = 0;
 };
 
-// The input of a transaction: next() draws it, and execute() may use it several times.
+// The input of a transaction: next() chooses it, and execute() uses it for each attempt.
 struct Input {
   Type type = kTransfer;
   std::vector<Key> reads;   // rows of the ledger, and cells
@@ -312,8 +312,8 @@ class LedgerClient final : public Client, private CommitObserver {
   Status audit_slots(Transaction& txn);
   Status lookup_slot(Transaction& txn, uint64_t cell);
 
-  // Copies the row `number` of the table, which is `key` in histories, to `*row`, and records its
-  // writer as a read of the attempt. Returns kAbort or kOk. Records a missing row as a mismatch.
+  // Copies row number `number` of the table to `*row`. In histories its key is `key`. Records its
+  // writer as a read, or a missing row as a mismatch. Returns kAbort or kOk.
   template <class Row>
   Status read_row(Transaction& txn, Table& table, Key number, Key key, Row* row);
   Status read_keys(Transaction& txn);

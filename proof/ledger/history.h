@@ -3,8 +3,8 @@
 //
 //   payload of an entry := AttemptHeader, reads x Access, writes x Access
 //
-// Between intend() and the publication of its log record, an attempt learns whose writes it
-// overwrites blindly, and stores these writers into its entry.
+// At its serialization point, between intend() and the publication of its log record, an attempt
+// learns whose writes it overwrites blindly. It then stores these writers into its entry.
 #pragma once
 
 #include <cstddef>
@@ -31,21 +31,21 @@ enum class Op : uint64_t {
 };
 constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
 
-// The writer of an access whose attempt has not reached its serialization point.
+// The writer in a blind write before the attempt's serialization point.
 inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
-// attempt whose write was read or overwritten. If reads_row(op), the row named `writer`; otherwise
-// the client looked `writer` up while the row was locked (CellOrder).
+// attempt whose write was read or overwritten. If reads_row(op), the row named this writer;
+// otherwise the client asked CellOrder for it while the row was locked.
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
   Op op = Op::kRead;
 };
 
-// An observation that no serial execution allows: a violation in an attempt that commits. In an
-// attempt that aborts, the observation is harmless, because an optimistic protocol lets a doomed
-// attempt continue.
+// An observation that no serial execution allows. It is a violation if the attempt commits. It is
+// harmless if the attempt aborts, because an optimistic protocol lets an attempt that is bound to
+// abort continue.
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields
@@ -55,7 +55,7 @@ enum class Mismatch : uint32_t {
   kForeignEntry,    // the entry is of another generation or writer than its ledger row says
   kDuplicateEntry,  // two entries of one key were found
 };
-// Returns the observation in words that follow "having seen".
+// Returns the observation as words after "having seen", such as "two entries of one key".
 const char* describe(Mismatch mismatch);
 
 // One execution of a transaction, as it goes into the history.
@@ -84,7 +84,7 @@ struct KeySpace {
   uint64_t all() const { return ledger + cells; }
   bool is_cell(Key key) const { return key >= ledger; }
   bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
-  // Returns whether the initial load has the row of a slot: it has the rows of even numbers.
+  // Returns whether the initial load inserts the slot's row: it inserts the rows of even numbers.
   bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
   // Returns "ledger key 7" or "cell 7", for human readers.
   std::string name(Key key) const;
@@ -96,9 +96,9 @@ inline constexpr const char* kHistoryOf = "ledger";
 // Returns the parameters of a file for the ledger.
 HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin);
 
-// Records that the attempt is about to commit. Ask full_for_accesses() first.
+// Records that the attempt is about to commit. Call full_for_accesses() first.
 void intend(HistoryArea& area, const Attempt& attempt);
-// Records that write `index` of the attempt last intended overwrites a write of `writer`.
+// Records in the entry of the last intend() that write number `index` overwrites one of `writer`.
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
 // Returns whether the area has no room for an attempt with this number of accesses.
 bool full_for_accesses(const HistoryArea& area, size_t accesses);

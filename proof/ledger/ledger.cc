@@ -37,7 +37,7 @@ using platform::TestValue;
 const TestValue readers("ledger_readers"), yield("ledger_yield"), dawdle("ledger_dawdle"),
     die_after("ledger_die_after"), die_early("ledger_die_early");
 
-// Calls note(key, row, &writers) for each row, on all cores, and adds `writers` to `*resume_state`.
+// Calls note(key, row, &counts) for each row, on all cores. Adds all `counts` to `*resume_state`.
 template <class Row, class Note>
 void read(Table& table, ResumeState* resume_state, const Note& note) {
   const auto read_part = [&](uint32_t part, uint32_t parts, ResumeState* writers) {
@@ -222,7 +222,7 @@ class Ledger final : public Workload {
     if (history_ != nullptr) keep_life(FLAGS_history, parameters_, *history_);
   }
 
-  // Makes a client without a history, because a replay adds nothing to the history of the run.
+  // Makes a client that records nothing, because replays are not part of the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, resume_state_, order_, nobody_,
                                           nullptr);

@@ -56,8 +56,8 @@ class Exporter {
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
   }
 
-  // Returns the number of a transaction in lists: its index, or a number after all indexes if the
-  // history does not know the transaction.
+  // Returns the number of a transaction in lists: its index in the history. A transaction that the
+  // history does not know gets a number after all indexes.
   uint64_t number_of(TransactionId id) {
     const uint32_t t = history_.find(id);
     if (t != History::kNone) return t;
@@ -68,9 +68,8 @@ class Exporter {
   // Returns the key that a cell has in histories.
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
-  // Notes which transactions show in the database: the last writer of each key, and each writer
-  // whose write a transaction that shows has updated. A write that was overwritten blindly does not
-  // show.
+  // Notes the transactions that show because of `key`: its last writer, and each writer whose write
+  // a transaction that shows has updated. A write that was overwritten blindly does not show.
   void note_what_shows(Key key, TransactionId last) {
     steps_ = 0;
     for (TransactionId id = last; id != 0;) {
@@ -84,8 +83,8 @@ class Exporter {
   }
 
   // Notes the transactions that happened and do not show: their writes were overwritten blindly,
-  // but a transaction that happened has read one of these writes. Such a transaction wrote only
-  // cells, because a write to the ledger shows.
+  // but a transaction that happened has read one of these writes. They wrote only cells, because a
+  // write to the ledger shows.
   void note_what_was_read() {
     std::vector<uint32_t> left;
     for (uint32_t t = 0; t < there_.size(); ++t) {
@@ -112,8 +111,8 @@ class Exporter {
   }
 
   // Returns the writers of `key`, in order, up to `last`. If the history does not know a writer,
-  // the list begins with this writer. A write that was overwritten blindly is in the list only if
-  // its transaction shows or was acknowledged. No row says whether another such write happened.
+  // the list begins with this writer. A blindly overwritten write is in the list only if its
+  // transaction shows or was acknowledged. No row says whether other such transactions happened.
   std::vector<TransactionId> list_up_to(Key key, TransactionId last) {
     std::vector<TransactionId> list;
     steps_ = 0;

@@ -23,8 +23,8 @@ namespace logjam::ledger {
 
 using platform::mix_bits;
 
-// Returns the fillers of a row: numbers that follow from its other fields, whose hash is `all`. So
-// the fillers show a torn row.
+// Returns the fillers of a row: numbers that follow from `all`, a hash of the row's other fields.
+// In a torn row the fillers do not follow from the other fields.
 template <size_t kFillers>
 std::array<uint64_t, kFillers> fillers(uint64_t all) {
   std::array<uint64_t, kFillers> filler;
@@ -40,12 +40,12 @@ struct LedgerRow {
   TransactionId toggler = 0;      // the last writer that inserted or erased the entry
   uint32_t generation = 0;        // of the entry: see entry_key()
   uint32_t present = 0;
-  // A hash of everything that the row's writers had read before they wrote it. If the log holds
+  // A hash of all versions that the row's writers had read before they wrote it. If the log holds
   // commands, recovery computes the same hash only if each writer reads the same versions again.
   uint64_t seen = 0;
   std::array<uint64_t, 7> filler = {};
 
-  // Adds to `seen` that the row's writer has read the row of `key`, as written by `read`.
+  // Adds to `seen` a read of `key` in the version that transaction `read` wrote.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
   static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
     return mix_bits(seen + mix_bits(read ^ mix_bits(~key)));
@@ -86,7 +86,7 @@ struct EntryRow {
 struct CellRow {
   TransactionId writer = 0;
   uint64_t present = 0;
-  // A hash of everything that the writer had read, as in LedgerRow.
+  // A hash of all versions that the cell's last writer had read.
   uint64_t seen = 0;
   std::array<uint64_t, 3> filler = {};
 

@@ -41,9 +41,9 @@ std::string Versions::walk() {
   });
 }
 
-// Follows the versions of one key. `last` wrote the row in the database; the row may name the
-// overwritten writer. Threads call this for different keys at once: only this call changes the
-// key's chain and the numbers of its writes, but other calls may mark the same writers as showing.
+// Follows the versions of one key. `last` wrote the row in the database. `*overwritten` is the
+// previous writer, if the row names it. Threads call this for different keys at once. No two calls
+// change the same chain or version numbers, but several may mark one writer as showing.
 std::string Versions::walk_key(Key key, TransactionId last, const TransactionId* overwritten) {
   std::vector<uint32_t>& chain = chains_[key];
   TransactionId above = 0, id = last;
@@ -235,7 +235,7 @@ std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges) {
 
 namespace {
 
-// The edges that one part of the work has found, or the edges of all parts so far.
+// The edges that one thread's part of the work has found, or the edges of all parts so far.
 struct Edges {
   std::vector<Edge> edges;
   void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }
@@ -263,7 +263,7 @@ void add_reads(const History& history, const Versions& versions, uint32_t reader
   }
 }
 
-// Returns the reason for the edge between two transactions, as a sentence.
+// Returns, as a sentence, why transaction `from` comes before transaction `to`.
 std::string why_before(const History& history, uint32_t from, uint32_t to) {
   const RecordedTransaction& before = history.transactions[from];
   const RecordedTransaction& after = history.transactions[to];

@@ -30,9 +30,9 @@ class Versions {
 
   Versions(const LedgerRows& rows, const History& history);
 
-  // Follows the versions of every key down from its row. Returns a violation if chains are broken
-  // (R3), or if the rows of a slot are not inserted and erased alternately. Call it before the
-  // other functions.
+  // Follows the versions of every key down from its row. Returns a violation if a chain is broken
+  // (R3), or if a slot's row is not inserted and erased alternately. Call it before the other
+  // functions.
   std::string walk();
 
   const std::vector<uint32_t>& chain(Key key) const {
@@ -44,7 +44,7 @@ class Versions {
   // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
   uint64_t showing() const;  // number of transactions
-  // Returns the transaction's first write that is missing, or that is present; null if none is.
+  // Returns the transaction's first missing write, or its first present write; null if none.
   const Access* missing_write(uint32_t transaction) const { return first(transaction, true); }
   const Access* present_write(uint32_t transaction) const { return first(transaction, false); }
   // Returns the transaction's write of `key`, or null.
@@ -82,8 +82,8 @@ struct SerialOrder {
   std::string violation;  // a cycle, as a sentence; empty if there is none
 };
 
-// Looks for a cycle among all writers of versions and the readers for which `counts` returns true.
-// Several threads call `counts` at once.
+// Looks for a cycle among all writers of versions and all read-only transactions for which `counts`
+// returns true. Several threads call `counts` at once.
 SerialOrder find_serial_order(const History& history, const Versions& versions,
                               const std::function<bool(uint32_t)>& counts);
 

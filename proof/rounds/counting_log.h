@@ -22,8 +22,8 @@ struct CountingLife {
   bool checkpoint_at_end = false;
   bool reversed = false;                     // names the directories in the other order
   uint64_t most_checkpoints = ~uint64_t{0};  // the life ends when it has taken this number
-  // The file of which a byte is changed before the life begins; empty: none. The life accepts that,
-  // as --accept_damage does.
+  // A file in which a byte is changed before the life begins; empty: none. The life accepts the
+  // damage, as --accept_damage does.
   std::string damaged = {};
   bool ranges = false;  // logs ranges
 };
@@ -33,8 +33,8 @@ struct CountingLog {
   std::vector<std::string> directories;
   uint64_t segment_bytes = 0;
 
-  // Recovers the log as `recover` does or, if `goes_on`, as a run does that continues the log.
-  // Returns a sentence about a failure, or an empty string.
+  // Recovers the log as the command `recover` does, or as a run that continues the log if
+  // `goes_on`. Returns a sentence about a failure, or an empty string.
   std::string recover(LogChain* chain, RecoveredChain* recovered, bool goes_on) const;
   // Plays a life on the process's disk. Calls `acknowledged` for each acknowledged transaction.
   // Returns a sentence about a failure, or an empty string.

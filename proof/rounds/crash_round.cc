@@ -23,9 +23,9 @@ namespace logjam {
 namespace {
 
 // Returns the schemes with log files, each with the record granularities that it supports. A scheme
-// that logs commands supports only one record for each transaction.
+// that logs commands supports only one granularity: one record for each transaction.
 const auto& schemes_and_records() {
-  // Computed once, because every process of the tests derives some thousand rounds.
+  // Computed once, because each process of the tests calls the function some thousand times.
   static const auto pairs = [] {
     std::vector<std::pair<std::string, std::string>> found;
     for (const SchemeInfo& scheme : all_schemes()) {
@@ -105,13 +105,13 @@ void draw_transactions(RoundDraws& random, LedgerFlags* flags) {
   flags->theta = random.one_of({0.0, 0.9});
   flags->yield = random.one_of({0, 7});
   flags->dawdle = random.one_of({0, 100});
-  // With few slots, transactions erase and insert a row at once. With many slots, a slot's tuple is
-  // reclaimed before the next insert.
+  // With few slots, transactions often erase and insert the same row right after each other. With
+  // many slots, a slot's tuple is reclaimed before the next insert into it.
   flags->slots = random.one_of({8, 64, 1000});
   flags->cells = flags->slots + 56;
 }
 
-// Draws the directories of the log, and a device.
+// Chooses the number of directories of the log, and a device.
 void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams,
                   CrashRound* round) {
   const bool in_place = scheme.traits.in_place;
@@ -131,8 +131,8 @@ void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams
   }
 }
 
-// Makes the process die at an early acknowledgement, because a wrong one then loses a transaction.
-// Slow devices and short transactions give many early acknowledgements.
+// Makes the process die at an early acknowledgement (CrashPoint). If it is wrong, a transaction is
+// lost. Slow devices and short transactions give many early acknowledgements.
 void die_early(uint32_t streams, CrashRound* round) {
   round->directories = std::min(streams, kMostDirectories);
   round->kill_after_ms = 3000;
@@ -245,13 +245,13 @@ CrashRound derive_round(uint64_t seed) {
   round.kill_after_ms = static_cast<uint32_t>(50 + random.below(551));
   round.ends_by_itself = random.one_in(8);
   if (round.ends_by_itself) {
-    // Ends the run after some transactions: a loaded machine may give it no core for a fixed time.
+    // Limits transactions, not time: a loaded machine may give the run no core for a while.
     flags.transactions = 300;
   } else if (streams > 1 && !scheme.traits.in_place && random.one_in(3)) {
     die_early(streams, &round);
   } else if (random.one_in(2)) {
-    // A kill from outside usually comes when the workers wait, above all on a loaded machine. A
-    // kill right after an acknowledgement comes when work is not yet durable.
+    // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
+    // right after an acknowledgement finds work that is not durable yet.
     const uint64_t magnitude = uint64_t{1} << random.below(14);
     flags.die_after = magnitude + random.below(magnitude);
   }
@@ -264,7 +264,7 @@ namespace {
 // history of its runs. The directory stays if the round fails. One thread uses it.
 class RoundSite {
  public:
-  // The moment from which the time before a kill is counted.
+  // The event from which kill_after_ms counts.
   enum class From : uint8_t { kStart, kFirstTransaction };
 
   RoundSite(const std::string& binary, uint32_t count)
@@ -292,8 +292,8 @@ class RoundSite {
     return run;
   }
 
-  // Runs the command, and kills it `kill_after_ms` after `from`; 0: the command ends by itself. If
-  // the command failed, adds that to the report and returns false.
+  // Runs the command, and kills it `kill_after_ms` after the event `from`. If `kill_after_ms` is 0,
+  // the command ends by itself. If it failed, adds a sentence to the report and returns false.
   bool run(const std::vector<std::string>& command, uint64_t kill_after_ms,
            From from = From::kStart) {
     result_.commands += "  " + platform::join(command, " ") + "\n";
@@ -305,7 +305,7 @@ class RoundSite {
   // Returns how the last command ended, for the report.
   const std::string& ending() const { return ending_; }
 
-  // Returns the result of a round that did `what`. The flags `again` repeat the round.
+  // Returns the result of a round. `what` describes the round; the flags `again` repeat it.
   CrashResult result(bool passed, const std::string& what, const std::string& again) {
     const ledger::History recorded = ledger::open_history(history_);
     result_.recorded = recorded.transactions.size();
@@ -387,7 +387,7 @@ Life derive_life(uint64_t seed, std::mt19937_64& random) {
   LedgerFlags& flags = life.flags;
   flags.die_early = 0;  // an early death needs a round of its own
   flags.history_mb = 64;
-  // A log with few keys may have fewer keys than a transfer of this life would need.
+  // The log of an earlier life may have too few keys for the transfers of the derived flags.
   flags.reads = 2, flags.writes = 4;
   flags.sockets = 2;
   if (!find_scheme(flags.scheme)->traits.commands && below(8) != 0) {
@@ -403,7 +403,7 @@ Life derive_life(uint64_t seed, std::mt19937_64& random) {
   return life;
 }
 
-// Changes a byte of the latest checkpoint, unless it is the only one that is complete.
+// Changes a byte of the latest checkpoint, unless it is the only complete checkpoint.
 void spoil_checkpoint(const std::vector<std::string>& directories) {
   const FoundManifest found = find_manifest(directories);
   std::vector<Checkpoint> complete = found.manifest.checkpoints;

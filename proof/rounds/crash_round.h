@@ -10,8 +10,8 @@
 
 namespace logjam {
 
-// All flags of a run except its paths. arguments() leaves out a flag whose default is 0 if its
-// field is 0.
+// All flags of a run except its paths. arguments() leaves out each flag whose default is 0 while
+// its field is 0.
 struct LedgerFlags {
   std::string scheme, protocol, commit, log_records, device;
   uint64_t seed = 0;
@@ -55,10 +55,10 @@ struct CrashRound {
   std::string name() const;  // in messages and test names: centr_occ_sync_txn
 };
 
-// Returns the number of combinations. This number of consecutive seeds gives each combination once.
+// Returns how many combinations of scheme, protocol, commit policy and record granularity exist.
 uint64_t crash_combinations();
-// Derives the round of this seed. Consecutive seeds walk through every scheme x protocol x commit
-// policy x record granularity, so a new scheme or protocol inherits the test.
+// Derives the round of this seed. Consecutive seeds walk through all combinations, so the test
+// includes every new scheme and protocol.
 CrashRound derive_round(uint64_t seed);
 
 struct CrashResult {
@@ -92,8 +92,8 @@ struct LivesRound {
   std::string name() const;  // the first life's scheme and protocol
 };
 
-// Derives a round. Its first life has the scheme, the protocol and the granularity of
-// derive_round(seed).
+// Derives a round from the seed. Its first life has the scheme, the protocol and the record
+// granularity that derive_round(seed) gives.
 LivesRound derive_lives(uint64_t seed);
 
 CrashResult play(const LivesRound& round, const std::string& binary);

@@ -8,7 +8,7 @@
 
 namespace products {
 
-// Returns false if a deadlock was broken. Ends the process on an error.
+// Returns false if the transaction was chosen to break a deadlock. Ends the process on an error.
 bool check(int status, const char* what) {
   if (status != 0 && status != DB_LOCK_DEADLOCK) {
     fail(std::string("Berkeley DB ") + what, db_strerror(status));

@@ -1,14 +1,14 @@
-// Executes TPC-B in an embedded storage engine, for scripts/products.py: one file implements it for
-// each engine. Arguments: DIRECTORY CLIENTS SECONDS BRANCHES DURABLE. Prints one line of JSON:
-// commits, tries, seconds, p50_us, p99_us. Threads wait for each commit.
+// Executes TPC-B in an embedded storage engine, for scripts/products.py. A file for each engine
+// defines Engine and Client. Arguments: DIRECTORY CLIENTS SECONDS BRANCHES DURABLE. Prints one line
+// of JSON: commits, tries, seconds, p50_us, p99_us. A thread waits for each of its commits.
 //
 // Tables are ACCOUNT, TELLER, BRANCH (a number, and a row of 100 bytes that begins with the
-// balance) and HISTORY (rows of 100 bytes, appended). A transaction reads and updates a row of each
-// of the first three, and appends one to HISTORY.
+// balance) and HISTORY (rows of 100 bytes, appended). A transaction reads and updates one row of
+// ACCOUNT, one of TELLER and one of BRANCH, and appends one row to HISTORY.
 //
 // An Engine(directory, durable) opens an empty database; without `durable` a commit syncs nothing.
-// load(table, rows) makes a table. A Client(engine) is a connection of the calling thread.
-// Its execute(transfer) returns whether it has committed; if not, the transfer must be tried again.
+// load(table, rows) makes a table. A Client(engine) is a connection of the calling thread. Its
+// execute(transfer) returns whether it has committed; if not, call it again.
 #pragma once
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ struct Transfer {
 
 using Clock = std::chrono::steady_clock;
 
-// Asks for a file of this name, which a trace of the system calls shows.
+// Looks for a file of this name, so that a trace of the system calls shows the name as a mark.
 inline void mark(const char* name) { (void)!access(name, F_OK); }
 
 struct Measured {

@@ -31,7 +31,7 @@ class Connection {
     }
     return statement;
   }
-  // Runs a statement to its end. Returns false if another connection is in its way.
+  // Runs a statement to its end. Returns false if another connection has locked the database.
   bool step(sqlite3_stmt* statement) {
     int status = sqlite3_step(statement);
     while (status == SQLITE_ROW) status = sqlite3_step(statement);

@@ -1,5 +1,5 @@
-// WiredTiger, MongoDB's storage engine: snapshot isolation, and a log whose commits sync by
-// fsync(); not durable, they only write the log's buffer.
+// WiredTiger, MongoDB's storage engine: snapshot isolation, and a log that a durable commit syncs
+// with fsync(). A commit that is not durable only writes to the log's buffer in memory.
 #include <wiredtiger.h>
 
 #include <array>
