@@ -48,7 +48,7 @@ void sleep_ns(uint64_t ns) { sim::kernel().sleep(ns * kNanosecond); }
 
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   sim::Kernel& kernel = sim::kernel();
-  // No other fiber runs between before_wait() and the wait, so no wake-up is lost.
+  // No other fiber runs between before_wait() and wait(), so no wake-up is lost.
   kernel.before_wait();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;

@@ -18,7 +18,7 @@ bool releases(int order) {
   return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
-// Returns the same address for both addresses that a byte of a mirrored ring has.
+// Returns the first of the two addresses that a byte of a mirrored ring has.
 uintptr_t one_address(uintptr_t at) {
   const uint32_t line = line_of(reinterpret_cast<const void*>(at));
   return reinterpret_cast<uintptr_t>(address_of(resolve_alias(line))) + at % kLineBytes;
@@ -88,7 +88,7 @@ std::optional<DataRaces::Race> DataRaces::access_word(const Epoch& now, uintptr_
     return Race{earlier.by, now.by};
   }
   if (now.by.kind == Kind::kChecked) return std::nullopt;
-  // Drops accesses if each later access that races with them also races with this access.
+  // Drops an earlier access if each later access that races with it also races with this access.
   std::erase_if(epochs, [&](const Epoch& earlier) {
     return (earlier.bytes & ~now.bytes) == 0 && is_ordered(earlier) &&
            (now.by.writes() || (!earlier.by.writes() && earlier.by.thread == now.by.thread)) &&

@@ -1,7 +1,7 @@
-// Data races of an explored schedule: two unordered accesses of two threads to the same bytes, at
-// least one of them a store, and at least one no atomic operation. Only orders count for which the
-// program asks (acquire, release, fences), not the orders that x86 gives for free. So any schedule
-// that uses the data shows a relaxed store in place of a release store.
+// Data races of an explored schedule: two threads access the same bytes, their accesses are
+// unordered, at least one is a store, and at least one is not atomic. Only an order counts for
+// which the program asks (acquire, release, fences), not the order that x86 gives for free. So if
+// release is missing at a store, any schedule that uses the stored data shows a race.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and
@@ -10,9 +10,9 @@
 // it acquire or release; a read-modify-write continues a release sequence, and a relaxed store ends
 // the sequence.)
 //
-// Accesses to stacks are not kept, because a stack's bytes get new owners. Plain accesses of the
-// main thread are not kept either. A watched schedule has no late stores, so that an atomic
-// variable has one value, and one clock, for all threads.
+// Accesses to stacks are not kept, because other fibers get the memory of a stack later. Plain
+// accesses of the main thread are not kept either. While the explorer watches for races, no store
+// is late, so that an atomic variable has one value, and one clock, for all threads.
 //
 // Only the explorer and the hooks use these objects, on the one host thread.
 #pragma once
@@ -51,13 +51,13 @@ class DataRaces {
   };
 
   // Treats the atomic operations at the sites in `weakened` as relaxed. A site is the address after
-  // the call. A race that is found then shows why the program needs the stronger order.
+  // the call of the hook. A race that is then found shows why the program needs the stronger order.
   explicit DataRaces(const std::vector<uint64_t>& weakened = {})
       : weakened_(weakened.begin(), weakened.end()) {}
   // Returns the number of operations that counted as relaxed because of `weakened`.
   uint64_t weakened_operations() const { return weakened_operations_; }
 
-  // Notes that a thread begins with its parent's clock, or that a waiter has joined a thread that
+  // Notes that a thread begins with its parent's clock, or that a thread has joined a thread that
   // has ended. Threads are named by their numbers; the main thread is 0.
   void started(uint32_t parent, uint32_t child);
   void joined(uint32_t waiter, uint32_t ended);
@@ -65,7 +65,7 @@ class DataRaces {
   // Notes an access. Returns its race with an earlier access, if there is one.
   std::optional<Race> access(uint32_t thread, Site site, const void* at, size_t bytes, Kind kind);
 
-  // Notes an atomic operation or a fence, and its order (__ATOMIC_*).
+  // Notes an atomic operation or a fence with the memory order `order` (__ATOMIC_*).
   void loaded(uint32_t thread, Site site, const void* at, int order);
   void stored(uint32_t thread, Site site, const void* at, int order);
   void modified(uint32_t thread, Site site, const void* at, int order);
@@ -75,7 +75,7 @@ class DataRaces {
   void ignore(uint32_t thread, bool ignored) { state(thread).ignored = ignored; }
 
  private:
-  // For each thread the latest time up to which its accesses are ordered.
+  // A vector clock: an access of thread t happened before it if the access's time is at most of(t).
   class Clock {
    public:
     uint64_t of(uint32_t thread) const { return thread < times_.size() ? times_[thread] : 0; }
@@ -99,7 +99,7 @@ class DataRaces {
   };
 
   Thread& state(uint32_t thread);
-  // Returns the order that counts for an operation at the site.
+  // Returns the order of an operation at the site: `order`, or relaxed if the site is weakened.
   int weaken(Site site, int order);
   void acquire(Thread& thread, const void* at, int order);
   std::optional<Race> access_word(const Epoch& now, uintptr_t word);

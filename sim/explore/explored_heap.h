@@ -1,6 +1,6 @@
-// The C++ heap of the explored program, in place of the heap of heap.cc. Pieces lie one after the
-// other, in few pages, because a forked process pays for each page that it writes. The order of the
-// calls decides the addresses, and a schedule repeats this order.
+// The C++ heap of the explored program, in place of the heap of heap.cc. Pieces lie one after
+// another in few pages, because a forked process pays for each page that it writes. Addresses
+// follow from the order of the allocations alone, which is the same when a schedule is repeated.
 //
 // Neither this heap nor a FreeList uses freed memory again, so that even a late access to freed
 // memory is an error. One bit for each 8 bytes of the region says whether the bytes are freed.
@@ -23,10 +23,10 @@ bool explored_heap_started();
 // Returns `bytes` bytes, aligned to `alignment`. Ends the process with one sentence if the heap is
 // used up.
 void* explored_piece(size_t bytes, size_t alignment);
-// Skips to the next address of a coarse grid, so that a schedule finds the same addresses whatever
-// the program has allocated before the schedule, for example for its command line.
+// Skips to the next multiple of a large size. So a schedule gets the same addresses even if the
+// program has allocated more or less before, for example for a longer command line.
 void begin_schedule_in_heap();
-// Notes that a piece of explored_piece() is freed.
+// Notes that a piece from explored_piece() is freed.
 void free_explored_piece(void* piece);
 
 extern uint8_t* freed_bits;  // null: accesses to freed memory are not watched

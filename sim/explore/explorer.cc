@@ -110,8 +110,8 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
-  // A store to the fiber's own stack lands at once, because the stack's bytes get new owners. So
-  // all earlier stores must land first.
+  // A store to the fiber's own stack is visible at once, because other fibers get this memory
+  // later. So all its earlier stores must become visible first.
   sequentially_consistent || is_on_stack(at) ? read_modify_write(site, at) : store(site, at, bytes);
 }
 
@@ -163,8 +163,8 @@ void Explorer::file_call(bool returned) {
   if (returned) ++returned_calls_;
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
-  // If another thread's call returned while this call was late, that thread relies on its own
-  // steps. Then the disk after a crash must have these steps, and so all earlier steps.
+  // If another thread's call has returned meanwhile, that thread relies on the steps of its call.
+  // Then the disk after a crash must have these steps, and all steps before them.
   constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number crashes
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);

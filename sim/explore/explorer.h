@@ -1,6 +1,6 @@
-// The kernel that explores: fibers run one step at a time, in an order that a seed draws, with
-// stores as late as x86 allows. No step costs anything: the explorer uses neither the clocks nor
-// the caches of the simulated machine.
+// The kernel that explores: fibers run one step at a time, in an order that is chosen at random
+// from a seed, with stores as late as x86 allows. No step costs anything: the explorer uses neither
+// the clocks nor the caches of the simulated machine.
 //
 // A step is an access to memory that threads share (a load, a store, an atomic operation, a fence,
 // 8 bytes of a copy), or a call of the kernel or of the file system. Before each step another fiber
@@ -8,29 +8,29 @@
 // are steps, because the node of a lock's waiter may lie there. The main thread loads, waits and
 // reports: only its calls are steps.
 //
-// Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
-// draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
-// kernel make all stores visible. A store to the fiber's own stack is visible at once.
+// Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the Order
+// chooses how many of these stores it sees. Read-modify-writes, fences and calls of the kernel make
+// all stores visible. A store to the fiber's own stack is visible at once.
 //
 // Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
-// clock jumps to the next timer. The order may also draw such a jump earlier.
+// clock jumps to the next timer. The Order may also choose such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields waits until another fiber's store lands after the begin of
-// the last round, because only such a store can end the wait. So a spin takes few steps in any
-// order.
+// Waiting. A fiber that pauses or yields spins. It waits until a store of another fiber becomes
+// visible after the beginning of its last round, because only such a store can end the spin. So a
+// spin takes few steps in any order.
 //
-// Crashes. At steps that the seed draws the process forks, and the child judges the files that a
-// crash there would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
+// Crashes. At steps that the seed chooses the process forks, and the child checks the files that a
+// crash would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
 //
 // If the disk is late, some calls of the file system take time before or after their work. Other
 // fibers go on meanwhile.
 //
-// These errors end the schedule with a sentence: all fibers wait, and at most the main thread has a
-// timer; the schedule does not end; a fiber touches freed memory; two accesses race (data_races.h),
-// if the schedule watches for races.
+// These errors end the schedule with a sentence: all fibers wait, and none except the main thread
+// has a timer; the schedule does not end; a fiber touches freed memory; two accesses race
+// (data_races.h), if the schedule watches for races.
 //
 // Protocol. Only one host thread uses the explorer. `exploring` is null while the explorer itself,
-// a file system or the main thread runs: accesses are no steps then.
+// a file system or the main thread runs: their accesses are not steps.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Explorer final : public Kernel {
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Begins or ends the exploration. Before and after, fibers switch only where they wait.
+  // Begins or ends the exploration. Outside it fibers switch only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
@@ -70,21 +70,21 @@ class Explorer final : public Kernel {
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
-  // Notes the order (__ATOMIC_*) of a finished atomic operation, also of the main thread.
+  // Notes the memory order (__ATOMIC_*) of a finished atomic operation, also of the main thread.
   enum class Operation : uint8_t { kLoad, kStore, kModify };
   void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
   // Ends the schedule if the access races with an earlier one.
   void watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind);
   void fence_done(int order) { data_races->fenced(current_->id, order); }
-  // Makes the steps at the begin or the end of a call of the file system.
+  // Makes the steps at the beginning (not `returned`) or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash here, unless the schedule has had Schedule::most_crashes crashes. crash() judges
-  // at each call, maybe_crash() in one of `times` calls.
+  // Forks a child that checks the files after a crash here, unless Schedule::most_crashes crashes
+  // are done. maybe_crash() does this in one of `times` calls, crash() in each.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
-  // Judges a crash at the end of the program, even after Schedule::most_crashes.
+  // Does the same at the end of the program, even after Schedule::most_crashes crashes.
   void crash_at_end();
-  // Makes all stores of the running fiber land, for example before it frees memory.
+  // Makes all stores of the running fiber visible, for example before it frees memory.
   void commit_all();
 
   Fiber* spawn(std::function<void()> body) override;
@@ -118,7 +118,7 @@ class Explorer final : public Kernel {
     uint64_t steps = 0;     // this thread's steps in its ended turns
     uint64_t calls = 0;     // begins and ends of this thread's calls of the file system
     uint64_t stopped = 0;   // the schedule's step at which the thread waited, or lost its turn
-    // A ring of the code's addresses at its last steps, and the number of all steps.
+    // A ring of the code addresses of the thread's last steps, and the number of all its steps.
     std::array<const void*, 4> sites{};
     size_t sites_noted = 0;
     StoreBuffer stores;
@@ -137,10 +137,10 @@ class Explorer final : public Kernel {
   bool is_on_a_stack(const void* at) const;
   void be_late();
   void event();
-  // Counts a store that other threads see from now on.
+  // Counts a store of the thread that other threads see from now on.
   void landed(Thread& thread) { ++stores_, ++thread.landed; }
   void block(State state, Picoseconds timeout, bool patient = false);
-  // Lets another fiber, or the same fiber, go on.
+  // Chooses the fiber that goes on, which may be the running fiber.
   void give_turn(bool waits);
   void begin_turn(Thread& thread);
   void end_turn(Thread& thread, bool waits);
@@ -179,13 +179,13 @@ class Explorer final : public Kernel {
   Picoseconds jumped_ = 0;
   uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = kNever, next_event_ = kNever;
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
-  // Calls of the file system that have returned, also if their caller waits for a late disk.
+  // Counts calls of the file system whose work is done, even if their caller still waits for it.
   uint64_t returned_calls_ = 0;
   uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since step `timer_steps_`
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // spin rounds since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that followed the record and ended with a switch, and the stacks at their ends.
+  // The turns that repeated the recorded schedule and ended with a switch, with their stacks then.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

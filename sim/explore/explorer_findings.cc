@@ -1,4 +1,4 @@
-// The explorer's findings: the texts of errors, and crashes, which forked processes judge.
+// The explorer's findings: texts of errors, and crashes, whose files forked processes check.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ std::string name_of(const Fiber& fiber) {
 
 }  // namespace
 
-// Returns the places of the thread's last steps, the last one first.
+// Returns the code addresses of the thread's last steps, the last step first.
 std::vector<uint32_t> Explorer::last_sites(const Thread& thread) {
   std::vector<uint32_t> sites;
   for (size_t i = thread.sites_noted; i-- > 0 && sites.size() < thread.sites.size();) {
@@ -42,7 +42,7 @@ std::vector<uint32_t> Explorer::last_sites(const Thread& thread) {
   return sites;
 }
 
-// Returns a line for each thread: its state, and its place in the code.
+// Returns a line for each thread: its state, and where it is in the code.
 std::string Explorer::threads_in_words() const {
   Symbols symbols;
   for (const auto& thread : threads_) {
@@ -68,8 +68,8 @@ std::string Explorer::threads_in_words() const {
   return words;
 }
 
-// Returns a text about the thread that has waited longest without a timer. If the other threads go
-// on for ever, this thread's wake-up may be lost.
+// Returns a text about the thread that has waited longest without a timer. Its wake-up may be lost
+// if the other threads go on for ever.
 std::string Explorer::longest_wait_in_words() const {
   const Thread* longest = nullptr;
   for (const auto& thread : threads_) {
@@ -81,7 +81,7 @@ std::string Explorer::longest_wait_in_words() const {
   return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
 }
 
-// Returns a line for each turn that followed the recorded schedule and ended with a switch to
+// Returns a line for each turn that repeated the recorded schedule and ended with a switch to
 // another thread.
 std::string Explorer::turns_in_words() const {
   if (turn_stacks_.empty()) return "";
@@ -163,7 +163,7 @@ void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
   const pid_t child = fork();
   if (child < 0) platform::fatal("the explorer cannot fork a process that crashes");
   if (child == 0) {
-    // In this process no other fiber goes on. The judge has a kernel of its own.
+    // No other fiber goes on in the forked process. The check of the files has a kernel of its own.
     platform::Schedule plain;
     plain.order = "turns";
     begun_ = nullptr;

@@ -11,10 +11,10 @@ namespace {
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
 constexpr Picoseconds kSpinTime = 1'000'000;  // of each round in which all ready threads only spin
-// Spinning threads get kMostQuietRounds rounds before the next timer ends. After kMostIdleRounds
-// such series without a timer, the explorer reports a hang.
+// The most rounds that spinning threads get before the next timer ends, and the number of series of
+// such rounds without a timer after which the explorer reports a hang.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
-// The explorer reports a hang after this number of timers without a step between them.
+// The explorer reports a hang if this number of timers end without a step between them.
 constexpr uint64_t kMostTimers = 1'000;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Explorer::give_turn(bool waits) {
   now.round = stores_ - now.landed;
 }
 
-// Records the turn that is over. `next` is the thread that continues.
+// Records the turn that is over. `next` is the thread whose turn begins.
 void Explorer::note_turn(const Thread& next) {
   turn_.next = next.fiber->id;
   if (schedule_.records) result_.turns.push_back(turn_);
@@ -66,7 +66,7 @@ void Explorer::note_turn(const Thread& next) {
   turn_stacks_.push_back(stack_of(*threads_[turn_.thread]->fiber, kMostFrames));
 }
 
-// Returns the fiber that goes on. Call it when the late stores of all fibers are taken back.
+// Returns the fiber that goes on. Call it after take_back() of all fibers' late stores.
 Fiber* Explorer::next() {
   for (;;) {
     if (collect_enabled()) {
@@ -83,7 +83,7 @@ Fiber* Explorer::next() {
       return thread.fiber;
     }
     if (drain_stores()) continue;
-    // Lets spins go on first: a spin may end after some rounds, or earlier than a sleep.
+    // Lets spinning fibers go on first: a spin may end after some rounds or before a timer.
     if (spin_on()) continue;
     if (fire_timer()) {
       quiet_rounds_ = 0;
@@ -106,8 +106,8 @@ bool Explorer::spins() const {
                              [](const auto& thread) { return thread->state == State::kSpinning; });
 }
 
-// Lets the spinning fibers go on although no store has landed, unless the last kMostQuietRounds
-// rounds had no effect. Returns whether they go on.
+// Lets the spinning fibers go on although no store has become visible. If kMostQuietRounds such
+// rounds in a row had no effect, returns false instead.
 bool Explorer::spin_on() {
   if (stores_ != quiet_stores_) quiet_rounds_ = idle_rounds_ = 0;
   quiet_stores_ = stores_;
@@ -130,8 +130,8 @@ bool Explorer::collect_enabled() {
   return !enabled_.empty();
 }
 
-// Finds the earliest of the patient timers or, if not `patient`, of the other timers, and ends its
-// wait. Returns whether there was a timer.
+// Ends the wait with the earliest timer, among the patient timers or, if not `patient`, among the
+// others. Returns whether there was such a timer.
 bool Explorer::fire_timer(bool patient) {
   Thread* first = nullptr;
   for (const auto& thread : threads_) {
@@ -164,8 +164,8 @@ bool Explorer::drain_stores() {
   return any;
 }
 
-// Makes some calls of the file system take time. The seed and the thread's count of calls choose
-// the calls, so that a recorded schedule has the same late calls.
+// Makes some calls of the file system take time. The seed and the thread's number of calls choose
+// which, so that a repeated schedule has the same late calls.
 void Explorer::be_late() {
   constexpr uint64_t kOneIn = 8, kMostSteps = 4096;
   const Unexplored free;
@@ -192,7 +192,7 @@ void Explorer::enter(Fiber* fiber) {
   explorer_runs = false;
   execute_body(fiber);
   exploring = nullptr;
-  // Takes a step, because the last stores of the fiber may still be late.
+  // Takes a step, because the fiber's last stores before it ends may still be late.
   if (begun_ == this) step(nullptr, nullptr);
   commit_all();
   self().state = State::kEnded;

@@ -64,7 +64,7 @@ void write_back_lines(const void* address, size_t bytes) {
   LJ_ASSERT(at + bytes <= mapping->most_bytes);
   const uint64_t begin = at / kLineBytes * kLineBytes,
                  end = (at + bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-  // Other threads may be storing to other bytes of the lines, which is no data race.
+  // Other threads may be storing to other bytes of the lines. That is not a data race.
   const uint32_t thread = kernel().current().id;
   if (data_races != nullptr) data_races->ignore(thread, true);
   const int error =

@@ -1,7 +1,7 @@
 // Mapped files of a disk in memory: non-volatile memory under the explorer. A mapping is memory of
-// the region. When the program writes a line back (platform/persist.h), the line reaches the file
-// by a synced write, in which the process may crash. Caches also evict lines earlier; the judge of
-// a crash draws these lines.
+// the region. When the program writes a line back (platform/persist.h), a synced write, in which
+// the process may crash, copies the line to the file. A real cache may also evict the line before:
+// after a crash evict_lines() of cli/explore.cc chooses some lines at random and copies them.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -13,13 +13,13 @@ namespace logjam::sim {
 
 // Returns whether the open file lies on a disk in memory, so that the kernel cannot map it.
 bool is_in_memory(int file);
-// Fills the memory at `base` with the file's content, and lets its lines reach the file from now
-// on. Returns 0 or an errno.
+// Fills the memory at `base` with the file's content. From now on write_back_lines() copies lines
+// of this memory to the file. Returns 0 or an errno.
 int begin_mapping(int file, std::byte* base, uint64_t most_bytes);
 // Ends the mapping at `base`. Returns whether there was a mapping.
 bool end_mapping(const std::byte* base);
 
-// Writes the lines of a range to their file, if they lie in a mapping. May switch.
+// Copies the lines of a range to their file, if they lie in a mapping. May switch fibers.
 void write_back_lines(const void* address, size_t bytes);
 // Forgets all mappings, because another disk replaces the disk of their files.
 void forget_mappings();

@@ -10,7 +10,7 @@ namespace {
 
 using platform::SplitMix64;
 
-// The longest turn, in steps. A longer turn probably waits for another fiber without a pause.
+// The longest turn, in steps. In a longer turn the fiber probably spins without a pause.
 constexpr uint64_t kLongest = 20'000;
 
 class DrawnOrder : public Order {
@@ -40,7 +40,7 @@ class RandomOrder final : public DrawnOrder {
   }
 
   std::string name() const override { return "random, " + std::to_string(mean_) + " steps"; }
-  // Draws a length up to twice the mean, which is cheaper than a geometric distribution.
+  // Chooses a length up to twice the mean, which is cheaper than a geometric distribution.
   uint64_t turn_end(uint32_t, uint64_t step) override {
     return step + 1 + random_.next() % (2 * mean_);
   }
@@ -57,7 +57,7 @@ class PctOrder final : public DrawnOrder {
   explicit PctOrder(SplitMix64& random) : DrawnOrder(random) {
     constexpr uint64_t kMostChanges = 6, kShortestLog2 = 9, kLengths = 9;
     const uint64_t changes = random_.next() % (kMostChanges + 1);
-    // Draws the length, because no order knows the length of its schedule.
+    // Guesses the length of the schedule at random, because no order knows it beforehand.
     length_ = uint64_t{1} << (kShortestLog2 + random_.next() % kLengths);
     for (uint64_t i = 0; i < changes; ++i) changes_.push_back(1 + random_.next() % length_);
     std::ranges::sort(changes_);

@@ -1,4 +1,4 @@
-// The orders in which the explorer lets fibers run, drawn from a seed.
+// The orders in which the explorer lets fibers run. A seed makes their random choices.
 //
 //   random  The length of each turn is drawn. Each fiber that can go on has the same probability
 //           to be next.
@@ -9,9 +9,9 @@
 //           Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
 //   turns   Fibers go on in a circle, each for the same number of steps or until it waits.
 //
-// In these orders a seed also draws which stores are late, and which timers end early. The fourth
-// order, `recorded`, repeats the turns of an earlier schedule, or some of these turns. In all other
-// turns a fiber goes on until it waits, no store is late, and no timer ends early.
+// In these orders a seed also chooses which stores are late, and which timers end early. The fourth
+// order, `recorded`, repeats all turns of an earlier schedule, or only some. In any other turn a
+// fiber goes on until it waits, no store is late, and no timer ends early.
 //
 // Only the explorer uses these objects, on the one host thread.
 #pragma once
@@ -34,29 +34,29 @@ class Order {
   // Returns a description of the order, such as "pct, 3 changes".
   virtual std::string name() const = 0;
 
-  // Returns the step at which the fiber's turn ends, which begins at `step`. At this end, or
-  // earlier if the fiber waits, the explorer calls choose() again.
+  // Returns the step at which the fiber's turn that begins at `step` ends. At that step, or earlier
+  // if the fiber waits, the explorer calls choose() again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
-  // Notes that the fiber's turn is over at `step`, because the fiber `waits` or its turn_end() has
-  // come. `others`: another fiber is ready or spins. The explorer then calls the next three
-  // functions.
+  // Notes that the fiber's turn is over at `step`: the fiber waits if `waits`, otherwise its
+  // turn_end() has come. `others` says whether another fiber is ready or spins. The explorer then
+  // calls the next three functions.
   virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
   // Returns how many of the fiber's `stores` become visible to other fibers, the oldest first.
   virtual uint64_t visible(uint64_t stores) = 0;
   // Returns whether the next timer ends now, although other fibers can go on. The explorer calls
   // it until it returns false.
   virtual bool ends_a_timer() = 0;
-  // Returns whether the turn that is over ended as in the recorded schedule.
+  // Returns whether the turn that is over ended at the same step as in the recorded schedule.
   virtual bool follows_record() const { return false; }
   // Returns the index in `enabled` of the fiber that goes on at `step`, after the fiber `current`.
   // All fibers of `enabled` can go on.
   virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
-  // Notes that the fiber spins, so that other fibers should run first.
+  // Notes that the fiber spins, so that all fibers that do not spin should run first.
   virtual void gives_way(uint32_t) {}
 };
 
-// Returns the order with the name `kind`; null if there is none. If the name is empty, returns an
-// order that `random` draws. `random` must outlive the order.
+// Returns the order with the name `kind`; null if there is none. If `kind` is empty, `random`
+// chooses the order. `random` must outlive the order.
 std::unique_ptr<Order> make_order(const std::string& kind, platform::SplitMix64& random);
 std::unique_ptr<Order> make_recorded_order(const std::vector<platform::Turn>& turns);
 

@@ -12,7 +12,7 @@ class Search::SearchedOrder final : public Order {
   explicit SearchedOrder(Search& search) : search_(search), left_(search.preemptions_) {}
 
   std::string name() const override { return "searched"; }
-  // Ends a turn only where the fiber waits, if no preemption is left.
+  // Ends a turn only where the fiber waits if the schedule may have no further preemption.
   uint64_t turn_end(uint32_t, uint64_t step) override {
     return left_ == 0 ? std::numeric_limits<uint64_t>::max() : step + 1;
   }
@@ -20,8 +20,8 @@ class Search::SearchedOrder final : public Order {
     waits_ = waits;
     stays_ = !waits && (left_ == 0 || !others);
   }
-  // Decides whether the fiber's turn continues, and otherwise how many of its stores are late. If
-  // the turn continues, all the fiber's stores may still become late.
+  // Decides whether the fiber's turn continues. If it ends, also decides how many of its stores are
+  // late. If it continues, all its stores may still become late.
   uint64_t visible(uint64_t stores) override {
     if (stays_) return 0;
     uint64_t chosen = search_.decide(stores + (waits_ ? 1 : 2));
@@ -71,7 +71,7 @@ bool Search::next() {
 uint64_t Search::decide(uint64_t options) {
   LJ_ASSERT(options >= 1);
   if (made_ == decisions_.size()) decisions_.push_back({0, options});
-  // Up to here the program has made the same steps as in the earlier schedule.
+  // The schedule has made the same decisions as the earlier one, so it has the same options here.
   LJ_ASSERT(decisions_[made_].options == options);
   return decisions_[made_++].chosen;
 }

@@ -1,7 +1,7 @@
 // A depth-first search through all schedules of a small program with a bounded number of
-// preemptions. Between any two steps another fiber may go on, and any number of the stores may then
-// be late. (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of
-// Multithreaded Programs", PLDI 2007) Only one host thread may use a Search.
+// preemptions. Another fiber may go on between any two steps, and any number of the first fiber's
+// stores may then be late. (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic
+// Testing of Multithreaded Programs", PLDI 2007) Only one host thread may use a Search.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace logjam::sim {
 
 class Search {
  public:
-  // Searches schedules in which at most `preemptions` turns end although the fiber could go on.
+  // Searches schedules in which at most `preemptions` turns end before the fiber waits.
   explicit Search(uint32_t preemptions) : preemptions_(preemptions) {}
 
   // Returns the order of the next schedule. The search must outlive the order.
@@ -30,7 +30,7 @@ class Search {
   struct Decision {
     uint64_t chosen, options;
   };
-  // Returns a number below `options`.
+  // Returns the schedule's next choice, a number below `options`.
   uint64_t decide(uint64_t options);
 
   const uint32_t preemptions_;

@@ -2,10 +2,10 @@
 // Sewell, "A Better x86 Memory Model: x86-TSO", TPHOLs 2009).
 //
 // While a fiber runs, memory holds all its stores, also the late ones, so that its own loads,
-// copies and library calls need no forwarding. When another fiber's turn comes, the explorer takes
-// the late stores back, the newest first. When the fiber's turn comes again, the explorer makes
-// these stores once more. So a late store lands later, in the order of the program, and overwrites
-// the bytes that other fibers have stored meanwhile.
+// copies and library calls see them. When another fiber's turn comes, the explorer takes the late
+// stores back, the newest first. When the fiber's turn comes again, the explorer makes these stores
+// once more. So late stores keep the order of the program, and overwrite the bytes that other
+// fibers have stored meanwhile.
 //
 // Only the explorer uses these objects, on the one host thread.
 #pragma once
@@ -81,7 +81,7 @@ class StoreBuffer {
     uint32_t bytes;
   };
 
-  // The most stores in the buffer, with visible stores, which note() drops from time to time.
+  // The most stores in the buffer, late or visible. note() drops visible stores from time to time.
   static constexpr size_t kKept = kMost * 8;
 
   static void swap(Store& store) {
