@@ -3,11 +3,11 @@
 //
 // Each place of allocation (a context and return addresses) has slabs of its own. The addresses of
 // the slabs follow from the place alone, so that no other allocation of the run moves a slab. If
-// they followed from sizes, the length of a path would move slabs. A freed piece serves the next
-// call from the same place for the same size. A piece larger than a slab is a mapping, whose
-// address depends on the earlier mappings. An allocation costs the profile's allocation_ns and no
-// access, because a real heap has its lists in the core's cache. The host's heap serves calls
-// before start_heap() and after stop_heap(), calls of libraries, and std::string.
+// they followed from sizes, a longer file name would move slabs. A freed piece serves the next call
+// from the same place for the same size. A piece larger than a slab is a mapping, whose address
+// depends on the earlier mappings. An allocation costs the profile's allocation_ns and no access,
+// because a real heap has its lists in the core's cache. The host's heap serves calls before
+// start_heap() and after stop_heap(), calls of libraries, and std::string.
 #include "sim/heap.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ Table<Pieces> pieces;
 bool* slab_taken = nullptr;
 uint32_t* pieces_at = nullptr;  // for each kFine bytes: the index in `pieces` for the piece there
 
-// Returns the pieces that are larger than a slab.
+// Returns the pieces that are larger than a slab, by address.
 auto& large_pieces() {
   using Pair = std::pair<const uintptr_t, Pieces*>;
   static std::unordered_map<uintptr_t, Pieces*, std::hash<uintptr_t>, std::equal_to<uintptr_t>,
@@ -112,7 +112,7 @@ size_t piece_bytes(size_t bytes, size_t alignment) {
   return std::bit_ceil(std::max(bytes, alignment));
 }
 
-// Returns the first free slab at or after the address that the hash gives.
+// Returns the first free slab at or after the address that the place's hash gives.
 char* take_slab(const Place& place) {
   size_t slab = (place.hash >> 1) % kHeapSlabs;
   for (size_t tried = 0; slab_taken[slab]; ++tried) {
@@ -125,8 +125,8 @@ char* take_slab(const Place& place) {
   return begin;
 }
 
-// Returns the first address at or after `at` for a piece of `bytes`. Aligns a piece whose size is a
-// power of two to its size, because the caller may want this alignment.
+// Returns the first address at or after `at` for a piece of `bytes`. If `bytes` is a power of two,
+// aligns the piece to `bytes`, because the caller may want this alignment.
 char* aligned(char* at, size_t bytes) {
   const size_t alignment = std::has_single_bit(bytes) ? std::min(bytes, kPageBytes) : kFine;
   return at + -reinterpret_cast<uintptr_t>(at) % alignment;
@@ -149,7 +149,7 @@ void* fresh_piece(uint64_t callers, Pieces& kind) {
     const bool first = place.end == nullptr;
     piece = take_slab(place);
     place.end = piece + kSlabBytes;
-    // Spreads the first pieces of places over the sets of a cache.
+    // Different places begin their first pieces in different sets of a cache.
     if (first && kind.bytes <= kMostFine) {
       piece += std::max(kLineBytes, std::bit_ceil(kind.bytes)) * (place.hash >> 32) %
                (kColours * kLineBytes);

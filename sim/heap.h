@@ -5,8 +5,8 @@
 
 namespace logjam::sim {
 
-// Makes operator new take memory of the region from now on. `seed` moves the slabs, as a change of
-// the link order would. Call it after reserve_region() and before the program's own main().
+// Makes operator new take memory of the region from now on. `seed` moves the slabs, as another link
+// order would. Call it after reserve_region() and before the program's own main().
 void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();

@@ -23,15 +23,15 @@ void done(const void* site, const volatile Type* at, Explorer::Operation operati
   Explorer::now_exploring()->done(site, const_cast<const Type*>(at), sizeof *at, operation, order);
 }
 
-// Reports a compare-and-exchange to the watch. One that fails counts as a load.
+// Reports a compare-and-exchange to the watch. A failed one counts as a load.
 template <class Type>
 void done_compare(const void* site, const volatile Type* at, bool equal, int order, int failed) {
   equal ? done(site, at, Explorer::Operation::kModify, order)
         : done(site, at, Explorer::Operation::kLoad, failed);
 }
 
-// Makes an atomic load that waits for its turn or has a price. This function is not inlined, so
-// that a free load saves no registers.
+// Makes an atomic load that must wait for its turn or that has a price. This function is not
+// inlined, so that the fast path of other loads saves no registers.
 template <class Type>
 [[gnu::noinline]] Type load(const void* site, const volatile Type* at, int order) {
   logjam::sim::before_atomic_load(site, const_cast<const Type*>(at));
@@ -99,7 +99,7 @@ void __tsan_vptr_read(void** at) {
   logjam::sim::access(LOGJAM_SITE, at, sizeof *at, Access::kLoad);
 }
 
-// The host has one thread, so the operation itself needs no order.
+// The host has one thread, so the operation needs no memory order on the host.
 #define LOGJAM_READ_MODIFY_WRITE(bits, Type, name, expression)                       \
   Type __tsan_atomic##bits##_##name(volatile Type* at, Type operand, int order) {    \
     logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at)); \

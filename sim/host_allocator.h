@@ -1,5 +1,5 @@
-// An allocator for the simulation's own data: it takes memory from the host's heap, so that these
-// data move no address of the program.
+// An allocator for the simulation's own data. It takes memory from the host's heap, so that these
+// data do not move the program's addresses.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ class Fiber {
   uint64_t waits = 0;  // the number of ended waits; a timer belongs to one wait only
   bool waiting = false;
 
-  // Prefetches the fiber's saved registers on the host: `context_` is a pointer to them.
+  // Prefetches the fiber's saved registers, to which `context_` points, into the host's caches.
   void prefetch_registers() const {
     static_assert(sizeof context_ == sizeof(void*));
     __builtin_prefetch(std::bit_cast<void* const*>(&context_)[0]);
@@ -72,7 +72,7 @@ class Kernel {
 
   // The functions from here to pin_to_socket() may switch fibers.
 
-  // Moves the current fiber's clock by `time`.
+  // Moves the current fiber's clock forward by `time`.
   virtual void spend(Picoseconds time) = 0;
   virtual void yield() = 0;
   virtual void pause() = 0;
@@ -88,8 +88,8 @@ class Kernel {
   virtual void pin(uint32_t context) = 0;
   virtual void pin_to_socket(uint32_t socket) = 0;
 
-  // How often fibers gave up their context, how often a fiber lost its context, the time that all
-  // contexts were busy, and the part of this time that the kernel took.
+  // How often fibers gave up their context, how often they lost it to another fiber, the time that
+  // all contexts together were busy, and the kernel's part of this time.
   struct Usage {
     uint64_t switches_given = 0, switches_taken = 0;
     Picoseconds busy = 0, kernel = 0;
@@ -102,7 +102,7 @@ class Kernel {
   Fiber* make_fiber(std::function<void()> body);
   virtual void enter(Fiber* fiber) = 0;
   virtual Fiber* after_end() = 0;
-  // Returns the first `most` return addresses on the fiber's stack, the innermost first. Relies on
+  // Returns up to `most` return addresses on the fiber's stack, the innermost first. Relies on
   // frame pointers, and on the place where boost::context saves the registers.
   std::vector<uint32_t> stack_of(const Fiber& fiber, size_t most) const;
   static void execute_body(Fiber* fiber) { fiber->body_(), fiber->body_ = nullptr; }

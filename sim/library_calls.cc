@@ -20,7 +20,7 @@ void charge(const void* site, const void* at, size_t bytes, Access kind) {
   logjam::sim::access(site, at, bytes, kind);
 }
 
-// Calls `copy` with each piece's offset and length. A piece's load and store are steps.
+// Calls `copy` for each piece. Under the explorer a piece's load and its store are two steps.
 template <class Copy>
 void in_pieces(const void* site, void* to, const void* from, size_t bytes, const Copy& copy) {
   constexpr size_t kWord = sizeof(uint64_t), kMostPieces = 32;

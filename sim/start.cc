@@ -40,8 +40,8 @@ void start_without_randomization(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
-// Returns the value of the flag `name`, or "". Serves the heap and the report, which begin before
-// gflags reads the flags.
+// Returns the value of the flag `name`, or "". The heap and the report need it before gflags reads
+// the flags.
 std::string_view flag(int argc, char** argv, std::string_view name) {
   std::string_view value;
   for (int i = 1; i < argc; ++i) {
@@ -65,7 +65,7 @@ extern "C" int __wrap_main(int argc, char** argv) {
   if (explores) logjam::sim::start_explored_heap();
   const std::string_view seed = flag(argc, argv, "--sim_seed");
   logjam::sim::start_heap(seed.empty() ? 1 : std::strtoull(seed.data(), nullptr, 10));
-  // main() runs on a stack of the region, because all fibers share the variables on this stack.
+  // main() runs on a stack of the region, because other fibers use variables on its stack.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);
   const boost::context::stack_context whole = {kStackBytes,

@@ -64,8 +64,8 @@ void Symbols::resolve() {
   std::istringstream lines(output_of("addr2line -aCfie " + program + " <" + name + " 2>/dev/null"));
   auto place = places_.begin();
   bool chosen = true;
-  // For each address, addr2line prints the address on a line, and then each function with its
-  // source line. The innermost inlined function comes first, the containing function last.
+  // For each address, addr2line prints a line with the address, and two lines for each function:
+  // its name and its place. The innermost inlined function comes first, the containing one last.
   for (std::string function, line; std::getline(lines, function);) {
     if (function.starts_with("0x")) {
       place = places_.find(static_cast<uint32_t>(std::strtoul(function.c_str(), nullptr, 16)) + 1);
@@ -79,7 +79,7 @@ void Symbols::resolve() {
     line = line.substr(0, line.find(" (disc"));
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    // The debug information does not name the class of a member function, but the file shows it.
+    // The debug information does not name a member function's class, but the file's name does.
     chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);

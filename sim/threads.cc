@@ -1,4 +1,4 @@
-// The threads of platform/ on the simulated machine, and its description of itself.
+// The threads of platform/ on the simulated machine, and the machine's description of itself.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -43,8 +43,8 @@ void name_this_thread(const std::string& name) { sim::kernel().current().name = 
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// Runs the observer's parts one after the other, because loading takes no virtual time. Runs a
-// fiber's parts in parallel.
+// Runs the parts one after the other for the observer, because loading takes no virtual time. Runs
+// them in parallel for a fiber.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::kernel().observing()) {
     for (const NodeParts& group : groups) {
@@ -102,8 +102,8 @@ Topology topology_of(const sim::Machine& machine) {
   const auto sockets = static_cast<int>(machine.profile.sockets),
              cores = static_cast<int>(machine.profile.cores),
              contexts = static_cast<int>(machine.profile.contexts);
-  // sim::Machine numbers the first contexts of all cores, and then the second contexts. hwloc
-  // numbers all contexts of a core together.
+  // sim::Machine numbers the first contexts of all cores, and then the second contexts. The numbers
+  // for hwloc must list all contexts of a core together.
   std::string numbers;
   for (int core = 0; core < sockets * cores; ++core) {
     for (int sibling = 0; sibling < contexts; ++sibling) {

@@ -107,7 +107,7 @@ struct RecordedTransaction {
   TransactionId id = 0;
   uint32_t life = 0;  // an index into History::lives
   bool acknowledged = false;
-  bool promised = false;  // acknowledged, and the acknowledgement proves something (R8)
+  bool promised = false;  // acknowledged, and must not be lost (R8)
   Mismatch mismatch = Mismatch::kNone;
   Key mismatch_key = 0;
   std::span<const Access> reads, writes;

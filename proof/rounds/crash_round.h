@@ -15,7 +15,7 @@ namespace logjam {
 struct LedgerFlags {
   std::string scheme, protocol, commit, log_records, device;
   uint64_t seed = 0;
-  uint64_t transactions = 0;  // the run ends by itself; 0: after 20 s
+  uint64_t transactions = 0;  // the run ends after these; 0: after 20 s
   uint32_t threads = 1, sockets = 2, pipeline_depth = 1;
   std::string locks = "early";
 
@@ -32,7 +32,7 @@ struct LedgerFlags {
   uint32_t readers = 0;
   double theta = 0;
   uint64_t yield = 0, dawdle = 0;
-  uint64_t die_after = 0, die_early = 0;  // acknowledgements
+  uint64_t die_after = 0, die_early = 0;  // the numbers of CrashPoint
   uint32_t history_mb = 256;
 
   // Copies --ledger from the first life of the log, because this flag decides the tables.
@@ -81,7 +81,7 @@ struct Life {
   // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
   bool overwrites = false;      // the life replaces the log, and does not continue it
-  bool bad_checkpoint = false;  // after it, the latest checkpoint goes bad, if another is complete
+  bool bad_checkpoint = false;  // after it, damages the latest checkpoint if another is complete
 };
 
 struct LivesRound {

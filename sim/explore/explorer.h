@@ -82,7 +82,7 @@ class Explorer final : public Kernel {
   // are done. maybe_crash() does this in one of `times` calls, crash() in each.
   void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call, bool before_step);
-  // Does the same at the end of the program, even after Schedule::most_crashes crashes.
+  // Checks a crash at the end of the program, even after Schedule::most_crashes crashes.
   void crash_at_end();
   // Makes all stores of the running fiber visible, for example before it frees memory.
   void commit_all();
@@ -113,8 +113,8 @@ class Explorer final : public Kernel {
     bool patient = false;   // the timer is longer than Schedule::longest_timeout_ns
     uint64_t asked = 0;     // the number of this wait, counted over all threads
     uint64_t landed = 0;    // stores of this thread that other threads see
-    uint64_t round = 0;     // other threads' landed stores when this round of a spin began
-    uint64_t seen = 0;      // kSpinning: `round` of its last round
+    uint64_t round = 0;     // other threads' visible stores when this round of a spin began
+    uint64_t seen = 0;      // kSpinning: `round` when its last round began
     uint64_t steps = 0;     // this thread's steps in its ended turns
     uint64_t calls = 0;     // begins and ends of this thread's calls of the file system
     uint64_t stopped = 0;   // the schedule's step at which the thread waited, or lost its turn
@@ -182,7 +182,7 @@ class Explorer final : public Kernel {
   // Counts calls of the file system whose work is done, even if their caller still waits for it.
   uint64_t returned_calls_ = 0;
   uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since step `timer_steps_`
-  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // spin rounds since store `quiet_stores_`
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
   // The turns that repeated the recorded schedule and ended with a switch, with their stacks then.

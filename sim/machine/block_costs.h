@@ -8,15 +8,15 @@
 
 namespace logjam::sim {
 
-// The program's code.
+// The address and the length of the program's code.
 extern uint64_t blocks_begin, blocks_bytes;
-// The address of the costs, by the return address of the call at a block's beginning. It is
-// constant, because block_cost() is called more often than any other function.
+// Where the costs lie, one byte for each return address of a call at a block's beginning. The
+// address is constant, because block_cost() is called more often than any other function.
 inline constexpr uint64_t kBlockCosts = uint64_t{1} << 46;
 
-// Returns the cost of the block that made the call. A block that ends its function jumps to the
-// hook, so the return address belongs to the caller of the function. If this caller is in a
-// library, the cost is 0.
+// Returns the cost of the block that called the hook with the return address `site`. If the call is
+// the block's last instruction, it is a jump, and `site` belongs to the caller of the function. If
+// this caller is in a library, the cost is 0.
 inline uint64_t block_cost(const void* site) {
   const auto at = reinterpret_cast<uintptr_t>(site);
   return at < kStaticEnd ? *reinterpret_cast<const uint8_t*>(kBlockCosts + at) : 0;
@@ -27,7 +27,7 @@ inline bool in_program(const void* site) {
   return reinterpret_cast<uintptr_t>(site) - blocks_begin < blocks_bytes;
 }
 
-// Reads the file. Refuses if the file is missing or is of another program.
+// Reads the file of the costs. Refuses if the file is missing or belongs to another program.
 void read_block_costs();
 
 }  // namespace logjam::sim

@@ -85,9 +85,9 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// Counts from the line's arrival if the owner still waits for the line and requests are served in
-// order. The owner first uses the line for as long as a request from its own complex takes. The
-// owner then serves one request after the other.
+// If the owner still waits for the line and requests are served in order, computes the time from
+// the line's arrival at the owner. The owner first uses the line for as long as a request from its
+// own complex takes, and then serves one request after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -136,9 +136,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
         std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
   }
   const Picoseconds latency = fetched.latency + queued;
-  // During a part of its transfer between cores, a line serves no other core. The line reaches
-  // cores in the order of their requests, even if an earlier core is further away. A clean line
-  // serves many cores at once.
+  // During a part of its transfer between cores, a line serves no third core. The line reaches
+  // cores in the order of their requests, even if a core that asked earlier is further away. A
+  // clean line serves many cores at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -151,7 +151,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // A store to an exclusive line sends no request, so another copy makes the line shared.
+  // The copy is writable only if no other cache has one, because a later store then asks nobody.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
@@ -182,7 +182,7 @@ Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds no
   const Picoseconds asked = now + fetched.cost - fetched.latency;
   const Picoseconds begins = std::max({asked, line.busy_until, line.arrives});
   if (begins > asked) ++counts_.waits_for_line;
-  // A line that comes from another complex serves no core during a part of the transfer.
+  // A line that comes from another complex serves no other core during a part of the transfer.
   const double way = here ? 0 : static_cast<double>(latency) * machine_.profile.occupancy;
   line.busy_until = begins + std::max(static_cast<Picoseconds>(way), machine_.far_atomic);
   ++line.transfers;
@@ -260,7 +260,7 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   const uint32_t far = distance_of_home(core, number);
   ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
-  // A context that looks ahead may queue its line too early. Subtracts this time from the wait.
+  // A context that looks ahead may request its line too early, so its wait is shorter by that time.
   const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
   free_at = std::max(now, free_at) + machine_.line_transfer;
   line.written = 0;
@@ -268,8 +268,8 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
 }
 
-// Makes the owner's copy read-only. The written line is then in the shared cache of the owner's
-// complex and in memory; the model charges no bandwidth for that.
+// Makes the owner's copy read-only, and writes the line into the shared cache of the owner's
+// complex and into memory. The model charges no bandwidth for this write.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   LJ_ASSERT(line.owner_plus_1 != 0);
   Core& owner = cores_[line.owner_plus_1 - 1U];
@@ -280,7 +280,7 @@ void Caches::take_from_owner(uint32_t number, Line& line) {
   put_in_shared_cache(owner.complex, number, line);
 }
 
-// Removes the line from all other caches. Returns the time of this; 0 if no other cache has it.
+// Removes the line from all other caches. Returns how long that takes; 0 if none has the line.
 Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   uint32_t farthest = 0, sharers = 0;
   bool any = false;

@@ -4,9 +4,9 @@
 // Each cache line has a state (Line), and each core has the tags of its private caches. A core has
 // the tag of a cache line if and only if the state names the core among the sharers.
 //
-// Accesses that the core's own caches do not answer come here in the order of the clocks.
-// A core's request changes the state at once; the core waits afterwards, and Line::busy_until makes
-// the next core wait.
+// An access that the core's own caches cannot answer comes here in the order of the clocks. A
+// core's request changes the state at once. Then this core waits for the line, and Line::busy_until
+// makes the next core wait.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -47,7 +47,7 @@ struct alignas(64) Line {
   uint16_t owner_plus_1;   // the core that may write the line; 0: no core may
   uint16_t waiting : 15;   // requests that wait for the line's arrival at its owner
   uint16_t written : 1;    // a shared cache has newer bytes than memory
-  uint64_t transfers;      // from core to core, or upgrades
+  uint64_t transfers;      // from core to core, and upgrades
 };
 static_assert(sizeof(Line) == 64);
 
@@ -66,7 +66,7 @@ struct Core {
   uint32_t next_stream = 0;
 };
 
-// The numbers of accesses that left their core, by the cache or memory that answered.
+// How many accesses left their core, by the cache or memory that answered them.
 struct AccessCounts {
   uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_complex = 0;
   uint64_t other_socket = 0;
@@ -84,21 +84,21 @@ class Caches {
   Line& line(uint32_t number) { return lines_[number]; }
   const AccessCounts& counts() const { return counts_; }
 
-  // Returns whether the core's L2 can answer the access, and sets `*cost` to the time that this
-  // takes.
+  // Returns whether the core's L2 can answer the access. If it can, sets `*cost` to the time for
+  // that.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
-  // When a line's owner receives a request, and how much of the transfer's latency is over then.
+  // When a line's owner receives a request, and the part of the transfer that is then over.
   struct Heard {
     Picoseconds at, passed;
     bool queued = false;  // the request is counted in Line::waiting until fetch()
   };
   // Returns when the line's owner receives a request that is sent at `now`; {now, 0} if no other
-  // core owns the line. Requests that wait for the line's arrival are served in the order of
-  // asking, or the nearest core's first if the profile says so.
+  // core owns the line. Requests that wait for the line's arrival at the owner are served in the
+  // order in which they were sent, or the nearest core's request first if the profile says so.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now);
   // Prefetches on the host most data of fetch(). Call it when the core begins to wait.
   void expect(const Core& core, uint32_t line) const;
-  // Prefetches the other data of fetch(). Call it when the other cores have had their turn.
+  // Prefetches the other data of fetch() on the host. Call it when other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
   // The source and the price of a fetched line.
   struct Fetched {
@@ -107,7 +107,7 @@ class Caches {
     Picoseconds latency = 0;  // of the source alone
     Picoseconds cost = 0;     // the latency, and the waits for a line under way and for busy memory
   };
-  // Fetches the line at `heard.at`. The core has then already waited for `heard.passed`.
+  // Fetches the line at `heard.at`, when the core has already waited for `heard.passed`.
   Fetched fetch(Core& core, uint32_t line, bool write, const Heard& heard);
   // Executes an atomic operation in the shared cache of the core's complex, on a machine with
   // `far_atomic_cycles`. Removes the line from all cores. Returns when the operation begins, and
@@ -119,17 +119,17 @@ class Caches {
   // Returns the stream that the core's miss of this line continues or begins.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 
-  // Puts a line into a shared cache of the line's home, in no time and as the most recent line. The
-  // complexes of the socket take lines in turn. A filter skips a line that is already the most
-  // recent line, because the host rarely has the tags in its caches. All lines of a set share an
-  // element of the filter.
+  // Puts a line into a shared cache of its home socket, in no time and as the most recent line. The
+  // complexes of the socket take lines in turn. A filter, with one element for all lines of a set,
+  // skips a line that is already the most recent line: for the host such a test is faster than a
+  // look at the tags.
   void warm(uint32_t line) {
     uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
     if (latest == line) return;
     latest = line;
     warm_shared_cache(line);
   }
-  // Empties the filter of warm(). Call it when cores have used the caches.
+  // Empties the filter of warm(). Call it when cores have used the caches since the last warm().
   void forget_warmed();
 
  private:

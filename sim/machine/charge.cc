@@ -17,9 +17,8 @@ struct Request {
 };
 
 // Waits until the line's owner has received the request, because the owner uses the line until
-// then. Does not wait for a store or a prefetch, because the core continues, and its clock cannot
-// go back. For the same reason, another fiber of the context that runs meanwhile delays the
-// request.
+// then. A store or a prefetch does not wait: its core continues, and the core's clock cannot go
+// back. So another fiber of the context that runs during the wait delays the request.
 Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   const Picoseconds asked = cpu.now;
   if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
@@ -39,11 +38,11 @@ void retire_store(Cpu& cpu, Picoseconds done) {
 
 // The price of a miss (docs/SIMULATION.md). A load that follows no other miss takes its whole
 // latency, because the next steps mostly depend on this load. Misses of consecutive lines overlap.
-// Stores overlap, too, because a core asks for a store's line before the store's turn
+// Stores overlap, too, because a core asks for a store's line before it executes the store
 // (docs/VALIDATION.md).
 //
-// A core never has a line before the line arrives. Therefore the waits for a line under way and for
-// busy memory count in full, or move the prefetcher back.
+// A core never has a line before the line arrives. Therefore the waits for a line that is under way
+// and for busy memory count in full, or delay the prefetcher.
 
 bool is_prefetched(const Machine& machine, const Core::Stream& stream,
                    const Caches::Fetched& fetched) {
@@ -59,15 +58,15 @@ Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetc
   return std::min(streams[fetched.far], overlapped);
 }
 
-// Returns how long the miss delays the core or, for a store, the store buffer. `asked` is the time
-// of the request; a store asks when the earlier stores are done. Advances `stream`, to which the
-// miss belongs.
+// Returns how long the miss delays the core, or the store buffer if the access is a store. `asked`
+// is the time of the request; a store makes its request when the earlier stores are done. Advances
+// `stream`, to which the miss belongs.
 Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
                           Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
   if (is_prefetched(machine, stream, fetched)) {
-    // The hardware fetches one line after the other, up to `lines_ahead` before the core asks. So a
-    // core with few requests finds its lines fetched. A core that copies much waits for each line.
+    // The prefetcher fetches one line after the other, up to `lines_ahead` before the core asks. So
+    // a core that asks slowly finds its lines fetched. A core that copies much waits for each line.
     const Picoseconds price = stream_price(machine, kind, fetched);
     const auto lead =
         static_cast<Picoseconds>(machine.profile.lines_ahead * static_cast<double>(price));
@@ -111,7 +110,7 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
 }
 
 void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
-  // Other work of the core hides a part of a short wait, and other stores a part of a store's wait.
+  // The core's other work hides a part of the wait of a load, and other stores a part of a store's.
   const Picoseconds wait = kind == Access::kAtomic ? latency : machine().overlapped(latency);
   if (kind == Access::kPrefetch) return;
   if (kind != Access::kStore) {
@@ -121,7 +120,7 @@ void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
   retire_store(cpu, std::max(cpu.stores_done_at, cpu.now) + wait);
 }
 
-// Makes the core wait for a line that is not in its L1, unless the core can continue without it.
+// Makes the core wait for a line that its L1 lacks, unless the core can continue without the line.
 void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Caches& caches = scheduler().caches();
   Core& core = *cpu.core;
@@ -138,8 +137,8 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   near ? charge_second_cache(cpu, kind, latency) : charge_miss(site, cpu, line, kind);
 }
 
-// Charges the core for an atomic operation in the shared cache. Lets other contexts run until the
-// operation begins.
+// Charges the core for an atomic operation in the shared cache. Before the operation begins, lets
+// contexts with earlier clocks run.
 void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
   if (cpu.prefetches_end > cpu.now) cpu.await_prefetch(line);
   const Picoseconds asked = cpu.now;
@@ -167,7 +166,7 @@ void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
   wait_for(site, cpu, line, kind);
 }
 
-// This function and access_line() are not inlined, so that the fast path saves no registers.
+// This function and access_line() are not inlined, so that a caller's fast path saves no registers.
 [[gnu::noinline]] void await_prefetch(uint32_t line) { running->await_prefetch(line); }
 
 void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind) {
@@ -217,7 +216,7 @@ void before_atomic_store(const void* site, const void* address, size_t bytes,
   if (sequentially_consistent) return before_read_modify_write(site, address);
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
-  // On x86 a store becomes visible only after all earlier stores.
+  // On x86 a store becomes visible only after all earlier stores, so the line arrives after them.
   const Cpu& cpu = *running;
   const uint32_t line = line_of(address);
   if (line == kNoLine || cpu.stores_done_at <= cpu.now) return;

@@ -19,10 +19,10 @@ extern uint64_t accesses;
 // Charges the running fiber for an access that takes time.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
-// Puts the lines that the observer accesses into shared caches.
+// Puts the lines of a range, which the observer accesses, into shared caches.
 void warm(const void* address, size_t bytes);
 
-// Returns whether the first and the last byte are in the same line.
+// Returns whether the first and the last byte of the range are in the same cache line.
 inline bool is_in_one_line(const void* address, size_t bytes) {
   return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
 }

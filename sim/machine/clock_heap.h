@@ -43,7 +43,7 @@ class ClockHeap {
     keys_[at] = key;
   }
 
-  // Returns whether `check` returns true for each entry, and no entry goes before its parent.
+  // Returns whether `check` returns true for each entry, and no entry is smaller than its parent.
   template <class Check>
   bool is_ordered(const Check& check) const {
     for (size_t at = 0; at < keys_.size(); ++at) {

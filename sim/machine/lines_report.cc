@@ -36,7 +36,7 @@ bool reporting_lines = false, reporting_memory = false;
 
 namespace {
 
-// The accesses by the cache or memory that answered, at the begin and the end of the report.
+// Counts of accesses by the cache or memory that answered, at the report's beginning and end.
 struct Answered {
   uint64_t accesses = 0;
   AccessCounts counts;
@@ -64,7 +64,7 @@ struct Sum {
   }
 };
 
-// Returns whether `one` has cost more waiting than `other`.
+// Returns whether cores have waited longer for `one` than for `other`.
 bool costs_more(const Sum& one, const Sum& other) {
   return one.waited != other.waited ? one.waited > other.waited : one.latency > other.latency;
 }

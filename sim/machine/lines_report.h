@@ -1,9 +1,9 @@
 // --report=accesses prints the number of accesses that left their core's caches, by the cache or
-// memory that answered. --report=lines[:N] adds the cache lines that cost most, the functions that
-// allocated their memory, and the functions that share the lines. A report covers the measured
-// time, or the whole run if the program measures no time.
+// memory that answered. --report=lines[:N] adds the N cache lines that cost most, the functions
+// that allocated their memory, and the functions that accessed the lines. A report covers the
+// measured time, or the whole run if the program measures no time.
 //
-// The functions take the host's memory only (host_allocator.h), so a report changes no result.
+// The functions take memory only from the host (host_allocator.h), so a report changes no result.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds
                      Picoseconds latency);
 void record_allocation(const void* piece, size_t bytes);
 
-// Records that a cache line came to a core from elsewhere, for the instruction before `site`. If a
-// store, a prefetch or a stream was under way, the core waited for a part of the latency only.
+// Records that the instruction before `site` fetched a cache line from outside its core. If a
+// store, a prefetch or a stream was under way, the core waited for only a part of the latency.
 inline void note_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
                           Picoseconds latency) {
   if (reporting_lines) record_transfer(site, line, core, waited, latency);

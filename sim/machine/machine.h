@@ -14,8 +14,8 @@ namespace logjam::sim {
 
 using Picoseconds = uint64_t;
 
-// The version of the model, which each row names. Raise it if a change of the model changes
-// results.
+// The version of the model, which each row of results names. Raise it when a change of the model
+// changes results.
 inline constexpr int kModelVersion = 9;
 
 // Distances between two complexes: the cores of a socket that share a cache (Profile::complexes).
@@ -47,12 +47,12 @@ struct Machine {
   Picoseconds cycles(double number) const {
     return static_cast<Picoseconds>(number * 1e3 / profile.ghz);
   }
-  // Returns the part of a wait that other waits do not hide.
+  // Returns the part of a wait for a line that the core's other waits do not hide.
   Picoseconds overlapped(Picoseconds wait) const {
     return static_cast<Picoseconds>(static_cast<double>(wait) / profile.overlap);
   }
-  // Returns the core of a context. The first contexts of all cores are counted first, socket by
-  // socket, then the second contexts.
+  // Returns the core of a context. Contexts are numbered socket by socket: the first contexts of
+  // all cores, then the second contexts of all cores.
   uint32_t core_of(uint32_t context) const;
   uint32_t socket_of(uint32_t context) const;
   uint32_t complex_of(uint32_t core) const { return core / cores_of_complex; }
@@ -68,8 +68,8 @@ struct Machine {
   uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
     return distance(complex, socket * complexes_of_socket);
   }
-  // Returns the time of an instruction, if siblings together take issue slots for `siblings_busy`
-  // of the time.
+  // Returns the time of an instruction on a context whose siblings together take issue slots during
+  // the part `siblings_busy` of the time.
   Picoseconds per_instruction(double siblings_busy) const;
   std::string description() const;
 };

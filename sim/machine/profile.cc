@@ -37,7 +37,7 @@ struct Key {
   double Profile::*number;
   double least, most;
   bool whole = kReal;
-  // If this function returns true, the profile may lack the key, whose default is `otherwise`.
+  // If this function returns true, the profile may omit the key, and its value is `otherwise`.
   bool (*may_be_left_out)(const Profile&) = [](const Profile&) { return false; };
   double (*otherwise)(const Profile&) = nullptr;
 };
@@ -119,7 +119,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-// Sets the number `key` of the profile. Returns what is wrong, or an empty text.
+// Sets the number `key` of the profile. Returns what is wrong, or an empty string.
 std::string set_number(const std::string& key, const std::string& text, Profile* profile) {
   const auto found =
       std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& one) { return key == one.name; });
@@ -144,7 +144,7 @@ std::string unquoted(const std::string& text) {
   return text.substr(1, text.size() - 2);
 }
 
-// Reads one line. Returns its key, or an empty text for a line without a key.
+// Reads one line of the file. Returns its key, or an empty string for a line without a key.
 std::string read_line(const std::string& line, const std::string& where, Profile* profile) {
   const std::string text = trimmed(line);
   if (text.empty() || text.front() == '#') return "";

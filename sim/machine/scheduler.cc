@@ -22,7 +22,7 @@ constexpr Picoseconds kIssueWindow = 1'000'000;    // the period over which stal
 constexpr Picoseconds kSkew = 1'000'000;           // contexts begin within it, unless the seed is 1
 constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
 
-// Returns the latest clock with which `one` still goes before `other`.
+// Returns the latest clock with which `one` still goes before `other` in the order of contexts.
 Picoseconds last_before(const Cpu& one, const ClockHeap::Entry& other) {
   return one.number < other.number ? other.now : other.now - 1;
 }
@@ -50,7 +50,7 @@ Scheduler::Scheduler(const Machine& machine)
     cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
   }
   cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
-  // Another seed starts the contexts at other times, so the program's threads meet elsewhere.
+  // Another seed starts the contexts at other times, so the threads interleave differently.
   for (auto& cpu : cpus_) cpu->now = kBegin + (machine.seed == 1 ? 0 : jitter_.next() % kSkew);
   current_->name = "observer";
   current_->cpu = cpus_.back().get();
@@ -79,7 +79,7 @@ void Scheduler::enter(Fiber* fiber) {
 void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
 
 // Takes the context with the earliest clock from the heap. Returns the context's fiber, and sets
-// the fiber's horizon.
+// `horizon` for it.
 Fiber* Scheduler::next() {
   for (;;) {
     fire_timers();
@@ -101,8 +101,8 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
   return fiber != nullptr ? fiber : next();
 }
 
-// Returns the fiber of a context that has left the heap, and sets the fiber's horizon. If another
-// fiber of this context is due, puts the context into the heap again and returns null.
+// Returns the fiber of a context that has left the heap, and sets `horizon`. If another fiber of
+// this context is to run instead, puts the context back into the heap and returns null.
 Fiber* Scheduler::let_run(Cpu& cpu) {
   if (machine_.checks_itself) check(cpu);
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
@@ -161,15 +161,15 @@ void Scheduler::fire_timers() {
   }
 }
 
-// Puts the fiber at the queue's front, but after favoured fibers.
+// Puts the fiber at the front of the context's queue, but after favoured fibers.
 void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
   const auto place =
       std::ranges::find_if(cpu.ready, [](const Fiber* one) { return !one->favoured; });
   cpu.ready.insert(place, fiber);
 }
 
-// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue. A
-// preempted fiber instead stays the first one after the favoured fibers.
+// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue or, if
+// it is `preempted` by a favoured fiber, to the front after the favoured fibers.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   LJ_ASSERT(!cpu.ready.empty());
   Fiber* before = cpu.fiber;
@@ -186,7 +186,7 @@ void Scheduler::start_next(Cpu& cpu, Picoseconds more) {
   cpu.slice_end = cpu.now + machine_.time_slice;
 }
 
-// Takes the current fiber from its context, and lets the next fiber of the queue run there.
+// Takes the current fiber from its context, and lets the next fiber of the context's queue run.
 void Scheduler::leave_cpu() {
   Cpu& cpu = *current_->cpu;
   LJ_ASSERT(cpu.fiber == current_);
@@ -213,7 +213,7 @@ Cpu* Scheduler::place(const Fiber& fiber) {
   const uint32_t socket = fiber.cpu == nullptr ? 0 : machine_.socket_of(fiber.cpu->number);
   Cpu* idle = nullptr;
   Cpu* shortest = nullptr;
-  // Begins with the last context, because workers are pinned from the first context up.
+  // Looks at the last context first, because workers are pinned from the first context up.
   for (uint32_t context = machine_.contexts; context-- > 0;) {
     Cpu& cpu = *cpus_[context];
     if (!allowed(cpu)) continue;
@@ -254,8 +254,8 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
   if (&cpu == current_->cpu) horizon = std::min(horizon, cpu.preempt ? 0 : cpu.slice_end);
 }
 
-// Returns the latency, changed by up to 10 % as the seed draws. A kernel never takes the same time
-// twice, and two seeds are two runs.
+// Returns the latency, changed by up to 10 %, at random from the seed. A real kernel never takes
+// the same time twice, and runs with different seeds must differ.
 Picoseconds Scheduler::jittered(Picoseconds latency) {
   constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
   return latency * (kLeastPercent + jitter_.next() % kSpread) / kPercent;
@@ -419,8 +419,8 @@ void Scheduler::pin_to_socket(uint32_t socket) {
   move_to(socket, machine_.socket_of(here->number) == socket ? here : nullptr);
 }
 
-// Makes the socket the home of the current fiber's stack, and moves the fiber to the context `to`.
-// If `to` is null, place() chooses the context. May switch fibers.
+// Makes `socket` the home of the current fiber's stack, and moves the fiber to the context `to`. If
+// `to` is null, place() chooses a context. May switch fibers.
 void Scheduler::move_to(uint32_t socket, Cpu* to) {
   Fiber* fiber = current_;
   set_home(fiber->stack_begin, static_cast<size_t>(fiber->stack_end - fiber->stack_begin), socket);

@@ -43,8 +43,8 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
-  // The share of the last window in which the context took issue slots. A context takes slots
-  // unless it waits for a cache line or pauses.
+  // The fraction of the last window (kIssueWindow) in which the context took issue slots. It takes
+  // slots unless it waits for a cache line or pauses.
   double issues = 0;
   Picoseconds window_begin = 0, stalled = 0;
   Picoseconds checked = 0;  // the clock at the last check()
@@ -55,7 +55,7 @@ class Cpu {
     prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
     prefetches_end = std::max(prefetches_end, comes);
   }
-  // Waits until the line has arrived, if a prefetch has asked for it.
+  // Waits until the line has arrived, if prefetch() was called for it.
   void await_prefetch(uint32_t line) {
     for (const Prefetched& one : prefetched) {
       if (one.line == line) now = std::max(now, one.comes);
@@ -72,7 +72,7 @@ class Cpu {
 
 // The context of the running fiber, if its accesses are charged; else null.
 extern Cpu* running;
-// The clock up to which the running fiber may make visible steps.
+// The latest clock at which the running fiber may still make visible steps.
 extern Picoseconds horizon;
 // The caches that the observer's accesses warm, while the observer runs; else null.
 extern Caches* warmed;
@@ -90,7 +90,7 @@ class Scheduler final : public Kernel {
 
   // The functions from here to pin_to_socket() may switch fibers.
 
-  // Lets every context with an earlier clock run first. Call it when the clock is past `horizon`.
+  // Lets every context with an earlier clock run first. Call it when now() is past `horizon`.
   void visible();
   void spend(Picoseconds time) override;
   // Records that the context has waited for `time`, and has left its issue slots to its siblings.
@@ -103,15 +103,14 @@ class Scheduler final : public Kernel {
   void join(Fiber* fiber) override;
   void before_wait() override;
   void wait(const void* address, Picoseconds timeout) override;
-  // Costs only a system call if no fiber waits: a mutex's unlock() also calls wake() if the only
-  // waiter was the thread that unlocks. The latency of a wake-up begins with the call.
+  // Costs only a system call if no fiber waits on the address: a mutex's unlock() calls wake() even
+  // if the only waiter was the thread that unlocks. The wake-up latency counts from the call.
   void wake(const void* address, uint32_t most) override;
   void pin(uint32_t context) override;
   void pin_to_socket(uint32_t socket) override;
 
   Usage usage() const override;
-  // Returns how often a fiber asked for its turn in the order of the clocks, and how often another
-  // fiber then ran first.
+  // Returns how often a fiber called visible(), and how often another fiber then ran first.
   uint64_t waits_for_turn() const { return waits_for_turn_; }
   uint64_t turns_given() const { return turns_given_; }
 
@@ -140,7 +139,7 @@ class Scheduler final : public Kernel {
   void start_next(Cpu& cpu, Picoseconds more);
   void leave_cpu();
   void block();
-  // Moves the clock of the context by the time that the kernel takes there.
+  // Moves the context's clock forward by `time`, which the kernel takes on this context.
   void take_for_kernel(Cpu& cpu, Picoseconds time);
   // Moves the clock of the current fiber by `time`. May switch fibers.
   void spend_in_kernel(Picoseconds time);
@@ -167,10 +166,10 @@ class Scheduler final : public Kernel {
 // Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.
 Scheduler& scheduler();
 
-// Returns the socket from which memory is taken now.
+// Returns the socket from which allocations take memory now.
 uint32_t socket_here();
-// Lets the observer take memory from the socket, unless the number is negative. Returns the socket
-// from which the observer took memory before.
+// Makes the observer's allocations take memory from `socket`, unless it is negative. Returns the
+// socket from which they took memory before.
 int observe_from(int socket);
 
 // While this object lives, the simulation itself runs, free of charge. The fiber may move to

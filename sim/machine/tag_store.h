@@ -73,7 +73,7 @@ class TagStore {
   // that no line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
-  // Returns whether the line is there, and changes nothing.
+  // Returns whether the line is there. Unlike touch(), changes nothing.
   bool has(uint32_t line) const {
     if (tags_.empty()) return false;
     return ways_of(first_of_set(line), line) != 0;
@@ -96,8 +96,8 @@ class TagStore {
     return found == 0 ? nullptr : set + std::countr_zero(found);
   }
 
-  // Returns a bit for each way of the set that has the line. The host compares eight ways at once,
-  // because a branch could not be predicted.
+  // Returns a bit for each way of the set, which is 1 if the way has the line. The host compares
+  // eight ways at once, because a branch could not be predicted.
   uint64_t ways_of(const uint32_t* set, uint32_t line) const {
     uint64_t ways = 0;
 #ifdef __AVX2__
@@ -116,8 +116,8 @@ class TagStore {
     return ways;
   }
 
-  // Returns the way for a line to insert: the way that has the line, else an empty way, else the
-  // last.
+  // Returns the way into which the line is inserted: the way that has the line, else an empty way,
+  // else the last way.
   uint32_t way_for(const uint32_t* set, uint32_t line) const {
     if (const uint64_t own = ways_of(set, line)) {
       return static_cast<uint32_t>(std::countr_zero(own));
@@ -146,7 +146,7 @@ class TagStore {
   }
 
   static constexpr uint32_t kVector = 8;  // tags that the host moves at once
-  // For each `way`: the old position of each of the first kVector tags.
+  // For each `way`: the old position of the tag that moves to each of the first kVector ways.
   static constexpr auto kMoved = [] {
     std::array<std::array<uint32_t, kVector>, kVector> moved{};
     for (uint32_t way = 0; way < kVector; ++way) {

@@ -48,13 +48,13 @@ class Ring {
     return *reinterpret_cast<RingLine*>(memory_ + place * stride_);
   }
 
-  // Evicts all lines from all caches.
+  // Evicts all lines of the ring from all caches.
   void evict() const {
     for (size_t i = 0; i < lines_; ++i) __builtin_ia32_clflush(&line(i));
     full_fence();
   }
 
-  // Follows the whole ring once. Returns the nanoseconds per line.
+  // Follows the whole ring once. Returns the nanoseconds per line of the ring.
   double chase_ns() const {
     const RingLine* at = starts_[0];
     return ns_of_a_step(lines_, [&at](size_t lines) {

@@ -46,8 +46,8 @@ double add_ns() {
 
 constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
 // Runs a loop that resembles the engine's code: all loads hit the L1, and one branch in 16 is
-// unpredictable. The first half of a round does not depend on other rounds. The second half depends
-// on the load of the round before, as in an index search. Returns the nanoseconds per instruction.
+// unpredictable. The first half of a round depends on no other round, the second half on the load
+// of the previous round, as in an index search. Returns the nanoseconds per instruction.
 double instruction_ns() {
   constexpr uint64_t kRounds = 10'000;
   alignas(kCacheLine) std::array<uint64_t, 1024> table;
@@ -110,8 +110,8 @@ double clock_read_ns(uint64_t (*read)()) {
   return ns;
 }
 
-// Returns the time of a malloc() or free(). Uses pieces of 32 to 144 bytes, 64 at a time, as a
-// transaction does.
+// Returns the time of one call of malloc() or free(). Uses pieces of 32 to 144 bytes, 64 pieces at
+// a time, as a transaction does.
 double malloc_or_free_ns() {
   constexpr uint32_t kRounds = 50;
   std::array<void*, 64> pieces;

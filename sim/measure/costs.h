@@ -24,11 +24,11 @@ struct CoreCosts {
 };
 CoreCosts core_costs(int core, uint32_t repetitions);
 
-// Returns how many times longer the loop of instructions_per_cycle takes on `core` while it also
-// runs on `other`: 1 if the two share nothing.
+// Returns how many times longer the loop of instructions_per_cycle takes on `core` while `other`
+// runs it too, compared with alone: 1 if the two cores share nothing.
 double slowdown_beside(int core, int other, uint32_t repetitions);
 
-// The operating system's prices: to give a core away, to sleep and to wake.
+// The operating system's prices: to yield a core, to sleep and to wake.
 struct KernelCosts {
   double syscall_ns;         // yield() while no other thread is ready
   double context_switch_ns;  // yield() to another thread of the same core, minus syscall_ns
@@ -37,7 +37,7 @@ struct KernelCosts {
   double wake_latency_ns;    // from the start of wake_one() to the sleeper's first instruction
   double timer_late_ns;      // how late sleep_ns(100 us) of a log thread returns
 };
-// Measures `core`, with the sleeper on `other`.
+// Measures the costs on `core`. The thread that sleeps is on core `other`.
 KernelCosts kernel_costs(int core, int other, uint32_t repetitions);
 
 // The prices of a cache line that two cores use.
@@ -49,11 +49,11 @@ struct LineCosts {
   // The time of each addition while both cores add to one line. 0: they never ran together.
   double contended_fetch_add_ns;
 };
-// Measures `core` against `other`. hand_off_ns and contended_fetch_add_ns need both threads to run
-// at once; for the other costs one thread waits while the other thread works.
+// Measures with one thread on `core` and one on `other`. hand_off_ns and contended_fetch_add_ns
+// need both threads to run at once; for the other costs one thread waits while the other works.
 LineCosts line_costs(int core, int other, uint32_t repetitions);
 
-// 0 stands for a number that the kernel does not tell.
+// 0 stands for a number that the kernel does not give.
 struct CacheShape {
   uint64_t kib = 0;
   uint32_t ways = 0;
@@ -67,12 +67,12 @@ struct MachineShape {
   int cores = 1;     // the allowed cores of the first allowed core's socket
   int contexts = 1;  // hardware contexts of the first allowed core
   CacheShape l1, l2, l3;
-  // The partners of the first allowed core, as numbers for pin_to_core(). -1: none.
+  // Cores to measure with the first allowed core, as numbers for pin_to_core(). -1: none.
   int same_socket = -1;   // another core of the same socket
   int sibling = -1;       // another context of the same core
   int other_socket = -1;  // a core of another socket
 };
-// Reads /proc and /sys. `allowed` are the kernel's numbers of the cores to look at, not empty.
+// Reads /proc and /sys. `allowed`, not empty, are the kernel's numbers of the allowed cores.
 MachineShape machine_shape(const KernelFiles& kernel, std::span<const int> allowed);
 
 // Latency and bandwidth of caches and memory, seen from one core.
@@ -81,7 +81,7 @@ struct MemoryCosts {
   // The part of the L3 that this machine may use, in MiB. A virtual machine often has only a part
   // of the L3 that its kernel sees.
   uint64_t l3_mib;
-  // Memory-level parallelism: the throughput of four independent pointer chases over one (1 to 4).
+  // The throughput of four independent pointer chases, divided by that of one chase (1 to 4).
   double overlap;
   double stream_ns;           // a line of memory that is read in order
   double stream_store_ns;     // a line of memory that is written in order
@@ -89,17 +89,17 @@ struct MemoryCosts {
   double gb_s;                // all allowed cores of the socket read memory in order, together
   uint32_t readers;           // the number of these cores
   double write_back_ns;       // write_back() of one line
-  double write_back_line_ns;  // of each further line of the call
+  double write_back_line_ns;  // each further line of one write_back()
 };
-// Measures core 0; gb_s with all allowed cores of its NUMA node.
+// Measures on core 0, but gb_s on all allowed cores of its NUMA node.
 MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions);
 
-// Measures memory_ns on `core`, with memory that core `home` has touched first.
+// Measures memory_ns on `core`, in memory that core `home` has touched first.
 double memory_ns(int core, int home, uint32_t repetitions);
 
-// Returns the text of a profile of this machine (config/machines/README.md), after some seconds.
-// Needs two cores that no other program uses. Ends the process with one sentence if this process
-// may use only one core.
+// Measures this machine for some seconds, and returns its profile as text
+// (config/machines/README.md). Needs two cores that no other program uses. Ends the process with
+// one sentence if this process may use only one core.
 std::string measured_profile(uint32_t repetitions);
 
 }  // namespace logjam::platform

@@ -33,7 +33,7 @@ double yield_ns() {
 }
 
 // Returns the time of a switch between two threads of one core, which yield to each other. The
-// kernel does not switch at every yield, so the kernel's count of switches is used.
+// kernel does not switch at every yield, so divides by the kernel's count of switches.
 double switch_ns(int core, double lone_yield_ns) {
   atomic<uint32_t> begun{0};
   atomic<uint64_t> switched{0};
@@ -57,7 +57,7 @@ struct SleepCosts {
   double wait_ns, wake_ns, latency_ns;
 };
 
-// Measures `kSleeps` times: the waker lets the sleeper fall asleep, and then wakes the sleeper.
+// Measures kSleeps times: the waker waits until the sleeper sleeps, and then wakes it.
 SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint32_t kSleeps = 40;
   constexpr uint64_t kFallAsleepNs = 100'000;

@@ -1,7 +1,7 @@
 // Protocol. Two threads take turns with a Step. One thread works on the lines and raises the step
 // (release). The other thread waits for the step (acquire), so that it sees the lines as the first
-// thread left them. The last two measurements contend for `turn` and `word` on purpose. `stop` and
-// `theirs` order nothing: both threads' results are read after join().
+// thread left them. In the last two measurements both threads use `turn` or `word` at once on
+// purpose. `stop` and `theirs` order nothing: both threads' results are read after join().
 #include "platform/spin.h"
 #include "sim/measure/chase.h"
 #include "sim/measure/costs.h"
@@ -20,7 +20,7 @@ class Step {
   Padded<atomic<uint32_t>> done_;
 };
 
-// The lines fit into any L2. Each lies in 256 bytes of its own, because some prefetchers fetch
+// All the lines fit into any L2. Each line has 256 bytes to itself, because some prefetchers fetch
 // pairs of lines.
 constexpr size_t kLines = 512, kStride = 256;
 
@@ -52,8 +52,8 @@ double fetch_add_ns(const Ring& ring) {
   return ns / static_cast<double>(ring.size());
 }
 
-// Returns the median of `repetitions` measurements. In turn, `other` prepares the lines and `core`
-// measures.
+// Returns the median of `repetitions` measurements. Before each of them core `other` prepares the
+// lines, and then core `core` measures.
 template <class Prepare, class Measure>
 double prepared_ns(int core, int other, uint32_t repetitions, Prepare&& prepare,
                    Measure&& measure) {
@@ -110,8 +110,8 @@ double hand_off_ns(int core, int other, uint32_t repetitions) {
   return ns;
 }
 
-// Returns the time of an addition while both threads add to one line, without the windows in which
-// the other thread does not run. Returns 0 if no window is left, because on a busy machine the two
+// Returns the time of an addition while both threads add to one line. Ignores measurements during
+// which the other thread did not run. Returns 0 if none is left, because on a busy machine the two
 // threads may never run together.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   constexpr uint64_t kAdds = 5'000;

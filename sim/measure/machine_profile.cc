@@ -33,8 +33,8 @@ class ProfileText {
   void told(const std::string& key, int value, const std::string& where) {
     measured(key, value, 0, where);
   }
-  // Writes a cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
-  // machines describe no caches.
+  // Writes the size and ways of a cache that the kernel describes, with the keys NAME_kib and
+  // NAME_ways. Some virtual machines describe no caches.
   void cache(const std::string& name, const CacheShape& shape) {
     const bool known = shape.kib != 0 && shape.ways != 0;
     const std::string source = known ? "the kernel's list of caches" : "the kernel tells nothing";
@@ -105,8 +105,8 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
   }
 }
 
-// Writes the memory's bandwidth. If each core reads as fast together with all cores as alone, the
-// cores have not reached the limit, and the number is assumed.
+// Writes the memory's bandwidth. If each core reads as fast together with all other cores as alone,
+// the cores have not reached the limit, and the bandwidth is an assumed number.
 void write_bandwidth(ProfileText& profile, const MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
   const double alone_gb_s = kCacheLine / memory.stream_ns * memory.readers;
@@ -170,7 +170,7 @@ void write_core(ProfileText& profile, const CoreCosts& core, const LineCosts& li
   profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
 }
 
-// Writes the costs of loads and stores for which the core does not wait one by one.
+// Writes the costs of loads and stores in order, which a core does not wait for one by one.
 void write_streams(ProfileText& profile, const MachineShape& shape, const MemoryCosts& memory) {
   const bool has_l3 = shape.l3.kib != 0;
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
@@ -191,7 +191,7 @@ void write_kernel(ProfileText& profile, const KernelCosts& kernel) {
   write_time_slice(profile);
 }
 
-// Writes notes about the measurement for readers of the file.
+// Writes notes about the measurement for human readers of the profile.
 void write_comments(ProfileText& profile, const MachineShape& shape, const LineCosts& lines,
                     double slowdown, bool undisturbed) {
   constexpr double kSharedCore = 1.3;  // more: the two contexts probably share a core

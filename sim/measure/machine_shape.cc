@@ -11,7 +11,7 @@ namespace {
 
 std::string cpu(int number) { return "/sys/devices/system/cpu/cpu" + std::to_string(number); }
 
-// Returns how many numbers a list like "0-3,8" has.
+// Returns how many numbers a list like "0-3,8" contains: here 5.
 int numbers_in(const std::string& list) {
   int count = 0;
   std::istringstream parts(list);

@@ -9,16 +9,16 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as a table. In less memory the processor finds more translations of addresses in caches:
-// on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, and 172 ns in 256 MiB.
+// As large as a table. In less memory the processor finds more address translations in its caches:
+// on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, 172 ns in 256 MiB.
 constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call of write_back()
 
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
-// Returns the time of a load from a cache. A ring larger than the next smaller cache always misses
-// in that cache, because it returns to a line only after all other lines.
+// Returns the time of a load from a cache. The ring must be larger than the next smaller cache:
+// then it always misses there, because it returns to a line only after all other lines.
 double cached_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   ring.chase_ns();
@@ -56,18 +56,18 @@ double written_in_order_ns(const Ring& ring) {
   });
 }
 
-// Returns the time of a line that is read in order. All lines of the ring have been read once, so
-// that they are in the cache if they fit into it.
+// Returns the time of a line that is read in order. Reads all lines of the ring once before the
+// measurement, so that they are in the cache if they fit into it.
 double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   in_order_ns(ring);
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` while a read in order takes less than `limit_ns` per line. Returns the last such
-// size in MiB, or the kernel's number if no size up to 256 MiB reaches the limit. A chase through
-// 32 MiB would take too long: if other virtual machines also use the cache, a line leaves the cache
-// after some 18 ms without use.
+// Returns how many MiB of a cache this machine may use: doubles `bytes` while a read in order takes
+// less than `limit_ns` per line. Returns the kernel's number if no size up to 256 MiB reaches the
+// limit. A pointer chase would take too long: if other virtual machines also use the cache, a line
+// leaves it after some 18 ms without use.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;
@@ -88,7 +88,7 @@ std::vector<int> cores_of_the_socket() {
 }
 
 // Returns the bandwidth of all `cores` together. A thread on each core reads memory of its own, and
-// all threads start together.
+// all threads start at the same time.
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};
@@ -114,7 +114,7 @@ double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   return sum;
 }
 
-// Returns the nanoseconds per line of write_back() calls with `together` written lines each.
+// Returns the nanoseconds per line of a write_back() of `together` lines, all of them dirty.
 double write_back_ns(size_t together) {
   const Ring ring = dense_ring(256 << 10);
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);

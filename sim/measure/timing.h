@@ -37,9 +37,9 @@ double ns_of(Body&& body) {
   return static_cast<double>(now_ns() - begun);
 }
 
-// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. Calls
-// body() for parts of 1024 steps and takes the median of the parts, because a long run is
-// interrupted somewhere, but most of its parts are not.
+// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. Measures
+// parts of 1024 steps and takes the median, because a long run is interrupted somewhere, but most
+// of its parts are not.
 template <class Body>
 double ns_of_a_step(size_t total, Body&& body) {
   constexpr size_t kPart = 1024;

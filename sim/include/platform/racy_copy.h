@@ -1,6 +1,6 @@
-// platform/racy_copy.h of the simulated machine. The watch for data races sees a racy load only if
-// racy_load_is_whole() follows. The functions have names like ThreadSanitizer's, because calls of
-// such functions cost nothing (scripts/block_costs.py).
+// platform/racy_copy.h of the simulated machine. The watch for data races sees the bytes of a
+// racy_load() only if racy_load_is_whole() follows. The functions have names like
+// ThreadSanitizer's, because calls of such functions cost nothing (scripts/block_costs.py).
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ void __tsan_whole_range(const void* at, size_t bytes);
 
 namespace logjam::platform {
 
-// Returns `bytes`. The compiler cannot see the number, so it calls memcpy(), which the simulated
-// machine charges and watches.
+// Returns `bytes`. The compiler cannot see the number, so it calls memcpy() instead of inlining a
+// copy. The simulated machine charges and watches this call.
 inline size_t any_number(size_t bytes) {
   asm("" : "+r"(bytes));
   return bytes;
