@@ -27,8 +27,8 @@ namespace {
 
 using namespace write_history;
 
-// If not 0, worker 0 kills the process (SIGKILL) right after this number of its acknowledgements. A
-// check then notices a lost commit. The ledger uses ledger_die_after instead.
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements; 0: no
+// kill. A check then notices a lost commit. The ledger uses ledger_die_after instead.
 const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction

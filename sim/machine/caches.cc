@@ -85,9 +85,9 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// If the owner still waits for the line and requests are served in order, computes the time from
-// the line's arrival at the owner. The owner first uses the line for as long as a request from its
-// own complex takes, and then serves one request after the other.
+// Computes the time from the line's arrival at the owner, if the owner still waits for the line and
+// requests are served in order. The owner first uses the line for as long as a request from its own
+// complex takes, and then serves one request after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
