@@ -89,7 +89,7 @@ class Case:
                           f"{self.key} command {at}") for at in range(draw.choice([1, 1, 2]))]
 
     def play(self, given, log, place, plants, commands):
-        """Runs the case, or a part of it. Returns the Judge of the part."""
+        """Runs the case, or a part of it. Returns the Judge that ran the commands."""
         clean(place, os.path.join(given.directory, "other"))
         log.put(place)
         hand = chaos_plants.Hand(log, place)
@@ -98,7 +98,7 @@ class Case:
             give_away(place)
             clean.outside = None
         for name, seed in plants:
-            with contextlib.suppress(OSError):  # an earlier plant may be in its way
+            with contextlib.suppress(OSError):  # an earlier plant may prevent this plant
                 chaos_plants.PLANTS[name][1](hand, random.Random(seed))
         if hand.rolled_back and len(plants) > 1:  # another plant may have removed the later runs
             hand.harm = chaos_plants.QUIET

@@ -308,7 +308,7 @@ def recover_with_output(judge, draw):
 
 def writer(judge, words):
     """Runs a command that changes the log and must keep its transactions. Returns how the command
-    ended, and whether a transaction was lost before."""
+    ended, and whether a transaction was lost before the command."""
     whole = judge.was_whole()
     was_lost = judge.log.lives and judge.says_lost and not judge.hand.crafted
     done = judge.command(words)

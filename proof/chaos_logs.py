@@ -133,7 +133,7 @@ class Log:
                 if os.path.isdir(os.path.join(place, directory, name))]
 
     def is_quiet(self, path):
-        """Returns whether a file that loses bytes may look like the end of the log."""
+        """Returns whether a loss of bytes in this file may look like the effect of a crash."""
         if self.sealed or not STREAM.fullmatch(os.path.basename(path)):
             return False
         runs = [name for name in self.folders(self.folder) if "/run-" in name]

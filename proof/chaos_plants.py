@@ -177,7 +177,7 @@ def wanted_name(hand, draw):
         return f"{directory}/manifest.new"
     parent = os.path.dirname(name)
     if os.path.lexists(hand.path(parent)) and not os.path.isdir(hand.path(parent)):
-        return f"{directory}/manifest.new"  # an earlier plant has this name
+        return f"{directory}/manifest.new"  # an earlier plant has the parent's name
     return name
 
 

@@ -29,8 +29,8 @@ SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) cra
                  r"(?P<steps>\S+) steps, (?P<switches>\S+) switches, (?P<blocks>\S+) blocks",
                  re.MULTILINE)
 
-HEADER = struct.Struct("<8s4Q")  # scripts/block_costs.py
-ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # sim/coverage.h
+HEADER = struct.Struct("<8s4Q")  # written by scripts/block_costs.py
+ADDRESSES_A_BIT, BITS_A_BYTE = 4, 8  # as in sim/coverage.h
 FOLDERS = ("logging/schemes", "logging/stream", "logging/format", "logging/device", "logging", "cc",
            "engine/recovery", "engine/checkpoint", "engine/storage", "engine/run", "proof")
 

@@ -128,8 +128,8 @@ class Exported:
                 yield i, value[-1]
 
     def write(self, path, changes, last, types):
-        """Writes the history with `changes` of transactions' operations, with other operations of
-        the last read, and with other types of some transactions."""
+        """Writes the changed history to `path`. `changes` maps transactions to new operations, and
+        `types` to new types. `last` has the new operations of the last read."""
         lines = list(self.lines)
         for number, operations in changes.items():
             at = self.first_end + number

@@ -23,7 +23,7 @@ from experiments.errors import Refused, run_main
 try:
     import duckdb
 except ImportError:
-    duckdb = None  # main() then starts PYTHON, which may have it
+    duckdb = None  # then main() starts PYTHON, which may have duckdb
 
 SQL = os.path.join(rounds.ROOT, "proof", "sql")
 PYTHON = os.path.join(rounds.ROOT, "build", "judge", "bin", "python")  # has DuckDB

@@ -5,7 +5,7 @@ flags that `logjam explore` printed after "again".
 First the script simplifies the round: it tries fewer threads and transactions, and simpler
 settings, and keeps them if one of the next seeds fails in the same way. Then it removes turns
 (ddmin: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). It prints
-the command that repeats the reduced round, and where its turns end.
+the command that repeats the reduced round, and the number of turns that are left.
 """
 
 import os

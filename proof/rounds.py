@@ -28,7 +28,7 @@ def options(doc, build="build", **defaults):
 
 
 def draw_records(scheme, draw):
-    """Chooses a value of --log_records. A logged command has no operations and no ranges."""
+    """Chooses a value of --log_records. The scheme `command` can only log whole transactions."""
     drawn = draw.choice(["txn", "op", "txn,range", "op,range"])
     return "txn" if scheme == "command" else drawn
 

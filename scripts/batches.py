@@ -34,7 +34,7 @@ MOST_CHANGED = 8
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
 NO_WORDS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|^#include.*$', re.M)
 ALONE = re.compile(r"^(?:#define|using namespace|namespace \w+ =)", re.M)
-# In `order.size`, `order->size` and `std::size`, the word `size` does not count.
+# In `order.size`, `order->size` and `std::size`, `size` is no use of a declared name.
 WORD = re.compile(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*")
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) (\w+)|^using (\w+) =", re.M)
 # The declared name is the word before the parameters, the size or the value.

@@ -231,7 +231,7 @@ def costs(body):
         return sum(ahead.get(each, 0.0) for each in follow) / len(follow) if follow else 0.0
 
     ahead = dict(no_call)
-    for _ in range(8 if no_call else 0):  # a loop ends after 8 blocks without a call
+    for _ in range(8 if no_call else 0):  # 8 steps, because blocks without a call may form a loop
         ahead = {which: own + after(which, ahead) for which, own in no_call.items()}
     for which, site in enumerate(last_call):
         if site is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures the costs and the use of checkpoints: TPC-C at a given rate, with and without them.
+"""Measures the costs and benefits of checkpoints: TPC-C at a given rate, with and without them.
 
 Runs with and without checkpoints alternate. For each run the script prints the throughput, the
 commit latency, the largest disk space of the log and its checkpoints, and the time of a recovery
@@ -74,7 +74,7 @@ def row_of(command, folder):
 
 
 def one_round(given, folder, checkpoints):
-    """Returns the run's row, the recovery's, and the samples of the disk."""
+    """Returns the run's row, the recovery's row, and the samples of the used disk space."""
     wal = folder / "wal"
     shutil.rmtree(wal, ignore_errors=True)
     wal.mkdir()

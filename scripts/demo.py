@@ -41,8 +41,8 @@ def figures(options, command, *words):
 
 
 def measure(options):
-    """Runs both experiments, each with as many rounds as its share of the time allows."""
-    for name in EXPERIMENTS:  # otherwise a picture of earlier rows would stay
+    """Runs both experiments, each with as many rounds as its part of the time allows."""
+    for name in EXPERIMENTS:  # remove pictures of earlier rows
         files.refuse_link(pathlib.Path(options.out, name))
         for path in pathlib.Path(options.out, name).glob("*.png"):
             path.unlink()

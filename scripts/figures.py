@@ -466,7 +466,7 @@ def take(args, word):
 
 def main():
     words, flags = sys.argv[1:], []
-    if "--" in words:  # argparse would take the words after it for axes
+    if "--" in words:  # argparse would take the words after `--` for axes
         place = words.index("--")
         words, flags = words[:place], words[place + 1:]
     args, others = arguments().parse_known_args(words)

@@ -8,8 +8,8 @@ and each machine: the number of points, the median and the 90th percentile of
 |ln(simulated / published)|, the median of simulated / published, and the rank correlation
 (Spearman) of simulated and published. For several curves it prints the median of their values.
 
-With --fit=KEY the script first chooses a value of this key of each machine's profile: the one of 0,
-0.1, ... and 1 with the least median error of the atomic operations. The fit does not use locks.
+With --fit=KEY the script first chooses a value for this key of each machine's profile. It is 0,
+0.1, ... or 1: the value with the least median error of the atomic operations, without locks.
 """
 
 import json
@@ -34,8 +34,8 @@ HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
 
 
 def summary(curves_of_group):
-    """Returns the points, the error's median and 90th percentile, the median ratio and the rank
-    correlation."""
+    """Returns the number of points, the error's median and 90th percentile, the median ratio and
+    the rank correlation."""
     logs = [math.log(simulated / published)
             for curve in curves_of_group for published, simulated in curve]
     errors = [abs(log) for log in logs]
@@ -91,7 +91,7 @@ class Simulation:
         if done.returncode != 0:
             raise Refused(f"{' '.join(flags)}: {done.stderr.strip()}")
         row = json.loads(done.stdout)
-        # A ratio needs a rate above zero. One call is the least rate that a window can show.
+        # A ratio needs a rate above zero, so a run without a complete call counts as one call.
         return max(row["calls"], 1) / row["seconds"] * 1e-6
 
 

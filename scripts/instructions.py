@@ -43,10 +43,10 @@ def each(logjam, command, flags, one_thread=False):
 
 
 def inserts(logjam):
-    """Prints the instructions of a thread's insert of 120 B, without the flushers' instructions."""
+    """Prints the instructions of one insert of 120 B, without the flushers' instructions."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
-        if "device" in flags:  # otherwise the instructions would include the device's
+        if "device" in flags:  # the device's instructions would count, too
             continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Checks the project's own rules: includes between rooms and floors, ways around platform/, calls
-that end the process, sizes, phrases, and that names on pages exist.
+"""Checks the project's own rules: includes between rooms and floors, code that bypasses platform/,
+calls that end the process, sizes of files, phrases, and that names on pages exist.
 
 tests/scripts/lint_test.py plants a violation of each rule, so each rule has been seen to fail.
 """
@@ -86,7 +86,7 @@ MAY_END = {
 }
 NOT_BELOW_CLI = ("cli/", "scripts/", "tests/", "proof/rounds/")
 ENDING_FILES = tuple(" ".join(MAY_END.values()).split())
-# Phrases that a reader must read twice. These two files contain the phrases.
+# Phrases that a reader must read twice. Only the files in NAME_WORDS may contain them.
 NAME_WORDS = ("scripts/lint.py", "tests/scripts/lint_test.py")
 RECORDS = ("results/PLANTED.md",)  # the names on these pages belong to an earlier revision
 PHRASES = (r"(?<!\bfall )(?<!\bfalls )(?<!\bfell )(?<!\bfalling )(?<!\bleft )(?<!\bleave )"
@@ -220,7 +220,7 @@ class Tree:
                 if match[1] in self.schemes:
                     self.add(path, number, f"names the scheme {match[0]}: ask its traits() instead")
         if path.startswith("logging/schemes/") and "SchemeRegistration" in code:
-            # A scheme composes shared parts. The comments that prove it do not count.
+            # A scheme composes shared parts, so its own code is short. Comments do not count.
             written = sum(bool(line.strip()) for line in code.splitlines())
             if written > MOST_SCHEME_LINES:
                 self.add(path, 1, f"{written} lines of code: what belongs to a shared part?")

@@ -15,8 +15,8 @@ Nothing is chosen randomly with LOGJAM_TEST_ALL or with a filter in ARGS.
 
 A test that ends its process counts as failed, and the tests after it run in a new process. A
 process counts as hanging if, since its last test ended, it has used TEST_TIMEOUT seconds (600) of
-processor time, or hardly any in that time. (Other programs may delay a test without a hang.) A
-hanging process gets SIGABRT. The script repeats the output of failed tests at the end. All output
+processor time, or hardly any for as many seconds. (Other programs may delay a test without a hang.)
+A hanging process gets SIGABRT. The script repeats the output of failed tests at the end. All output
 stays in the last BINARY's .logs/, or in build/tests/. The tests' own files lie in one temporary
 directory. The script removes it unless a test failed: an aborted process cannot remove its files.
 """
@@ -188,8 +188,8 @@ def run_tests(command, names, log):
 
 
 def dealt_out(command, names):
-    """Pairs the command with shares of the tests. A share of a script is a whole class, because
-    scripts start slowly (pandas)."""
+    """Returns (command, tests) for each process. A Python script starts slowly (pandas), so each of
+    its processes gets a whole class."""
     if command[0].endswith(".py"):
         suites = {}
         for name in names:

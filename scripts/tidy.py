@@ -49,7 +49,7 @@ def run(command):
 
 
 def changed_since(revision, sources):
-    """Returns the changed sources, and these with all sources that include a changed header."""
+    """Returns the changed sources, and the sources that changed or include a changed header."""
     names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.split()
     if CHECKS.intersection(names):

@@ -53,7 +53,7 @@ def cores_of(row):
 
 
 def _with_columns(experiment, row, columns):
-    """Returns the numbers in `columns`, and the experiment's own columns. A missing one is None."""
+    """Returns the numbers in `columns` and in the experiment's own columns; None if missing."""
     values = {name: _value_of(row.get(name) or "") for name in columns}
     counters = _counters(row)
     for name, expression in experiment.columns.items():

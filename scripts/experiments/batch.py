@@ -196,7 +196,7 @@ class Batch:
                           "--submit again makes them anew elsewhere")
 
     def refuse_csv(self, given):
-        """Raises Refused if `given` is another CSV, or the CSV is elsewhere and not given."""
+        """Refuses another CSV than the plan's, or a CSV outside the batch that is not `given`."""
         csv = pathlib.Path(self.plan["csv"])
         if given and pathlib.Path(given).resolve() != csv:
             raise Refused(f"the rows of {self.folder} go to {csv}, not to {given}")
@@ -205,7 +205,7 @@ class Batch:
                           f"--into={csv} says that it may be written")
 
     def refuse_wal_dir(self, given):
-        """Raises Refused if `given` is another wal_dir, or the plan's is elsewhere and unnamed."""
+        """Refuses another wal_dir than the plan's, or one outside the batch that is not `given`."""
         said = self.plan["wal_dir"]
         if given and given != said:
             raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")

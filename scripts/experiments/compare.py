@@ -73,8 +73,8 @@ def _changes(old, new, column):
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
-    """Returns the mean that chance reaches with this probability, if the values scatter like
-    `logarithms`, or by `deviation` if that is more."""
+    """Returns the mean that chance exceeds with the probability `risk`. The values scatter like
+    `logarithms`, or by `deviation` if `deviation` is larger."""
     error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
     return error * stats.t.ppf(1 - risk / 2, degrees)
 
@@ -86,7 +86,7 @@ def _leans(logarithms, risk):
 
 
 def compare(old, new, apart, count=1):
-    """Returns the Moved between two Measured, largest first. `count`: compared experiments."""
+    """Returns the Moved between two Measured, largest first. `count`: number of experiments."""
     least = math.log1p(LEAST_APART if apart else LEAST_IN_TURN)
     by_column = {column: found for column in COLUMNS
                  if (found := list(_changes(old, new, column)))}

@@ -44,8 +44,8 @@ class Mark:
 
     @property
     def bar(self):
-        """The ends of the drawn interval: from half to twice the median at most, so that an outlier
-        does not stretch the axis."""
+        """Returns the ends of the drawn interval: at most from half to twice the median, so that an
+        outlier does not stretch the axis."""
         if self.middle <= 0:
             return self.low, self.high
         return max(self.low, self.middle / 2), min(self.high, self.middle * 2)

@@ -240,7 +240,7 @@ class Experiment:
             yield from _axes_of(grid)
 
     def _renamed(self):
-        """Yields (axis, way, scheme) for each way that has one scheme's name and runs another."""
+        """Yields (axis, way, scheme) for each way that has one scheme's name but another scheme."""
         for axis, values, _ in self._all_axes():
             for way, flags in values.items() if isinstance(values, dict) else ():
                 log = flags.get("log", way)
@@ -319,7 +319,7 @@ def load_all(config=CONFIG):
 
 
 def find(name, experiments=None):
-    """Returns the experiment that has this id or makes this result, in any case."""
+    """Returns the experiment with this id or published result. Ignores upper and lower case."""
     experiments = experiments or load_all()
     for experiment in experiments.values():
         if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):

@@ -24,7 +24,7 @@ def _number(row, column):
 
 
 def disturbed(row):
-    """Returns whether other programs used the cores, by the runner's mark or by their share."""
+    """Returns whether other programs used the cores, according to the row's columns."""
     return row.get("disturbed") == "true" or _number(row, "others_pct") > 100 * MOST_OF_OTHERS
 
 
@@ -37,7 +37,7 @@ def unsafe(row):
 
 
 def full(row):
-    """Returns whether --pipeline_depth limits the latency, so that it is not only the scheme's."""
+    """Returns whether --pipeline_depth, and not only the scheme, determines the latency."""
     return _number(row, "pipeline_full_pct") > MOST_FULL_PCT
 
 
@@ -50,7 +50,7 @@ def too_many(count, rows):
 
 
 def no_comparison(rows):
-    """Returns the sentence that replaces a comparison, or ""."""
+    """Returns the sentence that replaces a comparison of too disturbed rows, or ""."""
     count = sum(map(disturbed, rows))
     return (f"{count} of {len(rows)} rows ran beside other programs: no comparison"
             if too_many(count, rows) else "")

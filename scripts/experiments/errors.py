@@ -1,4 +1,4 @@
-"""Ends a script with one sentence if a reader's name, file or machine is wrong."""
+"""Ends a script with one sentence if a name, file or machine of the user is wrong."""
 
 import argparse
 import errno
@@ -54,7 +54,7 @@ def end_with_usage(doc):
 def run_main(main, name="", stopped="stopped"):
     """Ends the process with the status of main(). Prints a sentence for a mistake or Ctrl-C."""
     name = name or pathlib.Path(sys.argv[0]).name
-    if sys.stdout:  # a file's name may have bytes that are no text
+    if sys.stdout:  # a printed file name may have bytes that are no text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(main())

@@ -1,8 +1,8 @@
 """Refuses flags of logjam that name files or directories. A sweep sets these flags itself, because
-each run would replace a reader's file.
+each run would replace a file of the user.
 
-A value in the runner's own directories, {dir} and {memory}, is allowed. The reader's own --wal_dir
-is allowed if --overwrite is also given.
+A value in the runner's own directories, {dir} and {memory}, is allowed. The user's own --wal_dir is
+allowed if --overwrite is also given.
 """
 
 import re
@@ -26,7 +26,7 @@ def _is_own(value):
 
 
 def refuse(name, value, told=False):
-    """Raises Refused if a flag names a reader's file. `told`: --overwrite is also given."""
+    """Raises Refused if a flag names a user's file. `told`: --overwrite is also given."""
     if name not in ALL:
         return
     if value is None:

@@ -42,20 +42,20 @@ def is_there(path):
 
 
 def refuse_link(folder):
-    """Raises Refused if this directory is a link. Scripts use it without the reader's request."""
+    """Raises Refused if this directory is a link. Scripts use it without the user's request."""
     if os.path.islink(folder):
         raise Refused(f"{folder} is a link, where a directory belongs")
 
 
 def opened(path, flags=os.O_RDONLY, links=False):
     """Returns the descriptor of a regular file. Raises Refused for another kind of file, without
-    opening it: opening a device may move it, and opening a FIFO waits. `links`: the reader named
-    the file, so it may be a link."""
+    opening it: opening a device may have effects, and opening a FIFO waits. With `links`, the file
+    may be a link, because the user named the file."""
     path = os.path.realpath(path) if links else path
     is_there(path)
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        _refuse_kind(path, os.fstat(descriptor).st_mode)  # another file may have got this name
+        _refuse_kind(path, os.fstat(descriptor).st_mode)  # the name may have a new file
     except Refused:
         os.close(descriptor)
         raise

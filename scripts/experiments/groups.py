@@ -15,7 +15,7 @@ RISK = 0.01  # as in compare.py
 
 
 def least_rounds(pairs):
-    """Returns the rounds that each point needs so that one of these pairs of points can differ."""
+    """Returns how many rounds each point needs so that one of the `pairs` of points can differ."""
     return next(rounds for rounds in itertools.count(2)
                 if 2 / math.comb(2 * rounds, rounds) <= RISK / pairs)
 
@@ -97,7 +97,7 @@ def listed(names):
 
 
 def in_words(groups, block, name_of):
-    """Returns sentences: which points of a block are alike, and how much faster others are."""
+    """Returns sentences: which points of a block are alike, and by how much the others differ."""
     values = dict(block)
     keys = sorted(values, key=lambda key: -statistics.median(values[key]))
     names = {key: name_of(key) for key in keys}

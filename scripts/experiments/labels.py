@@ -44,7 +44,7 @@ def name_points(axes, marks, styles):
 
 
 def places(points, sizes, frame):
-    """Returns the centres of the points' names. `sizes`: widths and heights; `frame`: its sides."""
+    """Returns the names' centres. `sizes`: their widths and heights; `frame`: the plot's sides."""
     crowd = [sum(1 / (20 + math.dist(p, q)) for q in points) for p in points]
     count = range(len(points))
     orders = (sorted(count, key=lambda i: -crowd[i]), sorted(count, key=lambda i: crowd[i]),

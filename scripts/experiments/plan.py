@@ -119,7 +119,7 @@ def points(plan):
 
 
 def read_result(path):
-    """Returns a job's result, or None if it is incomplete. Raises FileNotFoundError."""
+    """Returns a job's result, or None if it is incomplete. FileNotFoundError: there is no file."""
     try:
         found = _json(path)
     except FileNotFoundError:

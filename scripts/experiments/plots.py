@@ -71,7 +71,7 @@ class Figure:
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
     def _families(self):
-        """Maps families to their series, if one panel cannot hold all. Each contains `none`."""
+        """Maps families to their series, with `none` in each, if one panel cannot hold all."""
         schemes = schemes_of(curves.series_of(self.drawn))
         if self.kind != "lines" or len(set(schemes.values())) <= MOST_LINES or None in schemes.values():
             return {}
@@ -175,7 +175,7 @@ class Figure:
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default, given=None):
-        """Returns a plot's field (or `given`). If that is a list, returns this column's element."""
+        """Returns a plot's field (or `given`), or this column's element if the field is a list."""
         value = given or self.plot.get(field, default)
         if not isinstance(value, list):
             return value

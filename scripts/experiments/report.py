@@ -1,8 +1,8 @@
 """Writes REPORT.md and VERDICTS.md: published results, our measurements, and verdicts.
 
 Nothing on these pages is written by hand: sentences come from the experiments' files, numbers and
-verdicts from the rows. REPORT.md has all results, and in a part of its own our own measurements,
-which are in no paper. VERDICTS.md has a line for each published result.
+verdicts from the rows. REPORT.md has all results, and in a separate part the measurements that are
+in no paper. VERDICTS.md has a line for each published result.
 """
 
 import os

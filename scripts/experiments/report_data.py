@@ -58,7 +58,7 @@ def paths_of(rows, profile):
 
 
 def stale_sentence(rows, profile):
-    """Returns a sentence about rows whose code has changed since, or ""."""
+    """Returns a sentence about rows whose code has changed since their runs, or ""."""
     for revision in dict.fromkeys(row.get("revision", "") for row in rows):
         commits = commits_since(revision, paths_of(rows, profile))
         if commits is None:
@@ -166,7 +166,7 @@ class Entry:
 
     @property
     def shown(self):
-        """The Run whose figure is in the tables: the Run that judges the most checks."""
+        """Returns the Run that decides the most checks. The tables show its figure."""
         judges = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         return max(self.runs, key=judges.count, default=None)
 
@@ -187,7 +187,7 @@ class Entry:
         return verdicts.badge(self.verdicts) if self.runs else self.verdict
 
     def _judges(self):
-        """Returns the simulated machines that judge checks, and whether no native Run does."""
+        """Returns the simulated machines that decide checks, and whether no native Run does."""
         runs = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
         there = list(dict.fromkeys(run.label for run in runs if run.simulated))
         return there, bool(runs) and all(run.simulated for run in runs)
@@ -210,7 +210,7 @@ class Entry:
 
     @property
     def note(self):
-        """Notes on the verdict: counts of verdicts, simulated judges, and Runs that disagree."""
+        """Returns counts of verdicts, the deciding simulated machines, and Runs that disagree."""
         there, alone = self._judges()
         said = [verdicts.note(self.verdicts if self.runs else [])]
         if there and not alone:
@@ -228,13 +228,13 @@ class Entry:
 
     @property
     def falls(self):
-        """The judged checks that do not hold in full, each with its verdict."""
+        """Returns the judged checks that do not hold in full, each with its verdict."""
         return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
                 if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
 
     @property
     def why(self):
-        """The reason why a check does not hold in full, or else the differences of our setting."""
+        """Returns why a check does not hold in full, or how our setting differs if all are open."""
         if self.verdict == verdicts.OPEN:
             return self.experiment.why or self.experiment.here
         falling = {run.simulated for run in self.runs for _, verdict in run.checks

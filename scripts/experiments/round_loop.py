@@ -48,7 +48,7 @@ class Progress:
         self.done += 1
 
     def tell(self, words, passing=False):
-        """Prints a line of its own. `passing`: the next line may overwrite this line."""
+        """Prints `words` as a line. With `passing`, the next line may overwrite this line."""
         now = time.monotonic()
         if self._terminal and passing:
             self._write(f"{self._line[:100]}: {words}")
@@ -69,7 +69,7 @@ class Progress:
 
 
 def jobs_left(points, rounds, rows):
-    """Returns (round, point) pairs without a row. Raises Refused if a row has other flags."""
+    """Returns (round, point) pairs without a row. Refuses a point whose rows have other flags."""
     rows.refuse_other_flags(points)
     done = rows.done()
     return [(number, point) for number in range(1, rounds + 1) for point in points
@@ -84,9 +84,9 @@ def jobs_of(points, rounds, pairs):
 
 
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
-    """Runs each of the `jobs` with each (runner, store) of `pairs`. Maps the names of refused
-    points to sentences. Without `skip_refused`, a refusal ends all runs; with it, an axis without
-    effect is refused, too. Begins a round, except the first, only if it would end within `budget`
+    """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns {name of a refused
+    point: logjam's reason}. Without `skip_refused`, a refusal ends all runs. With it, a point whose
+    axis has no effect is refused, too. Begins a later round only if it would end within `budget`
     seconds."""
     for runner, _ in pairs:
         runner.tell = progress.tell
@@ -118,7 +118,7 @@ def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
 
 @dataclasses.dataclass
 class Auto:
-    """The largest width of an interval, and a time limit (rounds=auto:P%, budget=TEXT)."""
+    """The largest width of an interval (rounds=auto:P%), and a time limit (budget=TEXT)."""
 
     percent: float
     budget: str = BUDGET
@@ -150,7 +150,7 @@ def _is_positive(text):
 
 
 def values_of(rows, axes, column):
-    """Returns a column's values in all rounds of a point."""
+    """Returns a column's values in all rounds of the point with these axes."""
     wanted = {name: value for name, value in axes.items() if value != ""}
     found = [store.number_of(row.get(column)) for row in rows if store.axes_of(row) == wanted]
     return [value for value in found if value is not None]

@@ -1,7 +1,7 @@
 """Runs logjam for one point, and repeats the run if other programs used the cores.
 
-The runner has two directories for logs: {dir} under the reader's --wal_dir, which should be a real
-disk, and {memory} in memory. {memory} is for devices that only simulate writes (`sim:`, `nvm`): so
+The runner has two directories for logs: {dir} under the user's --wal_dir, which should be a real
+disk, and {memory} in memory. Devices that only simulate writes (`sim:`, `nvm`) use {memory}, so
 their logs do not disturb the disk. The runner removes both directories at the end. A later runner
 removes the directories of a killed runner.
 """
@@ -25,8 +25,8 @@ from experiments.files import alone
 from experiments.store import EXTRAS
 from experiments.text_tables import thrown_away
 
-DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # devices; file systems in memory
-OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # added to recover's columns
+DISKS, IN_MEMORY = ("file", "sync"), ("tmpfs", "ramfs")  # writing devices; file systems in memory
+OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # copied into the recovery's row
 
 
 class PointRefused(Refused):
@@ -39,7 +39,7 @@ class PointRefused(Refused):
 
 @dataclasses.dataclass
 class Outcome:
-    """The row of a run, and the rows of the extra files (by their flags)."""
+    """The row of a run, and the rows of its extra files, by the flags that name the files."""
 
     row: dict
     extras: dict
@@ -95,7 +95,7 @@ def _own_directory(folder):
         pid = re.match(r"logjam-figures-(\d+)-", path.name)
         if pid and not os.path.exists(f"/proc/{int(pid[1])}"):
             shutil.rmtree(path, ignore_errors=True)
-    # All names have the same length, because a simulated program allocates memory for log names.
+    # All names have the same length: a simulated run depends on the memory that names take.
     return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid():07}-", dir=folder)
 
 
@@ -246,7 +246,7 @@ class Runner:
 
 
 def disturbed(made):
-    """Returns the end of a sentence about disturbed runs of these Runners, or ""."""
+    """Returns the numbers of these Runners' disturbed runs as the end of a sentence, or ""."""
     kept = sum(one.kept_disturbed for one in made)
     return thrown_away(sum(one.thrown_away for one in made)) + (
         f"; {kept} disturbed runs were kept after --tries={made[0].tries}" if kept else "")

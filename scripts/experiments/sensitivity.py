@@ -2,11 +2,12 @@
 a time.
 
 A profile's constants are measured, read in the literature or assumed. If a claim depends on a
-constant, the claim is only as good as the constant. Each variant runs the points that the checks
-read. A variant has no effect if its rows of the first seed equal the rows of the unchanged machine
-(to the last digit, because the simulation is deterministic). Then its other seeds do not run. With
---screen, the other seeds run only if a check changes its verdict with the first seed. This takes a
-third of the time, and misses constants that change a verdict only with some seeds.
+constant, the claim is only as good as the constant. A variant of the machine has one changed
+constant. Each variant runs the points that the checks read. It has no effect if its rows of the
+first seed equal the rows of the unchanged machine (to the last digit, because the simulation is
+deterministic). Then its other seeds do not run. With --screen, the other seeds run only if a check
+changes its verdict with the first seed. This takes a third of the time, and misses constants that
+change a verdict only with some seeds.
 
 Each variant has its own file of rows in results/<id>/sensitivity-<machine>/, so the next call
 continues a stopped run.
@@ -14,9 +15,8 @@ continues a stopped run.
 Points that no check reads do not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x
 in values('tps', log='b'))` stops at the first false comparison, and then does not read its last
 points. So each check is evaluated once with a placeholder for every number. All comparisons of a
-placeholder are true, so the evaluation reaches the end of each `and` and `all`, and the recorder
-notes every point that the check reads. (It would miss the second operand of an `or`.)
-"""
+placeholder are true, so the evaluation reaches the end of each `and` and `all`. The recorder notes
+every point that the check reads. (It would miss the second operand of an `or`.) """
 
 import copy
 import dataclasses
@@ -29,7 +29,7 @@ from experiments.errors import Refused
 from experiments.verdicts import HOLDS, OPEN
 
 UNCHANGED = "unchanged"
-LEAST = {"overlap": 1.0}  # factor 1: misses do not overlap
+LEAST = {"overlap": 1.0}  # with the factor 1, cache misses do not overlap
 MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares of a whole: at most 1
 # The columns that differ even between two equal runs.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclasses.dataclass
 class Survival:
-    """The seeds in which a check holds unchanged, and the variants that change its verdict."""
+    """The seeds that pass a check on the unchanged machine, and variants with other verdicts."""
 
     says: str
     holds: int
@@ -93,14 +93,14 @@ def _jobs(points, seeds, variant, rows):
 
 
 def _done(rows):
-    """Returns the columns that a deterministic run repeats, for the rows of the first seed."""
+    """Maps points to their rows of the first seed. Omits columns that equal runs do not repeat."""
     return {store.key_of(row): {name: value for name, value in row.items()
                                 if name not in OF_THE_RUN and value != ""}
             for row in rows.rows if row["round"] == "1"}
 
 
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
-    """Runs the missing jobs with the SimulatedRunners `made`. Maps refused variants to reasons."""
+    """Runs missing jobs with the SimulatedRunners `made`. Returns {refused variant: reason}."""
     points = select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
@@ -191,7 +191,7 @@ class Placeholder:
 
 
 class _Recorder(Measured):
-    """Returns a placeholder for every value of a column, and notes the points in `asked`."""
+    """A Measured of placeholders. Notes in `asked` each point that a check reads."""
 
     def __init__(self, experiment, points):
         experiment = copy.copy(experiment)

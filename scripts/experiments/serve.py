@@ -1,8 +1,8 @@
 """Serves the page on this machine, for readers whose browser refuses to open files. The server
 writes nothing and reads no other file, so it lists nothing and follows no link.
 
-A page in a browser may send requests to 127.0.0.1 under a host name of its own, if this name leads
-there. So the server does not answer a request that names another host.
+A foreign page in a browser can send requests to this server under a foreign host name, if that name
+has the address 127.0.0.1. So the server does not answer a request that names another host.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from experiments.errors import Refused
 from experiments.page import policy
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # not ASCII, or a wrong escape
+BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # has other than ASCII, or a wrong escape
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):
     timeout = 5  # seconds to wait for a byte
-    longest = 60  # seconds for a connection
+    longest = 60  # seconds that a connection may last
 
     def __init__(self, page, policy, *of_the_server):
         self._page, self._policy = page, policy

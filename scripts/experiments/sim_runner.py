@@ -1,7 +1,7 @@
-"""Runs points on a simulated machine, several at once, because runs do not disturb virtual time.
+"""Runs points on a simulated machine, several at once: none disturbs another's virtual time.
 
 A simulated run uses one core of this machine, whatever its number of simulated cores. So there is a
-runner for each core here. Native runs still run one at a time. A round is a seed of the simulation.
+runner for each core here. Native runs still run one at a time. Each round has its own seed.
 
 A Profile is a simulated machine in the experiments. The profiles are config/machines/NAME.toml;
 logjam itself reads them, too (`--machine=NAME`). This module takes from them the number of cores,
@@ -53,8 +53,7 @@ class SimulatedRunner(Runner):
     def run(self, point, seed=1):
         """Returns the Outcome with this seed. `host_seconds` is the duration on this machine."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
-        # A run takes longer if it overwrites a log. The order of the jobs would decide which log it
-        # finds.
+        # Overwriting an earlier job's log takes longer, so the jobs' order would have an effect.
         self._empty_directories()
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)
@@ -95,7 +94,7 @@ def runners(logjam, wal_dir, profile, number=None):
 
 
 def run_jobs(name, jobs, made, progress, skip_refused=False):
-    """Runs Jobs with the SimulatedRunners `made`. Returns (Job, reason) pairs, or raises."""
+    """Runs Jobs with the SimulatedRunners `made`. Returns (Job, reason) for each refused Job."""
     free, refused = queue.SimpleQueue(), []
     for runner in made:
         free.put(runner)
@@ -140,7 +139,7 @@ class Profile:
         self.cores = math.prod(self.fields[name] for name in SHAPE)  # number of hardware contexts
 
     def constants(self):
-        """Returns the costs (names to values) that have an effect: one socket has no hops."""
+        """Returns {name: value} of the costs that have an effect on this machine."""
         missing = {name: value for name, value in DEFAULTS.items() if name not in self.fields}
         found = {}
         for name, value in {**self.fields, **missing}.items():

@@ -30,7 +30,7 @@ def number_of(cell):
 
 
 def _wrong_in(row):
-    """Returns the end of a sentence about a damaged row, or ""."""
+    """Returns how a row is damaged, as the end of a sentence, or ""."""
     if None in row or None in row.values() or not ROUND.fullmatch(row["round"]):
         return "has not as many cells as there are columns, or no round"
     if any(re.search("[\0\r\n]", cell) for cell in row.values()):
@@ -78,7 +78,7 @@ def axes_of(row):
 
 
 def machine_of(row):
-    """Returns a row's machine without its seed, the difference of simulated rounds."""
+    """Returns a row's machine without the seed, in which simulated rounds differ."""
     return SEED.sub("", row.get("machine") or "")
 
 
@@ -152,7 +152,7 @@ class Store:
         self.add_all([(point, number, outcome)])
 
     def add_all(self, made):
-        """Adds all these (point, round, Outcome) triples with the checks of add(), or none."""
+        """Adds these (point, round, Outcome) triples, or none if add() would refuse one of them."""
         rows = list(self.rows)
         extras = {name: list(lines) for name, lines in self.extras.items()}
         for point, number, outcome in made:

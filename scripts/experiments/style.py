@@ -10,7 +10,7 @@ distinguish.
 import dataclasses
 import zlib
 
-# The page uses these names, because on a dark background it has other colours.
+# The page uses only the names, because it has other colours on a dark background.
 COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
            "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "olive": "#8a8a00",
            "brown": "#7f4f24", "navy": "#332288", "wine": "#882255", "cyan": "#00b4b4",
@@ -127,7 +127,7 @@ def at_place(name, place):
 
 
 def of_bar(style, x):
-    """Returns the Style of a bar in a figure with one series. If x is a scheme, it is x's Style."""
+    """Returns the Style of a bar in a figure with one series. A scheme x has its own Style."""
     return Style(*SCHEMES[x], style.variant, style.unsafe) if x in SCHEMES else style
 
 
@@ -187,7 +187,7 @@ def component_names(columns):
 
 
 def component_colours(names):
-    """Maps a stack's parts to the names of colours: the usual colours, or unused colours."""
+    """Maps a stack's parts to names of colours. Parts outside COMPONENTS get unused colours."""
     left = [colour for colour in COLOURS
             if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
     return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"

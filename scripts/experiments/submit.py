@@ -2,7 +2,7 @@
 
 Slurm: each job is a task. The size of an array is limited, so a large batch has several arrays. A
 last job, which depends on all arrays, merges the rows. If a node dies, Slurm itself requeues the
-tasks of the node. The same command again submits the tasks that are missing at the end.
+tasks of the node. If tasks are missing at the end, the same command submits them again.
 
 GNU parallel: each host runs one task at a time, in the foreground. This process merges the rows.
 """
@@ -128,7 +128,7 @@ def merge(made):
 
 
 def _words(made):
-    """Returns the shell words that the scripts and parallel's command contain."""
+    """Returns the placeholders' values for ARRAY, MERGE and GNU parallel, quoted for the shell."""
     return {name: shlex.quote(str(of)) for name, of in (
         ("figures", batches.FIGURES), ("batch", made.folder), ("logs", made.logs),
         ("wal_dir", made.plan["wal_dir"]), ("csv", made.plan["csv"]))}
@@ -148,7 +148,7 @@ def _refuse_if_running(folder):
     if not files.is_there(ids) or not shutil.which("squeue"):
         return
     wanted = ",".join(re.findall(r"\b[0-9]+\b", files.read_text(ids)))
-    # squeue fails if it knows none of these jobs.
+    # squeue fails if it knows none of these jobs; then none is queued.
     asked = subprocess.run(["squeue", "--noheader", "--array", "--format=%i", f"--jobs={wanted}",
                             "--states=pending,configuring,running,suspended,completing"],
                            capture_output=True, text=True, check=False)

@@ -3,7 +3,7 @@
     scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
 
 Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device that it
-needs. An axis that is given again gets one more value, which may contain commas:
+needs. If an axis is given a second time, it gets one more value, which may contain commas:
 `flush=txns:8,us:500 flush=us:50`. A sweep omits a point that logjam refuses, and prints the
 refusal.
 """
@@ -43,7 +43,7 @@ def flags_of(words):
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
             raise Refused(f"{word} is not a flag of logjam: after `--` come flags, --NAME=VALUE")
-        flags[name.replace("-", "_")] = value if equals else None  # gflags takes both
+        flags[name.replace("-", "_")] = value if equals else None  # gflags takes - and _
     return flags
 
 
@@ -60,7 +60,7 @@ def refuse_option(word, options):
 
 
 def values_of(words):
-    """Maps the names in `words` (NAME=VALUE,VALUE,...) to lists of the texts after them."""
+    """Maps each NAME in `words` (NAME=TEXT) to the list of its TEXTs, with their commas."""
     given = {}
     for word in words:
         name, _, values = word.partition("=")
@@ -86,7 +86,7 @@ def rounds_of(words):
 
 
 def split_axes(words):
-    """Maps axes to their values, for axes whose text was split at commas."""
+    """Returns {axis: values} of the axes whose text is split at its commas."""
     return {name: texts[0].split(",") for name, texts in values_of(words).items()
             if len(texts) == 1 and "," in texts[0] and name not in SETTINGS}
 

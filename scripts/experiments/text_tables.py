@@ -22,7 +22,7 @@ def shown(value):
 
 
 def heads_and_lines(table):
-    """Returns a Measured's table as heads and lines. An interval has two digits, at most tenths."""
+    """Returns a Measured's table: the columns' heads, and lines. Rounds intervals to two digits."""
     intervals = [name.endswith(MARGIN) for name in table.columns]
     heads = [MARGIN.strip() if is_one else name
              for name, is_one in zip(table.columns, intervals)]
@@ -36,7 +36,7 @@ def notes(found):
 
 
 def thrown_away(number):
-    """Returns the end of a sentence about repeated runs, or ""."""
+    """Returns the number of repeated runs as the end of a sentence, or ""."""
     return f"; {number} more were thrown away, because others used the cores" if number else ""
 
 

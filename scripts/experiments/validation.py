@@ -11,7 +11,7 @@ import itertools
 from experiments.analysis import NotMeasured
 from experiments.errors import Refused
 
-NEAR = 0.2  # a ratio nearer to 1 is near; schemes with a larger difference are ranked
+NEAR = 0.2  # a near ratio differs from 1 by at most this; schemes that differ more are ranked
 RANKED = "log"  # the axis whose values are ranked
 
 
@@ -53,7 +53,7 @@ def _elsewhere(cell):
 
 
 def misranked(found):
-    """Returns (faster, slower) Cells that the simulation ranks in reverse, and how many pairs."""
+    """Returns the (faster, slower) pairs that the simulation reverses, and the number of pairs."""
     wrong, clear = [], 0
     for pair in itertools.combinations(found, 2):
         if _elsewhere(pair[0]) != _elsewhere(pair[1]):

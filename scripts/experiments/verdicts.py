@@ -9,7 +9,7 @@ import math
 
 HOLDS, SHAPE, PART, FAILS = "holds", "shape only", "holds in part", "does not hold"
 UNDECIDED, OPEN, MISSING, PICTURE = "undecided", "open", "not measured", "picture"
-EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # in the order for readers
+EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # in the order on pages
 JUDGED = (HOLDS, SHAPE, FAILS)  # verdicts on a check
 UNLIKELY = 0.05
 SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
@@ -26,7 +26,7 @@ def counted(number, verdict):
 
 
 def band_of(check):
-    """Returns the range in which our number holds."""
+    """Returns the least and the largest number of ours with which the check holds."""
     ends = check.get("band", (check["published"] / 2, check["published"] * 2))
     return min(ends), max(ends)
 
@@ -53,7 +53,7 @@ def _at_most(some, of):
 
 
 def of_rounds(verdict, rounds):
-    """Returns the verdict, or UNDECIDED if too many rounds differ from it (a sign test, 5 %)."""
+    """Returns `verdict`, or UNDECIDED if too many rounds' verdicts differ (a sign test, 5 %)."""
     differ = sum(one != verdict for one in rounds)
     return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
 
@@ -84,8 +84,8 @@ def note(verdicts):
 
 
 def badge(found):
-    """Returns the verdict that sets the colour. A partial verdict is green if two thirds of the
-    checks pass."""
+    """Returns the verdict whose colour the figure gets. PART is green if two thirds of the checks
+    pass."""
     verdict = of_figure(found)
     if verdict not in (PART, SHAPE):
         return verdict

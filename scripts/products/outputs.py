@@ -94,7 +94,7 @@ def scheme(row):
 
 
 def device(lines):
-    """Returns logjam device's row with the most durable writes of 4 KiB, one at a time."""
+    """Returns the row of `logjam device` with the most durable writes of 4 KiB, one at a time."""
     with reading("logjam device"):
         rows = [json.loads(line) for line in lines]
         return max((row for row in rows if row["write_bytes"] == 4096

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 UNPRIVILEGED = "nobody"
-PATIENCE_SECONDS = 300  # for a load, or for a run after its own seconds
+PATIENCE_SECONDS = 300  # allowed for a load, and for a run in addition to its own seconds
 
 
 class Missing(Exception):

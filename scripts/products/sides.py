@@ -26,7 +26,7 @@ CONNECTIONS = 200  # the limit of a server
 
 
 class Side:
-    """A product. `packages`: Debian's; `groups`: one sync may make several commits durable."""
+    """A product of Debian's `packages`. `groups`: whether a sync may cover several commits."""
 
     name = load = ""
     packages = ()

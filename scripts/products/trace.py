@@ -26,7 +26,7 @@ RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>")
 DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
 OPENED = re.compile(r"= (\d+)<([^>]*)>$")
 RESULT = re.compile(r"= (-?\d+)")
-OFTEN = 0.1  # share of all syncs; the sentence omits rarer kinds
+OFTEN = 0.1  # share of all syncs; the table's sentence omits rarer kinds
 ATTACH_SECONDS, ATTEMPTS = 10, 3
 
 
