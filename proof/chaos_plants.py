@@ -38,7 +38,7 @@ FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=
 
 
 def plant(weight):
-    """Registers a plant, and the weight of its random choice."""
+    """Registers a plant, and the weight with which a case chooses it."""
     def register(function):
         PLANTS[function.__name__] = (weight, function)
         return function
@@ -432,7 +432,7 @@ def crafted_line(hand, draw, lines):
     if how == 0:
         lines.insert(len(lines), f"{'run.' if lines[0].startswith('logjam manifest') else ''}"
                                  f"{draw.choice(FLAGS)}")
-        hand.harm = QUIET  # such a flag may identify the log
+        hand.harm = QUIET  # the added flag may identify the log
         return lines[-1]
     if how == 1:
         ids = [line.partition("=")[2] for line in lines if line.startswith(("run.run=",

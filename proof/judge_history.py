@@ -94,7 +94,7 @@ class Exported:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.lines = file.read().splitlines()
-        self.first_end = len(self.lines) // 2 - 1  # after all invocations except the last read's
+        self.first_end = len(self.lines) // 2 - 1  # index after all invocations but the last read's
         self.transactions = [self.parse(self.lines[at])
                              for at in range(self.first_end, len(self.lines) - 2)]
         self.recovered = self.parse(self.lines[-1])

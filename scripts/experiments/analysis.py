@@ -102,7 +102,7 @@ class Measured:
         return self._rows.get(tuple(sorted(axes.items())), [])
 
     def reference(self, ratio, axes):
-        """Returns the point that is the divisor of this point in one of the table's ratios."""
+        """Returns the point by which one of the table's ratios divides this point."""
         to = self.experiment.ratios[ratio]["to"]
         return {**axes, **{axis: text(value) for axis, value in to.items()}}
 
@@ -177,7 +177,7 @@ class Measured:
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
         self._judging = True
         try:
-            # One dict for both: a comprehension in an expression sees only the globals.
+            # All names are globals, because a comprehension in an expression does not see locals.
             return eval(expression, {"__builtins__": {}, **names})  # the repository's own text
         finally:
             self._judging = False

@@ -53,7 +53,7 @@ class Mark:
 
 @dataclasses.dataclass
 class Trace:
-    """Points (x, y, low, high). A distribution has the range of x, a time series two Nones."""
+    """Points (x, y, low, high). `low` and `high`: a distribution's range of x, otherwise None."""
 
     panel: str
     series: str

@@ -31,7 +31,7 @@ def categories_of(marks):
 
 
 def lines(axes, marks, styles, plot):
-    """Draws medians, joined by lines, with intervals. A mark without x is a horizontal level."""
+    """Draws medians, joined by lines, with intervals. A mark without x is a horizontal line."""
     names = categories_of([m for m in marks if m.x is not None])
     by_name = any(isinstance(name, str) for name in names)
     for series, style in styles.items():

@@ -110,7 +110,7 @@ def styles(series):
         of_series = look.get(name, SCHEMES["none"])
         variant = seen.get(of_series, 0)
         colour, marker = of_series
-        # Series of one colour also differ in their markers, because a line may be short.
+        # The dashes of a short line are invisible, so series of one colour also differ in markers.
         marker = MARKERS[(MARKERS.index(marker) + variant) % len(MARKERS)]
         found[name] = Style(colour, marker, variant, unsafe)
         seen[of_series] = variant + 1
