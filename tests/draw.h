@@ -1,6 +1,6 @@
-// Tests choose a few combinations out of many at random. scripts/run_tests.py sets and prints the
-// seed, LOGJAM_TEST_SEED, which changes with each commit. With LOGJAM_TEST_ALL, tests try all
-// combinations.
+// Tests try some combinations, for example of devices and schemes, which are chosen at random.
+// scripts/run_tests.py sets and prints the seed, LOGJAM_TEST_SEED, which changes with each commit.
+// With LOGJAM_TEST_ALL, tests try all combinations.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline uint64_t test_seed() {
   return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
 }
 
-// Returns `count` elements of `all`, in the order of `all`. Each test gets a different choice.
+// Chooses `count` elements by the seed and the test's name. Returns them in the order of `all`.
 template <class T>
 std::vector<T> drawn(const std::vector<T>& all, size_t count) {
   if (tries_all()) return all;

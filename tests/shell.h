@@ -12,8 +12,8 @@
 namespace logjam {
 
 struct Ended {
-  std::string output;  // of the script, on stdout
-  int status;          // exit status of the script, or -1 if a signal ended it
+  std::string output;  // the script's output on stdout
+  int status;          // the script's exit status, or -1 if a signal ended the script
 };
 
 // Runs the script. $LOGJAM names the program under test (by default build/logjam).

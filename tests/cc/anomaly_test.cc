@@ -22,8 +22,8 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
     world_->load_tens(hash(), 20);
   }
 
-  // T1 calls `looks`. T2 calls `changes` and reads a note, which T1 then writes. Each transaction
-  // would have to precede the other, so at most one may commit.
+  // T1 reads rows in `looks`. T2 changes these rows in `changes`, and reads a note that T1 then
+  // writes. T1 would have to precede T2, and T2 to precede T1, so at most one may commit.
   void expect_conflict(const std::function<void(Actor&)>& looks,
                        const std::function<void(Actor&)>& changes) {
     for (const std::string order :
@@ -268,7 +268,7 @@ TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
 }
 
 TEST_P(Anomaly, TwoInsertsOfOneKey) {
-  // Commits both transactions. Returns whether the first insert took place; exactly one must.
+  // Commits both transactions. Expects that exactly one inserts its row. Returns whether T1 does.
   const auto one_of = [&](Actor& t1, Outcome first, Actor& t2, Outcome second) {
     t2.commit();
     t1.commit();

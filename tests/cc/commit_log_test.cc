@@ -1,4 +1,4 @@
-// The records that transactions write to the log, and the dependencies that they report to it: for
+// The records that transactions write to the log, and the dependencies that they report. Runs with
 // every protocol, both record granularities, and numbers drawn before or after validation.
 #include <gtest/gtest.h>
 
@@ -337,7 +337,7 @@ TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
   expect(check_records().at(10), version, World::row_of(10, 5), 12);
 }
 
-// A blind write logs the whole row, because it may survive when the overwritten version is lost.
+// A blind write logs the whole row, because recovery may use it without the overwritten version.
 TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
   Actor t(world);
   t.set(ordered(), 10, 5);
@@ -360,7 +360,8 @@ TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
 
 using OccRangeLogTest = RangeLogTest;
 
-// Under OCC a row may change between read and lock. Then the record is void or missing.
+// Under OCC a row may change after a transaction reads it and before the transaction locks it. Then
+// the transaction has a void record or no record.
 TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
   Actor slow(world), fast(world);
   slow.add(ordered(), 10, 4);
@@ -376,8 +377,8 @@ TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
 
 // --- waits, and records that are too large ---
 
-// Returns whether T1 commits. T1 changes a row and waits for its lock. With `changes`, the lock's
-// holder gives the row a newer version before it unlocks the row.
+// T1 changes a row and waits for the holder of the row's lock. If `changes` is true, the holder
+// gives the row a newer version before it unlocks the row. Returns whether T1 commits.
 bool commits_after_a_wait(World& world, bool changes) {
   world.load_tens(*world.hash, 20);
   Actor t1(world);

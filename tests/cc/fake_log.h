@@ -136,7 +136,7 @@ class FakeLog final : public ForwardingScheme, private EarlyNumbers {
 
   std::vector<Entry> entries;  // in the order of publication
   Dependencies last_deps;
-  std::vector<uint64_t> last_vector;  // of the last reserve() or commit_read_only()
+  std::vector<uint64_t> last_vector;  // passed to the last reserve() or commit_read_only()
   uint64_t observed = 0, abandoned = 0;
 
  private:

@@ -110,8 +110,8 @@ TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   EXPECT_TRUE(next.blocked);
 }
 
-// A committed transaction holds the lock until it is durable. The waiter's acknowledge_durable()
-// releases the lock.
+// A transaction waits for a lock that a committed transaction keeps until its commit is durable.
+// The waiter calls acknowledge_durable(), which releases the lock.
 using WaitsForParked = KeepsLocks;
 
 TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {

@@ -14,11 +14,11 @@ namespace {
 
 // In a log of commands, sequence numbers must give a serialization order. If T1 reads a row that T2
 // overwrites later, T1 must have the smaller number. Each script runs T2 right before T1 draws its
-// number, which is the hardest moment.
+// number, because then T2 is most likely to get the smaller number.
 class CommandOrder : public testing::TestWithParam<std::string> {
  protected:
-  // T1 calls `looks`, which reads rows, and writes a note. Before T1 draws its number, T2 calls
-  // `changes`, which changes these rows, and commits.
+  // T1 reads rows in `looks`, and then writes a note. Before T1 draws its number, T2 changes these
+  // rows in `changes`, and commits.
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
@@ -187,7 +187,7 @@ TEST_P(RowVectorsTest, TheRowsThatItChangesGetItsVectorAndTheRowsThatItReadsDoNo
   EXPECT_EQ(gathered(), (Vector{of_first, 0})) << "a reader leaves no vector";
 }
 
-// The record is published first. Later the rows get their versions, and the locks are released.
+// A commit first publishes its record. Later it sets the rows' versions and releases their locks.
 TEST_P(RowVectorsTest, ARowHasItsVectorBeforeItsVersion) {
   const Keyed* tuple = world.ordered->primary().find(10, nullptr);
   Vector seen;

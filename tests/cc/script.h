@@ -75,7 +75,7 @@ struct World {
   FakeLog log;
   LogRecords records;
   bool early_lock_release;
-  bool ranges = false;  // for actors that are made later
+  bool ranges = false;  // whether actors that are made later log ranges
   Arena arena;
   Database database;
   Table* ordered;
@@ -86,7 +86,7 @@ struct World {
   uint32_t threads = 8;  // a test with more actors sets a larger number
 };
 
-// Thrown in place of a wait.
+// Thrown where a transaction would wait for a lock.
 struct Blocked {};
 
 // A Status that the caller may ignore.
@@ -211,7 +211,7 @@ class Actor {
   bool blocked = false;
 
  private:
-  // Returns the keys of the rows that `read` visits, at most `at_most`.
+  // Calls `read` with a visitor that stops after `at_most` rows. Returns the keys of these rows.
   template <class Read>
   std::vector<Key> visited(size_t at_most, const Read& read) {
     std::vector<Key> keys;

@@ -42,8 +42,8 @@ class ScriptedNodes final : public TransactionBase<ScriptedNodes> {
   bool insert_entry(Index&, Keyed*, InsertResult*) { return false; }
 
   uint64_t tracked = 0;             // number of calls of track_node()
-  std::set<uint64_t> changed;       // calls that return kChanged
-  std::optional<uint64_t> aborted;  // call that returns kAbort
+  std::set<uint64_t> changed;       // numbers of the calls of track_node() that return kChanged
+  std::optional<uint64_t> aborted;  // number of the call that returns kAbort
 };
 
 constexpr Key kRows = 600, kInAGroup = 150;  // the postings of a group lie in several nodes

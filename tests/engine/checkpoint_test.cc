@@ -49,7 +49,7 @@ void create_tables(Database& database) {
   database.create_table({.name = "empty", .row_bytes = 8, .kind = IndexKind::kOrdered});
 }
 
-// Fills the tables. Every seventh row is erased, and every eleventh has the initial load's number.
+// Fills the tables. Every seventh row is erased, and every eleventh has number 0, as if loaded.
 void fill(Database& database, Arena& arena) {
   for (const auto& table : database.tables()) {
     if (table->schema().name == "empty") continue;

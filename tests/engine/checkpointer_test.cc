@@ -24,7 +24,7 @@ class SetLog final : public ForwardingScheme {
     ++asked_positions;
     return {durable.load(), 64};
   }
-  // Another record is published and becomes durable during the call. The caller may count it.
+  // During the call, another record may be published and become durable. The result may include it.
   std::vector<uint64_t> durable_sequences() const override {
     if (published_meanwhile != 0) published.store(published_meanwhile);
     return {sequence.load(), 6};
@@ -43,7 +43,7 @@ class SetLog final : public ForwardingScheme {
   platform::atomic<uint64_t> durable{0}, sequence{1};
   platform::atomic<bool> safe{false};
   mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
-  uint64_t published_meanwhile = 0;  // 0: no record is; set before the log is used
+  uint64_t published_meanwhile = 0;  // 0: no record is published; set before the log is used
 };
 
 class CheckpointerTest : public testing::Test {
@@ -93,7 +93,7 @@ class CheckpointerTest : public testing::Test {
     run.begun = true;
     return manifest;
   }
-  // Answers like a worker that is between two transactions.
+  // Answers the checkpointer as a worker does between two transactions.
   void work() {
     epochs_.note_quiescent(0);
     question_.answer_if_asked(

@@ -38,7 +38,7 @@ class HandWrittenLog {
     Key key;
     uint64_t value = 0;
     uint16_t table = 0;
-    // If set, `value` replaces the bytes from `offset` on in this version of the row.
+    // If set, the write is a range. It changes this version of the row: `value` goes to `offset`.
     std::optional<uint64_t> changes = {};
     uint16_t offset = 0, length = sizeof(uint64_t);
   };

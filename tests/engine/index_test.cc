@@ -137,7 +137,7 @@ TEST_P(UniqueTest, TheGateRunsUnderTheLatchAndCanRefuse) {
   }
 }
 
-// Half of the inserts use a finger. The other inserts split its leaf, as transactions may.
+// Half of the inserts use a finger. The other inserts may split the leaf that the finger names.
 TEST_P(UniqueTest, AFingerFindsWhatADescentFinds) {
   std::mt19937_64 random(4);
   std::map<Key, Keyed*> model;

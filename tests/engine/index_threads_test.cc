@@ -238,7 +238,7 @@ TEST_P(PostingConcurrency, FindAllReturnsEveryPostingOfAKey) {
 
 // --- removal of entries, and reuse of the nodes that become empty ---
 
-// An index of one thread. Retired nodes are recycled at once, since no other thread reads them.
+// An index that one thread uses. Retired nodes are recycled at once.
 struct Removing {
   explicit Removing(std::unique_ptr<Index> of) : index(std::move(of)) {}
 
@@ -281,7 +281,7 @@ TEST_P(RemovalTest, BehavesLikeASetInAnyOrder) {
     std::set<Key> expected;
     std::mt19937_64 random(seed);
     const auto pick = [&](uint64_t phase) -> Key {
-      // The seed decides: all keys, a window of keys that moves up, or a window that moves down.
+      // The seed selects the range of keys: all keys, or a window that moves up or down.
       if (seed == 1) return random() % 20'000;
       const uint64_t window = phase * 500;
       return (seed == 2 ? window : 50'000 - window) + random() % 3'000;

@@ -129,7 +129,7 @@ TEST_P(RecoveryMemory, IsBoundedAndAMergeEndsIfItsNextRecordNeedsAStreamThatIsFu
   expect(600, 600, 0, 2);
 }
 
-// Each failed attempt writes 24 KB of operations.
+// Each attempt of a transaction logs 24 KB of operations before it fails.
 TEST_P(RecoveryMemory, OfAttemptsThatFailedIsFreed) {
   HandWrittenLog log;
   for (uint64_t n = 1; n <= 400; ++n) {
@@ -169,7 +169,7 @@ TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
     log.add_watermark(n, tails, stream);
   }
   RecoveryRule rule = last_met_cut("sync record");
-  size_t most = 0;  // batches; the log has more than two hundred
+  size_t most = 0;  // batches of watermarks in memory; the log has more than 200
   rule.cut = [&most, cut = rule.cut](const StreamTails& tails) {
     size_t kept = 0;
     for (const StreamTail& tail : tails) kept += tail.watermarks.size();

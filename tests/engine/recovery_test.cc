@@ -78,7 +78,7 @@ TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   log.add(RecordKind::kTransaction, 20, 2, {{WriteOp::kUpdate, 1, 20}, {WriteOp::kUpdate, 2, 20}});
   log.add(RecordKind::kTransaction, 10, 3, {{WriteOp::kInsert, 9, 10}});
   log.add(RecordKind::kTransaction, 40, 4, {{WriteOp::kErase, 9}});
-  // The older inserts have no effect, because each erase leaves an absent tuple with its number.
+  // Each erase leaves an absent tuple with the erase's number, so older inserts have no effect.
   log.add(RecordKind::kTransaction, 15, 5, {{WriteOp::kInsert, 9, 15}});
   log.add(RecordKind::kTransaction, 50, 6, {{WriteOp::kErase, 8}});
   log.add(RecordKind::kTransaction, 16, 7, {{WriteOp::kInsert, 8, 16}});
@@ -119,7 +119,7 @@ TEST_P(Recovery, OperationsCountOnlyWithTheirCommit) {
   EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 22}, {3, 300}}));
 }
 
-// Operations get their commit's number, as another transaction may have a number in between.
+// The operation has number 2 and its commit has 4. Another transaction has 3. So 4 must count.
 TEST_P(Recovery, AnOperationHasTheNumberOfItsCommit) {
   HandWrittenLog log;
   log.add(RecordKind::kBegin, 1, 1, {});
@@ -201,7 +201,7 @@ TEST_P(Recovery, ALogWithMoreStreamsThanItsSchemeHasIsAnError) {
 
 // --- ranges ---
 
-// Returns a write that changes one byte of version `changes`.
+// Returns a write that changes one byte of a row. `changes` is the number of the changed version.
 Write byte_of(Key key, uint64_t changes, uint16_t offset, uint8_t value) {
   return {WriteOp::kUpdate, key, value, 0, changes, offset, 1};
 }

@@ -285,7 +285,7 @@ struct Script {
   };
   std::vector<Type> commands;
   bool replayed = false;
-  std::atomic<uint32_t> executed[2] = {};  // of the first command, and of the second
+  std::atomic<uint32_t> executed[2] = {};  // replays of the first command, and of the second
   std::atomic<bool> missed = false;        // kUpdate found no row
 };
 

@@ -46,7 +46,7 @@ TEST(Arrivals, AWorkerHasItsShareOfTheRateAtExponentialDistances) {
     EXPECT_EQ(arrivals.take(random()), last);
   }
   EXPECT_NEAR(sum / kArrivals, 100, 1);
-  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // of exponentially distributed distances
+  EXPECT_NEAR(squares / kArrivals, 2 * 100 * 100, 600);  // the mean square of exponential distances
 }
 
 TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
@@ -75,7 +75,7 @@ TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
 
 // --- benchmark threads ---
 
-// A thread that ends when it is told to, or, with `at_once`, immediately.
+// A thread that ends when `control.stop` is set or, with `at_once`, immediately.
 struct Caller {
   Caller(BenchmarkControl& control, bool at_once) : control(control), at_once(at_once) {}
   void run() {
@@ -88,7 +88,7 @@ struct Caller {
   const bool at_once;
 };
 
-// Returns the numbers of the readings before and after the window, and of all readings.
+// Returns the numbers of the readings before and after the window, and the count of readings.
 std::array<int, 3> readings(double warmup_seconds, double seconds, bool at_once = false) {
   BenchmarkControl control;
   std::vector<std::unique_ptr<Caller>> callers;

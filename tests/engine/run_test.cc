@@ -135,7 +135,7 @@ TEST(Pipeline, AFullPipelineShowsInTheResult) {
   }
 }
 
-// From these two numbers, the program decides whether the window was steady.
+// The program compares these counts to decide whether the window was steady.
 TEST(Pipeline, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf) {
   const Watchdog watchdog("a half of a run has no transactions");
   // In a very short half of a run, the operating system may not schedule the worker at all.

@@ -53,7 +53,7 @@ class WorkersLog {
   Log log;
 };
 
-// By the numbers of two transactions: how many rows of the first the second one overwrites.
+// By two transactions' numbers: the count of rows that the first writes and the second overwrites.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
@@ -211,15 +211,15 @@ constexpr uint64_t kWrites = 2000;
 
 struct Row {
   uint64_t value = 0;
-  uint8_t last[40] = {};  // byte i: the last value that is i modulo 40
+  uint8_t last[40] = {};  // byte i: from the last written value that is i modulo 40
 
   bool erased() const { return value % 7 == 0; }
   bool operator==(const Row&) const = default;
 };
 using Rows = std::map<Key, Row>;
 
-// Logs a transaction of one write. No other thread writes the key. The caller keeps `version` from
-// write to write. If the row is present before and after, most writes are logged as ranges.
+// Logs a transaction of one write. Only this thread writes the key. `version` is the key's version,
+// which the call updates. Most writes of a row that exists before and after are logged as ranges.
 CommitPoint log_write(Log& log, uint32_t worker, Key key, Row before, Row row, uint64_t* version) {
   LoggedWrite write;
   write.header = {0, row.erased() ? WriteOp::kErase : WriteOp::kUpdate, WriteImage::kAfter,

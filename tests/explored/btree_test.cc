@@ -103,7 +103,7 @@ class KeysInATree {
     }
     return false;
   }
-  // Returns the error, if there is one, after a thread has scanned beside an insert of a key.
+  // Checks a scan during which another thread inserted the key. Returns an error, or "".
   std::string wrong_after_scan(Key inserted) {
     for (const Key key : present_) {
       if (!scanned_[key]) return "a scan misses a key";

@@ -21,8 +21,8 @@ using Word = platform::atomic<uint64_t>;
 
 constexpr uint64_t kRecord = 64, kWatermark = 32;
 
-// A worker publishes records of 64 bytes. Another thread reads the worker's place, or appends a
-// watermark of 32 bytes if the worker is idle.
+// A worker publishes records of 64 bytes. Another thread reads the buffer's Place, which has an end
+// and a number, or appends a watermark of 32 bytes if the worker is idle.
 class WorkerAndOther {
  protected:
   void publish(int records) {
@@ -74,7 +74,7 @@ class WorkerAndOther {
   const char* wrong_ = "";
 };
 
-// Checked: end and number of the place that is read belong together. Record n ends at byte 64 n.
+// Checked: the Place has the end and the number of the same record. Record n ends at byte 64 n.
 class PublishBesideLook : WorkerAndOther {
  public:
   std::vector<Body> threads() {
@@ -130,9 +130,9 @@ TEST(PrivateBufferSteps, TwoWatermarksNeverShareBytes) { search_all<CancelBeside
 
 constexpr uint32_t kMostRecords = 4;
 
-// Each sharer fills the next record with one store. A writer takes the latch alone, and a single
-// writer takes it twice. Checked: all records taken before the writer's turn are filled. Two
-// writers never hold the latch together. All threads end.
+// Each sharer fills the next record with one store. A writer takes the latch exclusively. If there
+// is only one writer, it takes the latch twice. Checked: while a writer has the latch, all taken
+// records are filled. Two writers never hold the latch at the same time. All threads end.
 class SharersAndWriters {
  public:
   SharersAndWriters(uint32_t sharers, uint32_t writers)
@@ -423,8 +423,8 @@ struct SleepingBackoffLock : BackoffLock {
 };
 
 // Each thread takes the lock `rounds` times and adds 1 to a plain word. In every second round it
-// tries first. Checked: no addition is lost, so only one thread at a time has the lock. All threads
-// end, so no wake-up is lost.
+// calls try_lock() first. Checked: no addition is lost, so only one thread at a time has the lock.
+// All threads end, so no wake-up is lost.
 template <class Lock>
 class Additions {
  public:

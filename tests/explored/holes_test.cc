@@ -21,7 +21,7 @@ constexpr uint32_t kBytes = 64, kMostRecords = 6;  // kBytes: in each record
 class FilledRecords {
  public:
   void fill(uint64_t begin) { (*filled_)[begin / kBytes].store(1, platform::memory_order_relaxed); }
-  // Checks a look that has found no hole before `end`.
+  // Checks the result of a look: all records before `end` must be filled.
   void judge(uint64_t end) {
     seen = end;
     for (uint64_t record = 0; record < end / kBytes; ++record) {
@@ -214,7 +214,7 @@ TEST(InsertionLocksSteps, AReleaseDoesNotHideTheNextHolder) {
 TEST(InsertionLocksSteps, AnOldBoundDoesNotTakeALookBack) { search_all<InserterThatLooks>(3, 2u); }
 
 // The ring is full, so worker 0 waits until all records before its own record are filled. Meanwhile
-// worker 1 inserts. Checked also: the wait ends.
+// worker 1 inserts. Also checked: the wait ends.
 class InserterThatWaitsForRoom : public WritersAndALook<Locks> {
  public:
   InserterThatWaitsForRoom() : WritersAndALook(2, 2, 2u) {}

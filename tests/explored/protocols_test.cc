@@ -20,7 +20,7 @@ using Word = platform::atomic<uint64_t>;
 // --- Silo's epochs ---
 
 // Workers draw TIDs, write their records and publish them. Another thread ends the epoch and asks
-// which epoch is over. Checked: every record of an epoch that is over is already there.
+// which epoch is over. Checked: every record of an epoch that is over has been written.
 class DrawsAndAQuestion {
  public:
   explicit DrawsAndAQuestion(uint32_t workers)

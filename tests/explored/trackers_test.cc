@@ -247,8 +247,8 @@ class EntriesUsedAgain : LinkedRecords {
 
 TEST(LinkBufSteps, AnEntryIsUsedAgainWhenItsRecordIsPassed) { search_all<EntriesUsedAgain>(2); }
 
-// The window is two units long, and so is the record at unit 3. One entry has this record's begin
-// and end, and the begin of the record at unit 1. Checked: as in WorkersAndALook.
+// The window is two units long, and so is the record at unit 3. This record's begin and end share
+// an entry with the begin of the record at unit 1. Checked: as in WorkersAndALook.
 class RecordAsLongAsTheWindow : LinkedRecords {
  public:
   RecordAsLongAsTheWindow() : LinkedRecords(2) { publish(0); }
@@ -274,7 +274,7 @@ class FilledRegions {
         bytes_(std::make_unique<std::array<Word, kMostRegions>>()) {}
 
  protected:
-  // Joins the queue. Called in the order of the regions, as under the log's lock.
+  // Joins the queue with region `i`. Called in the order of the regions, as under the log's lock.
   void join(uint32_t i) {
     const uint64_t begin = i * kRegionBytes, end = begin + kRegionBytes;
     regions_[i] = {.begin = begin, .end = end, .node = queue_->join(end)};
@@ -421,7 +421,7 @@ class Segments {
     if (!shared_->index.passable()) return;
     shared_->advancing.lock();
     shared_->index.advance([this](uint64_t end, uint64_t sequence) {
-      // Other segments may be filled too, so the sum may exceed `end`. It may not be less.
+      // `filled` counts bytes of later segments too, so it may exceed `end`, but must not be less.
       if (shared_->filled.load(memory_order_relaxed) < end) {
         wrong_ = "a segment is passed that is not filled";
       }

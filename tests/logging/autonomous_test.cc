@@ -1,6 +1,6 @@
 // Autonomous Commit: which thief moves which workers' records, and how numbers depend on
 // watermarks. A test runs on one thread, without flushers, and calls flush() to decide the
-// interleaving. tests/explored/stealing_group_test.cc has the schedules of thieves.
+// interleaving. tests/explored/buffers_test.cc has the schedules of thieves.
 
 #include <cstring>
 
@@ -149,7 +149,7 @@ struct Piece {
   }
 };
 
-// Hands over a record of `words` words. Each word is `number`.
+// Hands over a record of the worker `member`. The record has `words` words, each of them `number`.
 void hand_over(StealingGroup& group, uint32_t member, uint64_t number, uint32_t words = 1) {
   const uint32_t bytes = words * sizeof(uint64_t);
   ASSERT_TRUE(group.fits(member, bytes));

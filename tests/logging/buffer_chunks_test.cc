@@ -102,7 +102,7 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
 }
 
 // Commits that depend on other streams become durable only with a watermark. So the flushing thread
-// waits for the records before the watermark.
+// waits until the records before the watermark are filled.
 TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   const Watchdog watchdog("a pass waits for ever");
   const uint64_t patience_ticks = platform::ns_to_ticks(3600e9);
@@ -164,7 +164,7 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
-// A flushing thread checks the next chunk and the number of chunks that are dealt.
+// A pass is due if the next chunk is full, or if workers have taken many chunks after it.
 TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   const auto fill_one = [&] {
     for (const uint64_t dealt = chunks_->dealt(); chunks_->dealt() == dealt;) publish(0);
@@ -191,8 +191,8 @@ TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   EXPECT_GT(padding_bytes(), 0);
 }
 
-// Workers that wait for space have positions beyond the ring's end. A watermark must not wait for
-// space as they do, because it would wait until all these workers have ended.
+// Workers that wait for space have positions beyond the ring's end, and a watermark's position is
+// after theirs. A watermark that waited for space would wait until all these workers have ended.
 TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
   while (stream_->ring().fits(chunks_->dealt() + 1)) publish(0);
   ASSERT_EQ(chunks_->dealt(), config_.buffer_bytes);

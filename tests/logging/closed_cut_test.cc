@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kLogs = 3, kWorkers = 6;
 constexpr uint64_t kEach = 300, kRows = 8;
-constexpr size_t kWatermarkWords = 1 + kLogs;  // for each watermark in a StreamTail
+constexpr size_t kWatermarkWords = 1 + kLogs;  // words of each watermark in a StreamTail
 
 struct Row {
   std::mutex lock;
@@ -18,8 +18,8 @@ struct Row {
 };
 struct Transaction {
   Published published;
-  uint64_t read[2];              // numbers of the transactions read from
-  std::vector<uint64_t> needs;   // by log: up to where it must be durable
+  uint64_t read[2];              // transactions that wrote the two rows that it read
+  std::vector<uint64_t> needs;   // by log: the position up to which the log must be durable
   std::vector<uint64_t> record;  // the record's bytes in the log
 };
 

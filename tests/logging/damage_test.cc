@@ -1,4 +1,4 @@
-// Records state how far streams were durable. A stream that ends earlier is damaged.
+// Records state positions up to which streams were durable. A stream that ends earlier is damaged.
 #include <fstream>
 
 #include "logging/format/record.h"
@@ -86,8 +86,8 @@ TEST_F(Damage, RecordsThatWereNotDurableTogetherMayAllBeTorn) {
   }
 }
 
-// For each registered scheme: the durable positions in its records. The tests know how far each
-// stream was durable.
+// For each registered scheme, checks the durable positions in its records. The tests know up to
+// which position each stream was durable.
 class Evidence : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   Evidence() : options_(log_options_of_many(*GetParam(), directory_, "sync", 3, 3)) {}

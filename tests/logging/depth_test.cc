@@ -269,7 +269,7 @@ TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   EXPECT_EQ(durable(), kUnit);
 }
 
-// With preemptible workers, the daemon sleeps in a write if it would start no other before.
+// With preemptible workers, the daemon sleeps during a write if no other may start before its end.
 class OneAtATime : public DepthTest {
  protected:
   static constexpr uint64_t kGapUs = 20'000;

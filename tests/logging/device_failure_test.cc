@@ -1,4 +1,4 @@
-// Devices that fail or cannot be opened: one sentence, and the exit status of R7.
+// If a device fails or cannot be opened, the process prints one sentence and ends as in R7.
 #include <sys/resource.h>
 
 #include "logging/device/device_registry.h"
@@ -59,7 +59,7 @@ TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
-      // The limit is per file. segments_test.cc tests a segment that cannot be made.
+      // The limit holds for each file. segments_test.cc tests a segment that cannot be made.
       if (device_traits(device).has_segments && preallocate != 0) continue;
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);

@@ -21,7 +21,7 @@ using platform::files;
 constexpr uint64_t kSegment = uint64_t{128} << 10, kPiece = kSegment / 8;
 constexpr const char* kPath = "log/stream-0.log.db";
 
-// Returns the right bytes of the log from `offset` on.
+// Returns the `kPiece` bytes that the log must have from `offset` on.
 std::vector<std::byte> piece_at(uint64_t offset) {
   std::vector<std::byte> piece(kPiece);
   for (uint64_t i = 0; i < kPiece; ++i) piece[i] = std::byte(1 + (offset + i) / 512 % 251);
@@ -33,7 +33,7 @@ std::unique_ptr<Device> open_sync_device() {
                      {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = kSegment});
 }
 
-// Writes [begin, end) to the log. Marks each position up to which it is acknowledged.
+// Writes the bytes [begin, end) of the log in pieces. Marks each piece's end as acknowledged.
 void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) {
   for (uint64_t at = begin; at < end; at += kPiece) {
     device.write_through(at, piece_at(at));
@@ -41,8 +41,8 @@ void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) 
   }
 }
 
-// Expects the log to have all bytes from the last release to the last acknowledgement. Marks record
-// both positions; a release's mark is the complement of its offset.
+// Expects the log to have all bytes from the last release to the last acknowledgement. The disk has
+// marks of both positions. A release's mark is the complement of its offset.
 void expect_log(const CrashState& state) {
   SCOPED_TRACE(state.what);
   uint64_t acknowledged = 0, released = 0;
@@ -151,7 +151,7 @@ TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
   EXPECT_EQ(maker_.ready(), 0u);
 }
 
-// A run starts when its preallocated files are on the disk, so later writes find space.
+// A run starts only after its preallocated files are on the disk, so later writes find space.
 TEST(DeviceFilesDeathTest, APreallocationThatCannotBeSyncedIsRefused) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const uint64_t segment_bytes : {uint64_t{0}, kSegment}) {

@@ -1,4 +1,4 @@
-// Converts the position up to which a stream is durable to the durable sequence number.
+// The conversion of a stream's durable position to the durable sequence number.
 #include "logging/schemes/common/durable_sequence.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(DurableSequence, WhenTooManyPairsWaitTheNewestStandsForTheOneBefore) {
   EXPECT_EQ(sequence.at(64 * 5000), 5000u);
 }
 
-// A Poplar buffer of 64 MiB has a thousand segments of 64 KiB, so a thousand pairs may wait.
+// Each of a Poplar buffer's 1000 segments may have a pair that waits until its end is durable.
 TEST(DurableSequence, AThousandPairsMayWait) {
   DurableSequence sequence;
   for (uint64_t i = 1; i <= 1024; ++i) sequence.record(64 * i, i);

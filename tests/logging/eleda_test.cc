@@ -120,13 +120,13 @@ TYPED_TEST(TrackerTest, AnIdleWorkerStopsNothing) {
   }
 }
 
-// Trackers with one word per worker. tests/explored/worker_words_test.cc has the schedules.
+// Trackers with one word per worker. tests/explored/holes_test.cc has the schedules.
 template <class Tracker>
 class WorkerWordsTest : public testing::Test {};
 using TrackersOfWords = testing::Types<HerdFlags, EpochSlots, DirtyEnds>;
 TYPED_TEST_SUITE(WorkerWordsTest, TrackersOfWords);
 
-// Worker 0 announces a bound, worker 1 fills ten records, and then worker 0 draws its hole. SBL
+// Worker 0 announces a bound, worker 1 fills ten records, and then worker 0 reserves a hole. SBL
 // must not pass the announced bound until worker 0 tells the tracker where the hole begins.
 TYPED_TEST(WorkerWordsTest, AWorkerThatWaitsForRoomStopsSblAtItsHole) {
   Harness<TypeParam> log(2);

@@ -1,4 +1,4 @@
-// The last of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads that
+// The largest of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads that
 // draw numbers.
 #include "logging/schemes/silo/epoch_tids.h"
 

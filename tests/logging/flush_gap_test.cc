@@ -82,7 +82,7 @@ class PlayedWrites {
   LogConfig config_;
   FlushGap gap_;
   uint64_t now_ = ticks(1e6), end_ = 0;
-  std::deque<std::pair<uint64_t, uint64_t>> under_way_;  // end and goal of each flush
+  std::deque<std::pair<uint64_t, uint64_t>> under_way_;  // each flush's end time and goal
 };
 
 constexpr double kNear = 2;  // microseconds
@@ -109,7 +109,7 @@ TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
   EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
 }
 
-// 1000 bytes arrive in 100 us before a flush of 20 us; 3000 in 300 us before one of 90 us.
+// 1000 bytes arrive in 100 us before a flush of 20 us, or 3000 in 300 us before a flush of 90 us.
 TEST(FlushGapTest, CommitsOfALateAndSlowFlushCountAsOftenAsThereAreOfThem) {
   PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
   for (int i = 0; i < 5000; ++i) {

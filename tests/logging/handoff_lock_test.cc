@@ -1,5 +1,5 @@
-// When threads queue for the lock, and when a sleeper starves. tests/explored/handoff_lock_test.cc
-// has the schedules of waiting threads.
+// When threads queue for the lock, and when a sleeper starves. tests/explored/buffers_test.cc has
+// the schedules of waiting threads.
 #include "logging/schemes/common/handoff_lock.h"
 
 #include <gtest/gtest.h>

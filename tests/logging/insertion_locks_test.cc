@@ -1,5 +1,5 @@
-// The choice of one of PostgreSQL's insertion locks. tests/explored/insertion_locks_test.cc has the
-// schedules of workers and looks.
+// The choice of one of PostgreSQL's insertion locks. tests/explored/holes_test.cc has the schedules
+// of workers and looks.
 #include "logging/schemes/postgres/insertion_locks.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 bool fits(uint64_t) { return true; }
 
 // Worker 0 holds the first of two locks twice, each time for `hold`. Worker 2 also begins with this
-// lock, and inserts each time. Returns whether worker 2 inserts during the second hold. It does so
-// only if it had to wait during the first hold and then changed to the other lock.
+// lock, and inserts once in each hold. If it had to wait in the first hold, it changes to the other
+// lock. Returns whether it inserts during the second hold, which shows that it has changed.
 bool changes_its_lock(std::chrono::milliseconds hold) {
   InsertionLocks log(2, 3);
   std::atomic<int> inserted{0};
@@ -36,7 +36,7 @@ bool changes_its_lock(std::chrono::milliseconds hold) {
   return during[1] == 2;
 }
 
-// Worker 2 may start only after the lock is free, so the test repeats with longer times.
+// Worker 2 may start so late that the lock is free again, so the test repeats with longer holds.
 TEST(InsertionLocks, AWorkerWaitsForABusyLockAndThenChangesToTheNext) {
   const Watchdog watchdog("a worker waits for a lock that is free");
   std::chrono::milliseconds hold(1);

@@ -72,7 +72,7 @@ std::string found(std::vector<std::string> directories) {
   return std::to_string(records) + " records of " + files.header.origin();
 }
 
-// Opens a log in a child process that crashes at step `step`. Returns whether it reached this step.
+// Opens a log in a child process that crashes at `step`. Returns whether the child reached `step`.
 bool crashes_at(int step, LogOptions options) {
   const pid_t child = fork();
   if (child == 0) {

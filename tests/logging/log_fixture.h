@@ -90,7 +90,7 @@ inline Published publish_record(
           reservation.flags};
 }
 
-// The records of each worker. A length is a multiple of 8 from 48 to `max_bytes`.
+// Each worker publishes `each` records. A length is a multiple of 8 from 48 to `max_bytes`.
 struct Mix {
   uint32_t each, max_bytes;
   uint32_t large_every = 0;  // one record in `large_every` has 64 KiB; 0: none

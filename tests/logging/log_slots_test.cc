@@ -1,4 +1,4 @@
-// WiredTiger's log slots: full slots and a full pool. tests/explored/log_slots_test.cc has the
+// WiredTiger's log slots: full slots and a full pool. tests/explored/holes_test.cc has the
 // schedules of workers and a flusher.
 #include "logging/schemes/wiredtiger/log_slots.h"
 

@@ -25,7 +25,7 @@ class PwalTest : public ScriptedLog {
   }
 };
 
-// Tests Algorithm 2, line 4: a flush in the log insert, or in poll() without locks.
+// Tests Algorithm 2, line 4: a worker flushes in the log insert or, without locks, in poll().
 TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   for (const bool locked : {true, false}) {
     flags_.set("test", locked ? "" : "pwal_unlocked_flush:1");

@@ -242,8 +242,8 @@ TEST_P(ReleaseEvery, StreamIsTheSameAfterItsStart) {
 
 INSTANTIATE_TEST_SUITE_P(All, ReleaseEvery, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// A run ends during a release. This is the first record that its last release keeps, or 0 before
-// the first release.
+// A run ends during a release. `*first_kept` is the first record that the run's last release keeps,
+// or 0 before the first release.
 std::atomic<uint64_t>* first_kept;
 
 // Ends the process in one of the syncs after the first release.

@@ -16,8 +16,8 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     return log_options_of_many(*GetParam(), directory_, device, workers, kDirectories);
   }
 
-  // Draws three pairs of a device and a way to flush. Three are enough, because few parts of a
-  // scheme depend on the pair, and over several commits each scheme is tested with all pairs.
+  // Chooses at random three pairs of a device and a way to flush. Few parts of a scheme depend on
+  // the pair. Over several commits of the project, each scheme is tested with all pairs.
   static std::vector<std::pair<std::string, FlushWay>> ways_on(
       const std::vector<std::string>& devices) {
     std::vector<std::pair<std::string, FlushWay>> all;

@@ -110,7 +110,7 @@ TEST_F(SdlStoreTest, TheLossOfTheEndIsReported) {
   EXPECT_EQ(find_damage(tails()), "") << "a torn SDL vouches for nothing";
 }
 
-// With one write at a time, the store follows the flush, and the next flush the store.
+// With one write at a time, a flush, the store of its SDL, and the next flush take turns.
 TEST_F(SdlStoreTest, AStoreFollowsItsFlushAndHoldsNoCommitUp) {
   flags_.set("eleda_store_sdl", true);
   Held log(1);
@@ -140,7 +140,7 @@ TEST_F(SdlStoreTest, AStoreFollowsItsFlushAndHoldsNoCommitUp) {
   EXPECT_FALSE(log.scheme->idle()) << "the store is under way";
 }
 
-// With more slots, the next flush does not wait. A block does not change during its write.
+// With more slots, a flush does not wait for a store. A block does not change during its write.
 TEST_F(SdlStoreTest, AStoreTakesASlotOfItsOwnIfThereIsOne) {
   flags_.set("eleda_store_sdl", true);
   Held log(2);

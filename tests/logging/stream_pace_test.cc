@@ -99,8 +99,8 @@ TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
   EXPECT_FALSE(begins(other));
 }
 
-// Other load only lengthens a time, so the shortest of many times shows the gap. The pace is so
-// slow that its gap is longer than any device's write.
+// Other programs only lengthen the time between two writes, so the shortest of many times shows the
+// gap. The pace is so slow that its gap is longer than any device's write.
 TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   const Watchdog watchdog("a stream that joins a round waits for the whole gap");
   constexpr int kWrites = 100;
@@ -108,7 +108,7 @@ TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   Stream& stream = make("1");
   FlushPacer slow(10'000'000);
   stream.set_pacer(slow);
-  // Returns the shortest time of kWrites writes. Goes on until one time is less than `below_us`.
+  // Writes kWrites times, and then until a time is less than `below_us`. Returns the shortest time.
   const auto shortest_us = [&](double below_us) {
     write_now(stream);
     double shortest = us_until_write(stream);

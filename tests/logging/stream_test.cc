@@ -433,7 +433,7 @@ TEST_F(ByPolicy, OnlyWhatOthersWaitForDoesNotWaitForT) {
   EXPECT_EQ(flushed(), 0u);
 }
 
-// If a commit is filled after a flush has loaded its end, the commit counts for the next flush.
+// If a commit is filled after a flush has loaded the filled position, the next flush counts it.
 TEST_F(ByPolicy, CommitsThatAFlushDoesNotCoverCountForTheNextOne) {
   config_.flush_txns = 2;
   config_.flush_help = false;

@@ -9,8 +9,7 @@ namespace {
 
 constexpr uint32_t kAnchorOfTwo = 32 + 2 * 8;
 
-// Returns a row's address, which no code follows. It is fixed, so that rows share no cell by
-// chance.
+// Returns a row's fixed address, which no code dereferences. No two of these rows share a cell.
 const void* row(uint64_t number) { return reinterpret_cast<const void*>(number << 12); }
 
 using Rows = std::vector<uint64_t>;
@@ -174,7 +173,7 @@ TEST_F(TaurusTest, WhoHasGatheredNoVectorWaitsForTheEndsOfAllLogs) {
   EXPECT_EQ(vector_in(writer), (std::vector<std::pair<uint32_t, uint64_t>>{{1, end_of(remote)}}));
 }
 
-// The later commit depends on fewer logs. A worker asks only for its oldest commit.
+// The later commit depends on fewer logs. A worker asks only whether its oldest commit is durable.
 TEST_F(TaurusTest, AWorkersCommitsThatWaitForOtherLogsBecomeDurableInOrder) {
   open(3);
   run(1, {}, {1});

@@ -1,4 +1,4 @@
-// RocksDB's write groups: the records for which a leader waits, and the size of a group.
+// RocksDB's write groups: the records that a leader waits for, and the length of a group.
 #include "logging/schemes/rocksdb/write_groups.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(WriteGroups, ALeaderSaysThatItWaitsForAMember) {
   EXPECT_EQ(copied, (std::vector<uint64_t>{0, 64}));
 }
 
-// A small leader's group has at most 128 KiB more. The next writer leads the next group.
+// A leader with a small record takes at most 128 KiB of others' records into its group.
 TEST(WriteGroups, AGroupIsBounded) {
   const Watchdog watchdog("the lead is lost");
   constexpr uint32_t kLarge = 100 << 10;
