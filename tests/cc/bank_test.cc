@@ -112,7 +112,7 @@ TEST_P(Bank, EveryCommittedAuditFindsTheSameTotal) {
   const Variant& variant = GetParam();
   World world(variant.protocol, {.number_drawn = variant.number_drawn, .keep = false},
               LogRecords::kOperation, variant.early_lock_release);
-  world.ranges = true;  // commits compare rows in place while other threads read them
+  world.ranges = true;  // commits compare new rows with the tables' rows, which other threads read
   for (Key key = 0; key < kAccounts; key += 3) {
     world.load(*world.ordered, key, World::row_of(key, kMoney));
   }

@@ -186,7 +186,7 @@ TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
 
 // Readers overlap, so at least one reader always holds the lock. The lock is never free and keeps
 // the age of the first reader. A writer that is younger than the first reader, and older than the
-// other readers, must get the lock at last.
+// other readers, must get the lock after some time.
 TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   const auto expect_a_turn = [&](const std::function<void(Actor&)>& looks,
                                  const std::function<void(Actor&)>& writes) {

@@ -208,7 +208,7 @@ TEST_P(OrderedTest, AScanContinuesWhenItsVisitorSplitsLeaves) {
     std::vector<Key> got;
     index_->scan(0, kTop, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* entry : entries) {
-        if (entry->key % 10 != 0) continue;  // a key that the visitor inserted ahead of the scan
+        if (entry->key % 10 != 0) continue;  // the visitor has inserted this key
         got.push_back(entry->key);
         for (Key near = 1; near < 10; near += 2) insert(entry->key + near);
       }

@@ -37,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OrderedConcurrency, testing::ValuesIn(unique_ord
                          NameOf());
 INSTANTIATE_TEST_SUITE_P(Kinds, PostingConcurrency, testing::ValuesIn(posting_kinds()), NameOf());
 
-// Checks the reports of all threads together. The changes of each node must form a chain without a
-// gap, from the node's creation to its present structure word.
+// Checks the changes that all threads have reported. The changes of each node must form a chain
+// without a gap, from the node's creation to its present structure word.
 void expect_unbroken(const std::vector<std::vector<NodeChange>>& reports) {
   std::map<IndexNode*, std::map<uint64_t, uint64_t>> steps;
   std::set<IndexNode*> created;

@@ -36,7 +36,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
     return all;
   }
 
-  // Recovers the log with the smallest memory limit for each stream.
+  // Recovers the log with the smallest memory limit that recovery allows for each stream.
   void replay(const HandWrittenLog& log, const RecoveryRule& rule) {
     Database database;
     Table& table = database.create_table({.name = "rows", .row_bytes = sizeof(Row)});
@@ -49,7 +49,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
     rows_ = rows_of(table);
   }
 
-  // Expects all rows to have the value `last`, and `beyond` records not to be recovered.
+  // Expects that all rows have the value `last`, and that `beyond` records lie after the cut.
   void expect(uint64_t last, uint64_t transactions, uint64_t beyond, uint64_t streams) {
     EXPECT_EQ(rows_.size(), last == 0 ? 0 : kKeys);
     for (const auto& [key, value] : rows_) ASSERT_EQ(value, last) << key;
@@ -65,7 +65,7 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
   std::map<Key, uint64_t> rows_;
 };
 
-// First both streams advance together; then stream 0 has 99 of each 100 records.
+// In the first log, both streams have equally many records. In the second, stream 0 has 99 %.
 TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
   for (const uint64_t every : {2, 100}) {
     HandWrittenLog log(2);
@@ -106,7 +106,7 @@ TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   expect(600, 600, 0, 2);
 }
 
-// One stream has lost nearly all records. So few records of the other streams survive.
+// One stream has lost nearly all its records. For this reason, the other streams keep only few.
 TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
   HandWrittenLog log(3);
   for (uint64_t n = 1; n <= 3; ++n) add(log, n, n % 3);

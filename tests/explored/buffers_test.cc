@@ -413,7 +413,7 @@ TEST(DurableSequenceSteps, AThreadThatAsksGetsTheNumberOfItsPosition) {
   search_all<AsksBesideARecord>(1, 2u);
 }
 
-// --- the locks that one thread may take and another release ---
+// --- locks that one thread may take and another thread may release ---
 
 // A waiter sleeps at once, or after one pause and one yield.
 using SleepingQueueLock = BasicQueueLock<0, 0>;

@@ -199,7 +199,7 @@ TEST(FlushLeadDeathTest, AWaiterThatDoesNotPassTheLeadOnLeavesTheOtherAsleep) {
 // --- a worker's log ---
 
 // A worker publishes its open record, which has number 5 and ends at byte 64. It may then open the
-// next record. Checked: a look with a place above 5 sees the record as filled.
+// next record. Checked: if a look has a number above 5, the look sees the record as filled.
 class APublishAndALook {
  public:
   explicit APublishAndALook(bool opens) : opens_(opens) {

@@ -107,7 +107,7 @@ TEST_F(DepthTest, AWriteThatEndsInsideABlockIsWaitedFor) {
   EXPECT_EQ(under_way(), 3u);
 }
 
-// If the write ends at a block's end, the next write need not wait for it.
+// If a write ends at a block's end, the next write need not wait for it.
 TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   for (const uint32_t depth : {1, 8}) {
     open(depth);

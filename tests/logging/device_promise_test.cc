@@ -1,5 +1,5 @@
-// Bytes that a device reports as durable have been synced. A simulated device's write takes at
-// least the given time.
+// Bytes that a device reports as durable have been synced. A write of a simulated device takes at
+// least the device's latency.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>

@@ -1,4 +1,4 @@
-// The moments at which the flush policy asks for a flush.
+// The conditions under which the flush policy asks for a flush.
 #include "logging/stream/flush_policy.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(FlushPolicyTest, TAsksOnceItHasPassedSinceTheOldestPublish) {
   EXPECT_FALSE(policy.asked_by_time(0, 1051)) << "nothing was published";
 }
 
-// kLongAgo counts as T ago, even if the machine has not yet run for T.
+// kLongAgo counts as at least T ago, even if the machine has not yet run for T.
 TEST(FlushPolicyTest, WhatIsLongAgoHasWaitedForAnyT) {
   const FlushPolicy policy{.wait_ticks = 5000};
   EXPECT_EQ(policy.ticks_until_asked(FlushPolicy::kLongAgo, 1000), 0);

@@ -74,7 +74,7 @@ class MultiStreamSchemeTest : public testing::TestWithParam<const SchemeInfo*> {
 
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
-// If there is only one worker, some devices have no worker.
+// If there is only one worker, no worker writes to some of the devices.
 TEST_P(MultiStreamSchemeTest, OneWorkerIsAcknowledgedWhileAllOthersAreIdle) {
   for (const uint32_t workers : {kWorkers, 1u}) {
     on_all_devices(workers, [=](Log& log) {

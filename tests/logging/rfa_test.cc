@@ -83,7 +83,7 @@ TEST_F(RfaTest, AsPublishedItDoesNot) {
   EXPECT_TRUE(survives(t2)) << "R4 is broken: T1 is lost";
 }
 
-// Before a transaction relies on other logs, its own log has a watermark record about them.
+// A transaction relies on another log only if its own log has a watermark record about that log.
 TEST_F(RfaTest, AfterAWatermarkReadsOfWhatIsDurableEverywhereAreLocal) {
   const Published remote = publish(1);
   publish(0);

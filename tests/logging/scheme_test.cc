@@ -189,7 +189,7 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   Log log(small);
   log.start();
   const bool waits = !GetParam()->traits.in_place && GetParam()->name != "centr-lockflush";
-  bool waited_long = false;  // more than half of the reservation's time, and of a write's time
+  bool waited_long = false;  // longer than half of the reservation and half of a write
   for (uint64_t i = 0; i < 20 || (waits && !waited_long); ++i) {
     const uint64_t begin = platform::ticks();
     const LogReservation reservation = log.scheme().reserve(0, {}, 2048);

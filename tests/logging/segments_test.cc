@@ -64,7 +64,7 @@ TEST(Segments, RecordsThatLieInTwoSegmentsAreReadBack) {
   }
 }
 
-// Notes the names and lengths of the files that would remain after a power cut now.
+// Notes after each sync the names and lengths of the files that a power cut would leave.
 class Durable : public WrappedFiles {
  public:
   int sync(int file) override { return after(file, WrappedFiles::sync(file)); }

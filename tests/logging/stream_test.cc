@@ -329,8 +329,8 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
       std::atomic<uint64_t> waited{0};
       std::thread publisher([&] { waited.store(stream_->wait_for_space(capacity + 64)); });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
-      // Each step sleeps for 20 ms, except up to three: one may have begun before, the publisher
-      // may wake one, and one may find the latch taken.
+      // At most three of the daemon's steps sleep for less than 20 ms: one may have begun earlier,
+      // the publisher may wake the daemon in one, and one may find the latch taken.
       constexpr uint64_t kSteps = 4;
       const uint64_t begin = platform::ticks();
       const uint64_t before = steps.load();

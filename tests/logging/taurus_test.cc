@@ -101,7 +101,7 @@ TEST_F(TaurusTest, ATransactionThatDependsOnNothingWaitsForItsOwnLogAlone) {
   EXPECT_EQ(counter("remote_waits"), 0);
 }
 
-// Only Taurus knows that neither log 2 nor the later record of log 1 matters.
+// The reader needs neither log 2 nor the later record of log 1. Only Taurus knows this.
 TEST_F(TaurusTest, AReaderWaitsForTheRecordThatItReadFromAndForNothingElse) {
   open(3);
   const Published remote = run(1, {}, {1});
