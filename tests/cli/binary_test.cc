@@ -100,13 +100,13 @@ TEST(Binary, RecoverKeepsToItsMemory) {
 }
 
 // Sends the signal while the run measures. Returns the run's output and "status N", without the
-// stderr of the shell. Waits until the worker runs: the main thread blocks signals while it makes
-// the worker's thread. Then the worker would get the signal before a function of logjam is on the
-// worker's stack.
+// stderr of the shell. Sends the signal only when the worker runs. Earlier, the main thread blocks
+// signals while it makes the worker's thread; so the worker would get the signal, with no function
+// of logjam on its stack.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "
-             "env --default-signal=HUP " +  // under nohup, SIGHUP is ignored
+             "env --default-signal=HUP " +  // nohup lets its child processes ignore SIGHUP
              std::string(kRun) +
              "--seconds=100 2>\"$said\" & pid=$!\n"
              "until grep -q 'measure: ' \"$said\" && grep -q worker-0 /proc/$pid/task/*/comm; do "
@@ -124,7 +124,7 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
   }
 }
 
-// While a run writes its log, other commands get the same directory. Then the run is killed.
+// Other commands get the log's directory while a run writes the log. Then the test kills the run.
 TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT

@@ -13,7 +13,7 @@ class Export : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory after a run of the workload.
+  // Runs the workload, and then `script` in the run's directory.
   Ended after(const std::string& workload, const std::string& script) {
     return shell(
         "LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +

@@ -21,7 +21,7 @@ class Hostile : public testing::Test {
  protected:
   Hostile() { std::ofstream(victim_) << kPrecious; }
 
-  // Runs a script in the test's directory. $R begins a run in the log directory `log`.
+  // Runs a script in the test's directory. "$R" in the script is the command of a run with a log.
   Ended script(const std::string& text) const {
     const std::string binary = std::filesystem::absolute("build/logjam");
     return shell("cd " + directory_.path() + "; LOGJAM=${LOGJAM:-" + binary +
@@ -210,7 +210,7 @@ TEST_F(Hostile, AManifestPutBackFromBeforeARunIsDamage) {
   EXPECT_EQ(script("$LOGJAM recover --wal_dir=log").status, kViolation);
   EXPECT_EQ(script("$R --continue").status, kViolation);
   EXPECT_EQ(script("$LOGJAM recover --wal_dir=log --accept_damage").status, 0);
-  // A run that continues the accepted log leaves the lost run's files alone.
+  // A run that continues the log after --accept_damage must not change the files of the lost run.
   EXPECT_EQ(script("$R --continue --accept_damage && ls log/run-2/stream-0.log.db").status, 0);
 }
 

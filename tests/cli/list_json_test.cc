@@ -7,8 +7,8 @@
 namespace logjam {
 namespace {
 
-// stream_count_of() computes its counts from one and two directories, workers and sockets. These
-// counts must be right for all larger numbers, too.
+// stream_count_of() computes the number of streams from the numbers for one and two directories,
+// workers and sockets. The result must be right for all larger numbers, too.
 TEST(ListJson, StreamCountsAddUpForEveryScheme) {
   for (const SchemeInfo& scheme : all_schemes()) {
     const StreamCount count = stream_count_of(scheme);

@@ -79,7 +79,7 @@ TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   EXPECT_TRUE(has(logjam({"dump", "--range=run:1,count:1"}), "scheme centr"));
 }
 
-// No recovery needs the workload's mix. The log's header has the mix for the report.
+// The log's header has the workload's mix only for the recovery's report.
 TEST_F(Lives, ARecoverySaysTheMixAndTheFlagsOfItsRun) {
   logjam({"run", "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_items=1000",
           "--tpcc_customers=30", "--tpcc_mix=np", "--threads=1", "--transactions=20",
@@ -189,7 +189,7 @@ TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
   logjam(run({"--threads=1", "--transactions=60", "--continue"}));
   const std::string recovered = logjam({"recover", "--export=" + directory_.path_of("rows")});
   EXPECT_TRUE(has(recovered, "recovered              60 transactions")) << recovered;
-  std::map<std::string, std::string> last;  // by key: the begin of run 3's last row
+  std::map<std::string, std::string> last;  // by key: the beginning of the last row in run 3
   std::istringstream dumped(logjam({"dump", "--range=run:3"}));
   for (std::string line; std::getline(dumped, line);) {
     const size_t key = line.find(" key "), after = line.find(" after=");
@@ -433,8 +433,8 @@ TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
 }
 
-// Logged commands of one run execute on rows of an earlier run or of a checkpoint. The checks must
-// find the changes of all commands.
+// A recovery executes the logged commands of one run on the rows of an earlier run or of a
+// checkpoint. The checks of the recovery must count the changes of all commands.
 TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
   const auto run_tpcb = [&](const std::string& scheme, const std::string& more) {
     logjam({"run", "--workload=tpcb", "--tpcb_branches=2", "--tpcb_accounts=50", "--threads=2",

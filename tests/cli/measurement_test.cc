@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kRecordBytes = 48;
 
-// A transaction: the reasons of the attempts that concurrency control aborts during execution and
-// at commit, and the outcome of the last attempt.
+// A transaction of the script. For each reason in `in_execute` and `in_commit`, concurrency control
+// aborts one attempt during execution or at commit. The last attempt has the outcome `outcome`.
 struct Step {
   uint32_t type;
   Status outcome;
@@ -226,7 +226,7 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   EXPECT_EQ(row.at("unsteady"), "the run ended in its warm-up, so nothing was measured");
 }
 
-// A scheme that makes no record durable until the test opens it.
+// A scheme that makes no record durable until the test calls open().
 class Stalled final : public ForwardingScheme {
  public:
   Stalled() : ForwardingScheme(1) {}
@@ -275,7 +275,7 @@ TEST_F(StalledRun, AWindowInWhichNothingEndedHasNoLatencyAndIsUnsteady) {
     }
     EXPECT_EQ(row.at("unsteady"), "no transaction was acknowledged in the window");
     if (commit != CommitPolicy::kPipelined) continue;
-    // The worker waits when the window begins, or later in the window.
+    // The worker waits during a part of the measured time.
     EXPECT_GT(std::stod(row.at("pipeline_full_pct")), 0);
   }
 }

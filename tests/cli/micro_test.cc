@@ -12,7 +12,7 @@
 namespace logjam {
 namespace {
 
-// Returns the row of a short run, by column, without the columns after the first quoted cell.
+// Returns the row of a short run by column, up to the first quoted cell.
 std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
@@ -36,7 +36,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   return columns;
 }
 
-// Each group tries once to take the log's lock. So does each insert that finds the lock free.
+// The column `groups_per_insert` counts each insert that finds the log's lock free like a group.
 TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   auto row = row_of("--log=aether-c");
   const double share = std::stod(row["consolidated_pct"]) / 100;

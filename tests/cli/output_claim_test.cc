@@ -34,7 +34,7 @@ class KeptOutput : public testing::Test {
 };
 
 TEST_F(KeptOutput, AReaderOfStdoutThatIsGoneCostsNothing) {
-  // The pipe is closed before the run begins. A reader `true` might live longer than the run.
+  // The pipe is closed before the run begins. With `| true`, `true` might live longer than the run.
   const Ended ended = in_directory(
       "mkfifo gone; exec 3<>gone 4>gone; exec 3>&-; "
       "$RUN --csv=r.csv --json=r.json --cdf=cdf >&4 2>/dev/null; echo $?; wc -l < r.csv; "
@@ -128,7 +128,7 @@ TEST_F(KeptOutput, ALineWithoutItsNewlineIsCompletedAndACutOneRefused) {
             "file\n");
 }
 
-// The shell limits the size of files, as on a full disk. Only a part of the last row fits.
+// The shell limits the size of files. As on a full disk, only a part of the last row fits.
 TEST_F(KeptOutput, ARowThatDoesNotFitIsTakenBack) {
   const Ended ended = in_directory(
       "trap '' XFSZ; $RUN --csv=r.csv >/dev/null 2>&1; cp r.csv before; ulimit -f 16; "

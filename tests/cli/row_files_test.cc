@@ -97,7 +97,7 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// The row has the mean of the flush gaps, in us, that the run has chosen. The first gap is 200 us.
+// The row has the mean of the flush gaps that the run has chosen, in us. The first gap is 200 us.
 // The run has one core.
 TEST_F(RowFiles, AGapThatTheRunChoosesFollowsItsLatencyAndItsCost) {
   const auto mean_gap = [&](const std::string& wanted, double seconds) {
@@ -113,7 +113,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // A run needs many writes to choose its gap. On a busy core it makes few, so it may run longer.
+  // A run needs many writes to choose its gap. On a busy core it makes few, so the time is doubled.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;
@@ -125,8 +125,8 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   until("auto", [](double us) { return us > 300; });
 }
 
-// TPC-B may insert 200 MB per second. Before a run starts, it takes memory for its seconds at this
-// rate, or for its number of transactions if these need less.
+// A run of TPC-B may insert 200 MB per second. Before it starts, it allocates memory for its time
+// at this rate, or for its number of transactions if these need less memory.
 TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
   const auto memory_mb = [&](const std::string& length) {
     return std::stod(in_directory("$LOGJAM run --log=none --warmup=0 --noverify " + length +
@@ -139,7 +139,7 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   };
   const Watchdog watchdog("a run takes no memory for its inserts");
   const double least = memory_mb("--threads=1 --seconds=0.5 --transactions=1");
-  // A run stops taking memory after its own number of seconds. On a busy core this may be little.
+  // A run stops allocating after its own number of seconds. On a busy core it may allocate little.
   for (double seconds = 0.5;
        memory_mb("--threads=1 --seconds=" + std::to_string(seconds)) < least + 20; seconds *= 2) {
   }
@@ -147,8 +147,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   EXPECT_LT(memory_mb("--seconds=0.5 --threads=" + more_than_cores), least + 20);
 }
 
-// The last flushes belong to the drain, so the log's bandwidth does not count their bytes. The
-// streams' bandwidths have two decimals, so the rounding errors are large on a busy machine.
+// The log's bandwidth does not count the bytes that are flushed after the measured time. Bandwidths
+// of streams have two decimals, so the rounding errors are large on a busy machine.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "

@@ -51,7 +51,7 @@ TEST(Settings, AcceptsTheLargestNumberOfSlots) {
   run_settings();
 }
 
-// Every worker of P-WAL has a buffer.
+// P-WAL has a stream for every worker, and a buffer for every stream.
 TEST(Settings, TheBuffersOfAllStreamsAreCounted) {
   ScopedFlags flags;
   flags.set("device", "null");

@@ -48,7 +48,7 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
     return ended.output;
   };
   for (const std::string commit : {"pipelined", "async"}) {
-    // The run is repeated if it lost its processor between its two readings of the end time.
+    // Repeats the run if it lost its processor between its two readings of the clock at its end.
     std::string seen;
     while ((seen = phases(commit)) == "again\n") continue;
     EXPECT_EQ(seen, std::string("warm-up measure drain {") +

@@ -46,7 +46,7 @@ TEST(WorkerClassFlag, IsInTheSummaryTheRowAndTheFirstLines) {
   EXPECT_NE(row.find(",2,batch,"), std::string::npos);
 }
 
-// In these runs no commit waits for a write, so a note about preemption would be wrong.
+// In these runs no commit waits for a write, so a note about delays by preemption would be wrong.
 TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
   const TemporaryDirectory directory;
   for (const char* flags : {"--device=null", "--log=none", "--commit=async", "--commit=sync"}) {
@@ -90,8 +90,8 @@ class LongRun {
     waitpid(pid_, nullptr, 0);
   }
 
-  // Waits until two threads have names that begin with `workers`. A worker joins its class before
-  // it gets its name. Returns the names of all threads with the scheduling policy `policy`.
+  // Returns the names of all threads with the scheduling policy `policy`. First waits until the
+  // names of two threads begin with `workers`: a worker joins its class before it gets its name.
   std::set<std::string> threads_in(int policy, const std::string& workers) const {
     while (true) {
       std::set<std::string> names, begun;

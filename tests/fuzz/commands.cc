@@ -12,11 +12,11 @@
 namespace logjam::fuzz {
 namespace {
 
-// The number of commands after which the target creates new databases.
+// The target creates its databases anew after this number of commands.
 constexpr uint64_t kRenewed = 100'000;
 
-// A small database, and the only worker that executes transactions on it. Every transaction is
-// undone, but its inserted rows leave absent tuples.
+// A small database, and the only worker that executes transactions on it. The worker undoes every
+// transaction, but an absent tuple remains in the database for each row that it inserted.
 class World {
  public:
   explicit World(const WorkloadInfo& info) {

@@ -47,7 +47,7 @@ class MemoryPath {
 //
 //   input := nine numbers of the header (8 bytes each), bits (8 bytes), the areas
 //
-// The bits say whether the history is the ledger's, and whether the run has started and ended.
+// The bits say whether the ledger wrote the history, and whether its run has started and ended.
 constexpr size_t kNumbers = 72, kHeadBytes = kNumbers + 8, kMostBytes = 2048;
 // Offsets in the file's header.
 constexpr size_t kChecksum = 8, kFirstNumber = 16, kWorkload = 88, kStarted = 2424,
@@ -75,7 +75,7 @@ std::vector<std::byte> file_of(Input input) {
   return file;
 }
 
-// Returns the rows of a database in which the last writer of each row is the history's.
+// Returns the rows of a database in which each row has the last writer that the history gives it.
 ledger::LedgerRows rows_of(const ledger::History& history) {
   ledger::LedgerRows rows;
   const ledger::KeySpace& keys = history.keys;
@@ -124,7 +124,7 @@ void read_history(Input input) {
   ledger::check(rows_of(history), history);
 }
 
-// Makes the areas as long as the header says, for three of four inputs.
+// In three of four inputs, makes the length of the areas equal to the length in the header.
 void mend_history(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (input.size() <= kHeadBytes || random.next() % 4 == 0) return;
   uint64_t workers;
@@ -136,7 +136,7 @@ void mend_history(std::vector<std::byte>& input, platform::SplitMix64& random) {
   input.resize(kHeadBytes + workers * area);
 }
 
-// Returns whether the text may make gflags read the environment, another file, or `undefok`.
+// Returns whether a flag in `text` may make gflags read the environment or another file.
 bool names_other_sources(std::string_view text) {
   return text.find("env") != text.npos || text.find("flagfile") != text.npos ||
          text.find("undefok") != text.npos;

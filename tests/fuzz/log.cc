@@ -44,7 +44,7 @@ class InputFiles {
     FileImage& image = content_.files[path] = image_of(bytes);
     image.resize(bytes.size() + zeros);
   }
-  // Lets the process use the files while this object lives.
+  // Lets the process use these files in place of the system's files while this object lives.
   void use() {
     files_ = std::make_unique<MemoryFiles>(content_);
     replace_ = std::make_unique<platform::ReplaceFiles>(*files_);
@@ -56,8 +56,8 @@ class InputFiles {
   std::unique_ptr<platform::ReplaceFiles> replace_;
 };
 
-// The tables of the targets that apply rows. Four tables have rows as long as the ledger's, so that
-// logs and checkpoints of the ledger are seeds. The rows of `odd` end within a word.
+// The tables of the targets that apply rows. The rows of four tables are as long as the ledger's
+// rows, so that the ledger's logs are valid seeds. The rows of the table `odd` end within a word.
 Key first_word(Key, const std::byte* row) {
   Key key;
   std::memcpy(&key, row, sizeof key);
@@ -87,7 +87,7 @@ constexpr size_t kMostRecordBytes = 4096;
 //   input := shape (32 bytes), the bytes of each stream
 //
 // The shape selects the scheme whose recovery rule is used, the number and the lengths of the
-// streams, the layout of the streams in files, and the positions between which a recovery reads.
+// streams, the layout of the streams in files, and the range of positions that a recovery reads.
 struct RecordInput {
   explicit RecordInput(Input input) {
     Parts shape(input.first(std::min(input.size(), kShapeBytes)));
@@ -125,7 +125,7 @@ struct RecordInput {
   uint32_t stripes;
   uint64_t segment_bytes;
   std::vector<StreamStart> starts;
-  std::vector<uint64_t> ends;  // empty: none
+  std::vector<uint64_t> ends;  // empty: a recovery reads up to the end of each stream
   std::vector<Input> streams;  // each begins at position 0
 };
 
@@ -142,7 +142,7 @@ struct Place {
   uint64_t position;
 };
 
-// Returns the records of an input. Follows the lengths in the headers, as far as these are valid.
+// Returns the records of an input up to the first record whose header has an invalid length.
 std::vector<Place> places_in(const std::vector<std::byte>& input) {
   std::vector<Place> places;
   const RecordInput parts(input);
@@ -161,7 +161,7 @@ std::vector<Place> places_in(const std::vector<std::byte>& input) {
   return places;
 }
 
-// Adds `bytes`, which may be negative, to the length of the stream that has the byte at `at`.
+// Adds `bytes`, which may be negative, to the length of the stream with byte `at` of the input.
 void note_length(std::vector<std::byte>& input, size_t at, int64_t bytes) {
   const RecordInput parts(input);
   for (size_t s = 0; s + 1 < parts.streams.size(); ++s) {
@@ -251,7 +251,7 @@ LogFiles RecordInput::add_files(InputFiles* disk) const {
   return files;
 }
 
-// Changes, copies or removes a record of half of the inputs. Then makes all records valid again.
+// In half of the inputs, changes, copies or removes one record. Then makes all records valid again.
 void mend_records(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (random.next() % 2 == 0) change_record(input, random);
   // Records of an input need not be aligned to words.
@@ -287,7 +287,7 @@ bool replay_streams(const LogFiles& files, const RecoveryRule& rule, StreamShare
   return true;
 }
 
-// The memory limit with which a recovery reads the smallest parts of a stream at a time.
+// With this memory limit, a recovery reads a stream in the smallest possible pieces.
 constexpr uint64_t kLittleBytes = 1;
 
 // Reads all bytes of the rows, and of the rows to which the secondary indexes lead.
@@ -303,8 +303,8 @@ void touch_rows(Database& database) {
   (void)seen;
 }
 
-// Recovers the log into a database. If `whole`, calls recover(); otherwise calls the functions that
-// recover() uses, on this thread.
+// Recovers the log into a database. If `whole` is true, calls recover(). Otherwise calls, on this
+// thread, the functions that recover() uses.
 void recover_log(Input bytes, bool whole) {
   const RecordInput input(bytes);
   const RecoveryRule& rule = input.scheme->recovery;
@@ -407,7 +407,7 @@ void read_names(Input input) {
   find_manifest({"d"}, true);
 }
 
-// Reads as much of a run's streams as a recovery would read.
+// Reads the part of each stream of the run that a recovery would read.
 void read_run(const LogFiles& run) {
   check_files(run);
   const SchemeInfo* scheme = find_scheme(run.header.scheme);
@@ -488,7 +488,7 @@ void load_rows(Input input) {
   require(rows == loaded.rows, "the tables have the rows that were loaded");
 }
 
-// Corrects the checksums of the blocks from `begin` on, as far as the blocks' lengths are valid.
+// Corrects the checksums of the blocks from `begin` up to the first block with an invalid length.
 void mend_blocks(std::vector<std::byte>& input, size_t begin) {
   for (size_t at = begin; at + sizeof(BlockHeader) <= input.size();) {
     BlockHeader header;
@@ -505,7 +505,7 @@ void mend_blocks(std::vector<std::byte>& input, size_t begin) {
 
 void mend_file(std::vector<std::byte>& input, platform::SplitMix64&) { mend_blocks(input, 0); }
 
-// Makes the manifest's length equal to the file's, for most inputs.
+// In most inputs, makes the manifest's number for the file's length equal to the file's length.
 void mend_checkpoint(std::vector<std::byte>& input, platform::SplitMix64& random) {
   if (input.size() < kNumbers) return;
   const uint64_t bytes = input.size() - kNumbers;

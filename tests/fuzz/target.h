@@ -1,8 +1,8 @@
 // A target gives an input of a fuzzer to a parser. tests/fuzz/replaced/driver.cc runs targets for
 // libFuzzer. tests/fuzz/corpus_test.cc runs targets with the files of the corpus.
 //
-// A target may end by platform::fatal(). It fails if a signal, a sanitizer's report, another
-// exception or require() ends it.
+// A target may call platform::fatal(), which ends the input. A target fails if a signal, a
+// sanitizer's report, another exception or require() ends it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct FuzzTarget {
   // Corrects the checksums in a mutated input, and may mutate the input further. Null: inputs have
   // no checksums.
   void (*mend)(std::vector<std::byte>& input, platform::SplitMix64& random) = nullptr;
-  bool keeps_memory = false;  // a database stays for later inputs
+  bool keeps_memory = false;  // later inputs use the same database
 };
 
 // The file of a target has one static FuzzRegistration for each name of the target.
@@ -36,8 +36,8 @@ using FuzzRegistration = FuzzTargets::Registration;
 // Ends the process by a signal unless `holds`. `what` says what must hold.
 void require(bool holds, const std::string& what);
 
-// Frees the memory of all arenas. No database may exist at the call. Has an effect only in a
-// fuzzer's build; the arenas of the program keep their memory until the process ends.
+// Frees the memory of all arenas. No database may exist when it is called. Has an effect only in a
+// fuzzer's build: the program's own arenas keep their memory until the process ends.
 void free_arenas();
 
 inline std::string_view text_of(Input input) {

@@ -75,7 +75,7 @@ TEST_F(CrashStates, TheLaterOfTwoWritesMayPersistWithoutTheEarlier) {
   write_durably("a", std::string(1024, 'o'));
   write("a", "1", 0);
   write("a", "2", 512);
-  write("a", "3", 1);  // in the first write's sector, so it persists only with the first write
+  write("a", "3", 1);  // in the sector of the first write, so it cannot persist without that write
   std::set<std::string> found;
   for (const std::string& text : texts("a")) {
     found.insert({text[0], text[1], text[512]});
@@ -105,7 +105,7 @@ TEST_F(CrashStates, ASyncedWriteMakesTheLengthDurableThatItNeeds) {
   EXPECT_EQ(texts("a"), Texts{"123456"});
   resize("a", 1000);
   EXPECT_EQ(texts("a").size(), 2u);
-  write("a", "x", 0, true);  // does not need the new length
+  write("a", "x", 0, true);  // can be durable without the new length of the file
   EXPECT_EQ(texts("a").size(), 2u);
 }
 
@@ -132,7 +132,7 @@ TEST_F(CrashStates, WhatACutHasRemovedComesBackOnlyWithoutTheCut) {
   resize("a", 600);
   const std::string longer = std::string(100, 'o') + std::string(500, '\0');
   EXPECT_EQ(texts("a"), (Texts{std::string(1024, 'o'), std::string(100, 'o'), longer}));
-  write("a", "n", 550, true);  // makes the cut durable
+  write("a", "n", 550, true);  // makes the truncation durable
   std::string written = longer;
   written[550] = 'n';
   EXPECT_EQ(texts("a"), Texts{written});
@@ -221,7 +221,7 @@ TEST_F(CrashStates, DirectoriesThatWereMadeStay) {
 }
 
 // Replaces a file with `replace`. Returns the contents that the file may have after a crash at any
-// step. A * follows each content that a crash after the return of `replace` may leave.
+// step. A content ends with * if a crash after `replace` has returned may leave it.
 Texts replaced_by(const std::function<void()>& replace) {
   MemoryFiles disk;
   const platform::ReplaceFiles in_place(disk);
@@ -247,7 +247,7 @@ TEST(CrashStatesOfReplaceFile, TheFileIsTheOldOneOrTheNew) {
             (Texts{"old", "new", "new*"}));
 }
 
-// Each copy of replace_file() without one of its steps leaves a wrong state after some crash.
+// Without any one of its steps, replace_file() must leave a wrong state after some crash.
 TEST(CrashStatesOfReplaceFile, EachStepThatIsLeftOutIsSeen) {
   const auto replace = [](bool syncs_file, bool syncs_directory) {
     const int file = files().open("a.new", O_WRONLY | O_CREAT | O_TRUNC);

@@ -1,5 +1,5 @@
-// A directory with copies of the cgroup files of /proc and /sys. Writes to these files have the
-// results that the kernel would give.
+// A directory with copies of the cgroup files of /proc and /sys. A write to one of these files has
+// the result that the kernel would give.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace logjam {
 
 class FakeCgroups {
  public:
-  // A process in the group `path` of a hierarchy that is mounted at /cg.
+  // The process is in the group `path` of a hierarchy that is mounted at /cg.
   FakeCgroups(int version, const std::string& path) : version_(version) {
     put("/proc/self/cgroup", version == 1 ? "9:name=systemd:/x\n4:cpu,cpuacct:" + path + "\n0::/y\n"
                                           : "0::" + path + "\n");

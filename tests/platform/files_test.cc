@@ -1,4 +1,4 @@
-// platform/files.h: the system's files, the files in memory, and the functions that use either.
+// platform/files.h: the system's files, the files in memory, and the functions that use both kinds.
 #include "platform/files.h"
 
 #include <fcntl.h>
@@ -23,10 +23,10 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Makes random calls with the seed on some files below `root`. Returns the results of the calls.
+// Calls functions on files below `root`; `seed` chooses the calls. Returns the calls' results.
 std::string do_at_random(Files& files, const std::string& root, uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::map<int, int> open;  // open files by the order of opening
+  std::map<int, int> open;  // open files, numbered in the order of their opening
   std::string said;
   const auto path = [&] {
     static constexpr const char* kPaths[] = {"a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "a/b"};

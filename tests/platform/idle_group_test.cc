@@ -1,5 +1,5 @@
-// Cgroups for workers, in a copy of the kernel's directories. If this process may make cgroups, the
-// tests also use the kernel's own directories.
+// Cgroups for workers, in a copy of the kernel's cgroup directories. If this process may make
+// cgroups, the tests also use the kernel's own directories.
 #include "platform/idle_group.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ TEST(IdleGroup, WhereItCannotBeIdleNothingStays) {
   }
 }
 
-// The mount of the cgroups is missing, or the process may not make a directory below the mount.
+// No cgroups are mounted, or the process may not make a directory below the mount point.
 TEST(IdleGroup, WhereNoDirectoryCanBeMadeThereIsNone) {
   FakeCgroups unmounted(1, "/a");
   unmounted.put("/proc/self/mountinfo", "22 1 254:0 / / rw,relatime - ext4 /dev/root rw\n");
@@ -73,7 +73,7 @@ TEST(IdleGroup, WhereNoDirectoryCanBeMadeThereIsNone) {
   EXPECT_EQ(IdleGroup::make(outside.kernel()), nullptr);
 }
 
-// A container mounts only the part of the hierarchy from its own cgroup down.
+// In a container, only the container's own cgroup and the groups below it are mounted.
 TEST(IdleGroup, IsFoundBelowTheMountedPartOfTheHierarchy) {
   FakeCgroups cgroups(1, "/box/7/a");
   cgroups.put("/proc/self/mountinfo", "32 22 0:28 /box/7 /cg/box/7 rw - cgroup cgroup rw,cpu\n");

@@ -104,7 +104,7 @@ TEST_F(Limits, EachGroupUpToTheRootCounts) {
 }
 
 TEST_F(Limits, AHybridMachineHasEachControllerInOneHierarchy) {
-  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // memory is in version two
+  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // version 2 has memory
   two("/box", std::to_string(600 << 20), 0, 0);
   one("/box", 1, 0, 0);
   EXPECT_EQ(left(), 600);

@@ -42,14 +42,14 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// The core that handles the interrupts of the disk depends on the machine, and may not be known.
+// The machine decides which core handles the interrupts of the disk. The core may be unknown.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);
 }
 
 TEST(ProcessUseTest, TheKernelsPartIsThatOfSystemCalls) {
-  constexpr double kEnough = 0.05;  // seconds: several ticks of a kernel that counts in ticks
+  constexpr double kEnough = 0.05;  // seconds; some kernels count processor time in ticks of 10 ms
   const ProcessUse begin = process_use();
   ProcessUse computed;
   while (computed.cpu_seconds < kEnough) {

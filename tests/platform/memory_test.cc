@@ -1,4 +1,4 @@
-// Memory from the kernel. This machine may have only one node, so the tests choose node numbers.
+// Memory from the kernel. This machine may have only one node, so the tests invent node numbers.
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>

@@ -93,7 +93,7 @@ TEST(ParallelParts, SeveralThreadsMayRunLoopsAtOnce) {
   EXPECT_EQ(ran, std::vector<Counts>(kCallers, Counts(kParts, 1)));
 }
 
-// As in recovery: parts sleep until a thread outside the loop has done its work.
+// As in recovery, the parts sleep until a thread outside the loop has done its work.
 TEST(ParallelParts, PartsMayWaitForThreadsOutsideTheLoop) {
   std::atomic<bool> read{false};
   thread reader([&] {

@@ -1,4 +1,4 @@
-// The hardware context that each policy gives to each worker. hwloc makes the machines from texts.
+// The hardware context that each policy gives to each worker, on machines that hwloc simulates.
 #include "platform/placement.h"
 
 #include <gtest/gtest.h>
@@ -176,7 +176,7 @@ TEST(Placement, BeginsOrEndsAtAContext) {
   }
 }
 
-// Two fast cores with siblings, numbered after two slow cores without siblings.
+// The machine has two slow cores of one context each, and then two fast cores of two contexts each.
 TEST(Placement, NoSiblingComesBeforeAFreeCoreWhereverItBegins) {
   Placement placement(*Topology::described("pack:1 core:4 pu:2", std::vector{0, 2, 4, 5, 6, 7}),
                       PlacementPolicy::kCompact);

@@ -22,8 +22,8 @@ TEST(AtomicMax, SaysWhetherItRaised) {
   EXPECT_EQ(maximum.load(), 6u);
 }
 
-// Threads raise the maximum at the same time, each with its own numbers. No thread ever sees the
-// maximum go down, or sees it below a number to which this thread has raised it.
+// Threads raise one maximum at the same time, each with its own numbers. No thread ever sees the
+// maximum go down, or sees it below a number with which the same thread has called atomic_max().
 TEST(AtomicMax, NeverGoesDownWhileThreadsRaiseIt) {
   constexpr uint64_t kThreads = 3, kEach = 50'000;
   atomic<uint64_t> maximum{0};
@@ -72,7 +72,7 @@ TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   EXPECT_FALSE(event.has_waiters());
 }
 
-// Several threads each await a condition. One change and one notify make all conditions true.
+// Each of several threads awaits its own condition. One change makes all of these conditions true.
 TEST(EventCount, OneNotifyWakesAllThatAwait) {
   const Watchdog watchdog("a thread that awaits was not woken");
   atomic<bool> open{false};

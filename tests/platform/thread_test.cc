@@ -43,7 +43,7 @@ TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {
   ASSERT_TRUE(count_cores_from(usual[0]));
 }
 
-// Runs in a separate process, because a process keeps its first failure to pin.
+// Runs in a separate process, because a process remembers its first failure to pin a thread.
 void pin_to_a_core_that_is_not_there() {
   Placement elsewhere(*Topology::described("core:4096 pu:1"), PlacementPolicy::kCompact);
   elsewhere.begin_at(4095);

@@ -1,4 +1,4 @@
-// Topologies that the program reads from hwloc. hwloc makes the machines from descriptions.
+// Topologies that the program gets from hwloc. hwloc makes the tests' machines from descriptions.
 #include "platform/topology.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(Topology, WhatMayNotBeUsedIsNotThere) {
   const auto restricted = [](const std::vector<int>& allowed) {
     return text_of(*Topology::described("pack:3 numa:1 core:2 pu:2", allowed));
   };
-  // Context 3 is the only allowed context of its core. Numbers of sockets and nodes have no gaps.
+  // Context 3 is the only allowed context of its core. Sockets and nodes are numbered without gaps.
   EXPECT_EQ(restricted({3, 8, 9, 10}), "3:0.0.0.0 8:1.1.1.0 9:1.1.1.1 10:1.1.2.0");
   EXPECT_EQ(Topology::described("pack:3 numa:1 core:2 pu:2", std::vector{3, 8})->node_number(1), 2);
   EXPECT_FALSE(Topology::described("pack:1 core:2 pu:1", std::vector{7}));

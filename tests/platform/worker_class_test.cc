@@ -26,7 +26,7 @@ constexpr WorkerClass::Request kIdle{Wanted::kIdle, 2, true};
 
 struct Joined {
   int policy;
-  bool in_group;  // the worker's thread id is in a group of workers
+  bool in_group;  // whether the worker's thread id is in a cgroup of workers
 };
 
 // Returns a worker thread's scheduling policy after join(), and whether the thread is in a group.
@@ -125,7 +125,7 @@ TEST(WorkerClass, IsIdleWithoutEffectOnlyIfAskedFor) {
   EXPECT_EQ(join(workers, cgroups, "/cg").policy, SCHED_IDLE);
 }
 
-// On a busy machine other programs would take the cores from idle workers.
+// On a busy machine, other programs would take the cores from workers of the class `idle`.
 TEST(WorkerClass, OnABusyMachineAutoIsNormalAndLeavesNoGroup) {
   FakeCgroups cgroups(1, "/");
   const WorkerClass workers(kAuto, cgroups.kernel(), busy_machine);
@@ -195,7 +195,7 @@ TEST(CpuUse, CountsWhatRanOnTheCoresOfThisProcess) {
   EXPECT_EQ(used_seconds(stat, std::array{2}), 0);
 }
 
-// Another process computes on every core that the test's process may use.
+// Other processes compute on every core that the test's process may use.
 TEST(CpuUse, AMachineOnWhichOthersComputeIsNotIdle) {
   std::vector<pid_t> others;
   for (int i = 0; i < core_count(); ++i) {

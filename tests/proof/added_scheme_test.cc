@@ -120,8 +120,8 @@ TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "logjam: --mine_tries is at most 1000\n");
 
-  // A round of `centr`, with the scheme replaced by `mine`. The run kills itself after some
-  // acknowledgements. On a loaded machine another process might kill it before any acknowledgement.
+  // A crash round of `centr`, with the scheme replaced by `mine`. The run kills itself after some
+  // acknowledgements. A kill by another process might come before the first acknowledgement.
   CrashRound round;
   for (uint64_t seed = 0; round.flags.scheme != "centr" || round.ends_by_itself; ++seed) {
     round = derive_round(seed);

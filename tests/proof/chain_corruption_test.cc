@@ -4,9 +4,9 @@
 //
 // The worker counts (proof/rounds/counting_log.h), so the recovered rows must be the rows after one
 // of its transactions. A recovery that reports no damage must have all acknowledged transactions.
-// There is one exception: a crash could also lose the end of the last run, so recovery may miss
-// this loss. A *settled* log was recovered after its last transaction, for a checkpoint or another
-// run. Its manifest has the end of the last run, so recovery must report every loss.
+// There is one exception: a crash can also lose the end of the last run. So recovery need not
+// report the loss of this end. But after a checkpoint or a further run has recovered the log, its
+// manifest has the end of the last run. In such a *settled* log, recovery must report every loss.
 //
 // Environment variables (proof/corruptions.py --runs): LOGJAM_CORRUPTIONS, the number of
 // corruptions for each scheme; LOGJAM_FIRST_LOG, the seed of the first log. Each test prints the
@@ -68,7 +68,7 @@ class EndedLog {
     Damage drawn;
     drawn.how = static_cast<How>(random() % std::size(kHow));
     drawn.path = paths_[random() % paths_.size()];
-    // Most of a file may be zeros, and damage to zeros seldom has an effect.
+    // Damage to zeros seldom has an effect, and most of a file may be zeros.
     const FileImage& image = disk().files.at(drawn.path);
     const std::vector<uint64_t> filled = image.filled_from(0);
     drawn.at = random() % 8 == 0 || filled.empty()
@@ -186,9 +186,9 @@ class ChainDamage : public testing::Test {
 };
 using ChainDamageDeathTest = ChainDamage;
 
-// A checkpoint during a run has rows of different moments. They are consistent only with the log.
+// A checkpoint during a run has rows of different moments. Only with the log are they consistent.
 TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
-  // The run ends when it has taken two checkpoints, which takes long on a loaded machine.
+  // The run ends when it has taken two checkpoints. On a loaded machine this takes long.
   ASSERT_EQ(
       log_.live({"centr", Begin::kContinued, 100'000, true, false, false, 2}, [](uint64_t) {}), "");
   ASSERT_EQ(log_.recover(&chain_, &recovered_, false), "");

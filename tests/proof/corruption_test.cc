@@ -31,7 +31,7 @@
 namespace logjam {
 namespace {
 
-// Returns the run as if it had segment files, which change only the headers of files.
+// Returns the run as if its log had segment files. Only the headers of files change.
 ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
   for (auto& stripes : run.files) {
     for (std::string& content : stripes) {
@@ -50,7 +50,7 @@ struct Recovered {
   bool refused = false;
   std::string damage;
   std::string wrong;            // the violation of R2 to R4, or empty
-  std::vector<bool> survivors;  // by transaction
+  std::vector<bool> survivors;  // for each transaction, whether it was recovered
 };
 
 // A record of the undamaged log.
@@ -155,7 +155,7 @@ class DamagedRun {
     drawn.stripe = static_cast<uint32_t>(random() % paths_[drawn.stream].size());
     drawn.bit = random() % 8;
     const std::string& content = run_.files[drawn.stream][drawn.stripe];
-    // One in sixteen hits the file's header.
+    // One corruption in sixteen damages the file's header.
     drawn.at = random() % 16 == 0 ? random() % kLogHeaderBytes
                                   : kLogHeaderBytes + random() % (content.size() - kLogHeaderBytes);
     if (drawn.how == kZero) drawn.at -= drawn.at % kSectorBytes;
@@ -166,7 +166,7 @@ class DamagedRun {
     return drawn;
   }
 
-  // Returns a sentence if `result` is a wrong verdict on a log with this corruption.
+  // Returns a sentence if recovery may not have the result `result` on a log with this corruption.
   std::string wrong_verdict(const Corruption& one, const Recovered& result) const {
     const std::string& content = run_.files[one.stream][one.stripe];
     const bool header_hit = one.at < (one.how == kCut ? kLogHeaderBytes : content.find('\0'));
@@ -189,7 +189,7 @@ class DamagedRun {
       }
     }
     if (first == nullptr) {
-      // No crash makes a segment too short if a later segment exists.
+      // If a later segment exists, no crash makes an earlier segment too short.
       const bool hole = one.how == kCut && one.end < content.size();
       if (!result.damage.empty() && !hole && !ends_in_lost_bytes(one)) {
         return "no record is hit, and damage is reported";
@@ -222,8 +222,8 @@ class DamagedRun {
   }
 
  private:
-  // Returns whether the cut segment ends before the header of a further record of the stream would
-  // end. Then the lost bytes might have been a record.
+  // Returns whether the lost bytes might have been a record: the cut segment is too short for the
+  // header of one more record after the stream's last record.
   bool ends_in_lost_bytes(const Corruption& one) const {
     const auto& files = run_.files[one.stream];
     if (one.how != kCut || one.end == files[one.stripe].size()) return false;
@@ -248,18 +248,18 @@ class DamagedRun {
       const uint64_t from = stripes.file_offset(at), to = from + (end - at);
       const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
       if (begin >= stop) continue;
-      // If a cut removes bytes of one of several files before the stream's end, they read as zeros.
+      // Bytes that a cut removes from one of several files read as zeros before the stream's end.
       const bool zeros = one.how == kZero || (one.how == kCut && place.end <= stream_end);
       if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
     }
     return false;
   }
 
-  // Checks the recovery with the script's knowledge and the logged rows only.
+  // Checks the recovered transactions, and uses only the script's knowledge and the logged rows.
   void judge(const BodiesToApply& bodies, Recovered* result) const {
     std::vector<uint64_t> writes(run_.transactions.size());
-    std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // number, transaction
-    std::vector<std::pair<uint64_t, LoggedWrite>> rows;                   // by number
+    std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // version, its writer
+    std::vector<std::pair<uint64_t, LoggedWrite>> rows;                   // with sequence numbers
     for (const auto& [sequence, record] : bodies.bodies) {
       if (LoggedCommand command; read_command(*record, &command)) {
         uint64_t number;
@@ -318,8 +318,8 @@ class DamagedRun {
     }
   }
 
-  // Applies the bodies in the order of the streams, which is not the order of their numbers.
-  // Returns the difference between the rows and the last writers in `last`, or an empty text.
+  // Applies the bodies stream by stream, so not in the order of their sequence numbers. Returns the
+  // difference between the resulting rows and the last writers in `last`, or an empty text.
   static std::string replayed(const BodiesToApply& bodies,
                               const std::vector<std::pair<uint64_t, uint64_t>>& last) {
     Database database;
@@ -377,7 +377,7 @@ class Corruptions : public testing::TestWithParam<Case> {};
 
 TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
   const uint64_t count = number_from("LOGJAM_CORRUPTIONS", 400);
-  const uint64_t logs = 6 + count / 1000;  // finished or not, striped or not, in segments or not
+  const uint64_t logs = 6 + count / 1000;
   Effects effects[kZero + 1];
   for (uint64_t log = 0; log < logs; ++log) {
     const DamagedRun run({.scheme = GetParam().scheme,

@@ -4,8 +4,8 @@
 // Environment variables:
 // LOGJAM               the binary (default: build/logjam)
 // LOGJAM_TEST_ALL      if set, a round for each scheme x protocol x commit policy x granularity
-// LOGJAM_CRASH_SEED    plays only rounds of consecutive seeds: this is the first seed, and
-// LOGJAM_CRASH_ROUNDS  the number of the rounds
+// LOGJAM_CRASH_SEED    if set, only rounds of consecutive seeds are played; this is the first seed
+// LOGJAM_CRASH_ROUNDS  the number of rounds that LOGJAM_CRASH_SEED begins
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ TEST_P(Crash, LosesNothing) {
       << "no logjam at " << binary_under_test() << ": set LOGJAM to the binary";
   const CrashRound& round = GetParam();
   const CrashResult result = play_and_tell(round);
-  // A round without acknowledgements proves nothing. Only a kill may come before all of them.
+  // A run that ends by itself acknowledges transactions. A kill may come before the first of them.
   if (round.ends_by_itself) {
     EXPECT_GT(result.acknowledged, 0u);
   }
@@ -103,7 +103,7 @@ std::vector<LivesRound> rounds_of_lives() {
   for (const uint64_t seed : asked_seeds()) all.push_back(derive_lives(seed));
   if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
-    constexpr uint64_t kEach = 3;  // a third of the pairs, which depends on the seed
+    constexpr uint64_t kEach = 3;  // a third of the pairs; the seed chooses which
     if (seed % kEach == 0 || tries_all()) all.push_back(derive_lives(seed));
   }
   return all;

@@ -1,4 +1,4 @@
-// The kinds of damage that tests do to a file of a log, and counts of their effects.
+// The kinds of damage that tests do to a file of a log, and counts of the effects of the damage.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace logjam {
 enum How : uint8_t { kFlip, kCut, kZero, kRemove, kEarlier };
 inline constexpr const char* kHow[] = {"flip", "cut", "zero", "remove", "earlier"};
 
-// Flips bit `bit` of the byte at `at`, cuts the file off before this byte, or zeroes its sector.
+// Flips a bit of byte `at`, cuts the file off before byte `at`, or zeroes the sector of byte `at`.
 inline void damage(FileImage* image, How how, uint64_t at, uint64_t bit) {
   if (how == kFlip) change_byte(image, at, std::byte{1} << bit);
   if (how == kCut) image->resize(at);
@@ -24,7 +24,7 @@ inline void damage(FileImage* image, How how, uint64_t at, uint64_t bit) {
 struct Effects {
   uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
 };
-// Prints the effects of each kind of damage. proof/corruptions.py reads these lines.
+// Prints a line with the effects of each kind of damage. proof/corruptions.py reads these lines.
 inline void print(const std::string& name, std::span<const Effects> by_how) {
   for (size_t how = 0; how < by_how.size(); ++how) {
     const Effects& effects = by_how[how];

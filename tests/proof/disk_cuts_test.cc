@@ -8,7 +8,7 @@
 //
 // The method is ALICE's (Pillai et al., OSDI 2014): each life runs once without a crash, and
 // proof/disk/crash_states.h derives the states of the disk. If a step has few states, the tests try
-// all of these states; otherwise they try a seeded choice.
+// all of these states. Otherwise a random generator with a fixed seed chooses some of them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using Begin = CountingLife::Begin;
 
-constexpr uint64_t kNewLog = 1'000'000;  // added to the marks of the log that replaces the first
+constexpr uint64_t kNewLog = 1'000'000;  // added to the marks of the log that replaces another
 
 struct Scenario {
   const char* name;
@@ -38,9 +38,9 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
 
 class DiskCuts : public testing::TestWithParam<Scenario> {
  protected:
-  // Checks that the recovered log has every transaction acknowledged before the cut. The last
-  // life began with `before` transactions, or replaced the log `replaced`. Sets `transactions` to
-  // the number of transactions in the log.
+  // Checks that the recovered log has every transaction acknowledged before the power cut. `before`
+  // transactions are from before the last life. `replaced` is the log that the last life replaced,
+  // or 0. Sets `transactions` to the number of transactions in the log.
   static std::string check(const CrashState& state, const LogChain& chain,
                            const RecoveredChain& recovered, uint64_t before, uint64_t replaced,
                            uint64_t* transactions) {
@@ -65,12 +65,12 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
   const size_t most = thorough ? 8 : 2;
   CrashState content;
   uint64_t before = 0, steps = 0, states = 0, nothing = 0;
-  // Tries the states that a cut of the last life may leave. `replaced` is the log that this life
-  // replaced, or 0. `damaged` is the file whose damage this life accepts, or empty.
+  // Tries the states that a power cut during the last life may leave. `replaced` is the log that
+  // this life replaced, or 0. `damaged` is the file whose damage this life accepts, or empty.
   const auto cut = [&](const MemoryFiles& disk, uint64_t replaced, bool began,
                        const std::string& damaged) {
     const size_t stride = thorough ? 1 : std::max<size_t>(1, disk.steps() / kSteps);
-    // Most cuts between two changes of file names have the same effect, so some steps are enough.
+    // Most cuts between two changes of file names have the same effect, so the test skips steps.
     const auto counts = [&](size_t step) {
       const std::string what = step == 0 ? "" : disk.step(step - 1);
       return step % stride == test_seed() % stride || what.find("manifest") != what.npos ||
@@ -87,7 +87,7 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
         CountingLog reversed = scenario.log;
         std::ranges::reverse(reversed.directories);
         std::string wrong = reversed.recover(&chain, &recovered, false);
-        if (!damaged.empty() && wrong == recovered.damage) wrong = "";  // not accepted yet
+        if (!damaged.empty() && wrong == recovered.damage) wrong = "";  // not yet accepted
         if (!wrong.empty() && !began && state.marks.empty() &&
             wrong.starts_with("no log is in the log directories")) {
           ++nothing;
@@ -159,7 +159,7 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
 }
 
 // A killed process leaves bytes that are not durable. A recovery reads these bytes, and the next
-// run depends on them. So the bytes must be durable before the manifest has their number.
+// run depends on them. So they must be durable before the manifest says how many bytes the log has.
 TEST(DiskCutsOfAKilledRun, LeaveWhatItsSuccessorHasRead) {
   const CountingLog log{{"a", "b"}, 4096};
   MemoryFiles lived;

@@ -74,8 +74,8 @@ TEST(LedgerChecker, FindsARecoveredReaderOfALostBlindWrite) {
   world.expect("R4: 1:1 is there, but the write of cell 4 by 0:1 that it read is not");
 }
 
-// No row shows the reader's write, which was overwritten blindly. But a third transaction that is
-// recovered has read this write.
+// A reader has read from a lost transaction. The reader's own write was overwritten blindly, so no
+// row shows it. But a third transaction, which is recovered, has read this write.
 TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
   World world;
   const TransactionId lost = world.change(0, {}, {{Op::kBlind, 5}}, kLost);
@@ -90,8 +90,8 @@ TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
       "0:1 that it read is not");
 }
 
-// A transaction writes two cells. A reader reads the first cell, which is then overwritten. The
-// second cell shows that the transaction is lost.
+// A transaction writes two cells. A second transaction reads the first cell, which is then
+// overwritten. The second cell shows that the first transaction is lost.
 TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   for (const Fate fate : {kThere, kAcknowledged}) {
     World world;

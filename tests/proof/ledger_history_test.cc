@@ -1,4 +1,4 @@
-// The entries that a checker reads from a history file, the files that it refuses, and its graph.
+// The entries and the graph that a checker makes of a history file, and the files that it refuses.
 #include <gtest/gtest.h>
 
 #include <filesystem>

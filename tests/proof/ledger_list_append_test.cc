@@ -60,7 +60,7 @@ TEST_F(ListAppend, AVersionIsTheListOfItsWriters) {
   EXPECT_EQ(exported(world), expected);
 }
 
-// Returns how transaction `index` of `count` ended, as its line says.
+// Returns how transaction `index` of `count` ended, from the transaction's line in `lines`.
 std::string end_of(const std::vector<std::string>& lines, size_t index, size_t count) {
   return lines.at(count + index).substr(0, lines.at(count + index).find(','));
 }
@@ -77,8 +77,8 @@ TEST_F(ListAppend, WhatWasRecoveredOrAcknowledgedHasHappened) {
   for (size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(end_of(lines, i, ends.size()), ends[i]) << i;
 }
 
-// An acknowledged transaction is exported as :ok, even if it is not in the database. The last read
-// comes later and lacks the transaction's write, which is an anomaly.
+// An acknowledged transaction is exported as :ok, even if it is not in the database. The last
+// exported read lacks this transaction's write, and a checker finds the anomaly.
 TEST_F(ListAppend, ALostAcknowledgementShowsInTheLastRead) {
   World world;
   world.run(0, {}, {1}, kAcknowledged);
@@ -104,8 +104,8 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   EXPECT_EQ(end_of(lines, 2, 3), ":ok");
 }
 
-// A blindly overwritten write is in the list if its transaction certainly happened. A transaction
-// that was not acknowledged, and that no row shows, counts as one that did not happen.
+// A blindly overwritten write is in the list only if its transaction certainly happened: the
+// transaction was acknowledged, or a row shows it.
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
@@ -135,7 +135,7 @@ TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   EXPECT_NE(lines.back().find("[:r 12 [0 1 2]]"), std::string::npos) << lines.back();
 }
 
-// A checker then finds a number in a list that no transaction has appended.
+// If no transaction of the history wrote a row, its list has a number that no transaction appends.
 TEST_F(ListAppend, AWriterThatTheHistoryDoesNotKnowGetsANumberOfItsOwn) {
   World world;
   world.make(0, {{1, make_id(2, 77)}, {2, make_id(2, 78)}, {1, make_id(2, 77)}}, {});

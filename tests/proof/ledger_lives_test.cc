@@ -45,7 +45,7 @@ TEST(LedgerLives, WhatTheFirstAcknowledgedIsThereAfterTheThird) {
       "load is not there, 1:2 overwrote the same (fork)");
 }
 
-// Two lives write one cell blindly. The process of the second life must know the first write.
+// Two lives write one cell blindly. The second life must record that it overwrites the first write.
 TEST(LedgerLives, ABlindWriteOverwritesThatOfAnEarlierLife) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}});

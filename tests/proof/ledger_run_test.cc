@@ -16,15 +16,15 @@
 namespace logjam {
 namespace {
 
-// The transactions per worker. ThreadSanitizer is slow, but needs few transactions to find a race.
+// The transactions of each worker. ThreadSanitizer is slow, but finds races in few transactions.
 #if defined(__SANITIZE_THREAD__)
 const uint64_t kTransactions = 500;
 #else
 const uint64_t kTransactions = tries_all() ? 4'000 : 1'500;
 #endif
 
-// A log scheme that yields the core after a transaction has locked its writes, and before it
-// installs these writes. Without the yield, other cores would rarely run in this short period.
+// A log scheme that yields the core after a transaction has locked the rows that it writes, and
+// before it installs its writes. Without the yield, other transactions rarely run in this period.
 class Dawdler final : public ForwardingScheme {
  public:
   using ForwardingScheme::ForwardingScheme;
@@ -88,7 +88,7 @@ TEST_P(LedgerRun, IsSerializable) {
   run_and_verify("keys:500,reads:8,writes:20,theta:0.9", kTransactions / 2);
 }
 
-// The runs must have the cases that the checker is to check.
+// The checker is tested only by runs with inserts of erased rows and write-only transactions.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
   run_and_verify("slots:4", kTransactions / 2);
   uint64_t over_an_erase = 0, write_only = 0;

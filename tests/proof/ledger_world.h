@@ -28,11 +28,11 @@ struct CellChange {
   uint64_t cell;
 };
 
-// The fate of a transaction: its writes are lost; or in the database; or in the database, and the
-// transaction is acknowledged.
+// The fate of a transaction. kLost: the database does not have its writes. kThere: the database has
+// its writes. kAcknowledged: the database has its writes, and the transaction is acknowledged.
 enum Fate { kLost, kThere, kAcknowledged };
 
-// A small database, whose transactions run one after another, and its history.
+// A small database with its history. Its transactions run one after another.
 class World {
  public:
   explicit World(const std::string& unsafe = "")
@@ -59,8 +59,8 @@ class World {
   LedgerRows& rows() { return rows_; }
   TransactionId id(uint32_t worker) { return make_id(worker, ++counts_[worker]); }
   HistoryWriter& history() { return *writer_; }
-  // Starts another life with the present rows. The previous life was killed, or has called
-  // history().record_end().
+  // Starts another life with the present rows. The previous life has ended by itself if the test
+  // has called history().record_end(); otherwise it was killed.
   void next_life() {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
@@ -118,7 +118,7 @@ class World {
     return attempt.id;
   }
 
-  // Changes a cell, and the cell's slot if it has one, in the name of `writer`.
+  // Changes a cell, and its slot if the cell has one, as if transaction `writer` had changed them.
   void apply(Op op, uint64_t number, TransactionId writer) {
     const bool slot = keys_.has_slot(cell_key(number));
     std::erase_if(rows_.slots, [&](const auto& s) { return s.first == number; });
@@ -126,8 +126,8 @@ class World {
     set_cell(number, writer, slot && op != Op::kErase);
   }
 
-  // Records a transaction with the given accesses, and does not change the rows. Writes of the
-  // ledger are updates.
+  // Records a transaction with the given accesses, and does not change the rows. Each write that is
+  // not of a cell counts as an update.
   void record(TransactionId id, std::vector<Access> reads, std::vector<Access> writes,
               Fate fate = kAcknowledged) {
     Attempt attempt;
@@ -163,7 +163,7 @@ class World {
 
   CheckResult check() { return ledger::check(rows_, open_history(path_)); }
 
-  // Expects the checker to report `sentence`, or no violation if `sentence` is empty.
+  // Expects the checker to report `sentence`. If `sentence` is empty, expects no violation.
   void expect(const std::string& sentence) {
     const CheckResult result = check();
     EXPECT_EQ(result.passed, sentence.empty());

@@ -14,7 +14,7 @@ namespace logjam {
 namespace {
 
 constexpr uint32_t kWorkers = 4;
-constexpr uint32_t kStreams = 3;  // the most streams, if the scheme lets the user choose
+constexpr uint32_t kStreams = 3;  // the maximum, if the user may choose the number of streams
 constexpr uint64_t kTransactions = 50;
 
 using Row = ScriptedRun::Row;
@@ -75,7 +75,7 @@ class Script {
       for (uint64_t i = 0; i < kTransactions; ++i) {
         Actor& actor = *actors_[random_() % kWorkers];
         commit_one(actor);
-        // Some records wait for the device while the script makes later records.
+        // Polls at random, so some records wait for the device while the script makes later ones.
         while (random_() % 2 == 0) look_after(log, random_() % kWorkers);
       }
       if (options_.finished) {
@@ -123,13 +123,13 @@ class Script {
     points_.push_back(txn.commit_point());
   }
 
-  // Polls the streams of `worker`, which starts a write or notices that a write has finished. The
-  // function first lets time pass, because a stream ignores a poll that follows another too soon.
+  // Polls the streams of `worker`. A poll starts a write, or notices that a write has finished. It
+  // first lets time pass, because a stream ignores a poll that follows another poll too soon.
   void look_after(Log& log, uint64_t worker) {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();
     log.scheme().poll(static_cast<uint32_t>(worker));
-    // If a scheme has one thread more than its several streams, the last thread ends epochs.
+    // If a scheme with several streams has one thread more than streams, this thread ends epochs.
     if (log.streams() > 1 && log.scheme().flushers() > log.streams() && random_() % 4 == 0) {
       log.scheme().flush(log.streams(), true);
     }
@@ -147,7 +147,7 @@ class Script {
       for (const std::string& path : paths) {
         std::ifstream in(path, std::ios::binary);
         images.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-        // The file has the log's bytes, and then some zeros.
+        // The file has the log's bytes, and zeros after them.
         const uint64_t end =
             paths.size() == 1 ? kLogHeaderBytes + reader.tail().bytes + 1024 : images.back().size();
         images.back().resize(end);
@@ -163,7 +163,7 @@ class Script {
   Database database_;
   Table* table_;
   std::vector<std::unique_ptr<Actor>> actors_;
-  std::vector<CommitPoint> points_;  // of transaction i + 1
+  std::vector<CommitPoint> points_;  // points_[i] is the commit point of transaction i + 1
   ScriptedRun run_;
 };
 

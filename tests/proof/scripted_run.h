@@ -32,7 +32,7 @@ struct ScriptedRun {
   }
 
   std::vector<Transaction> transactions;
-  std::vector<std::vector<uint64_t>> writers;   // of each key, in order
+  std::vector<std::vector<uint64_t>> writers;   // each key's writers, in the order of the writes
   std::vector<std::vector<std::string>> files;  // by stream, then by stripe
   uint64_t stripe_bytes = 0;
 };
@@ -41,8 +41,8 @@ struct ScriptOptions {
   const SchemeInfo* scheme = nullptr;
   LogRecords records = LogRecords::kTransaction;
   bool ranges = false;
-  bool finished = true;  // otherwise the machine stops right after the last transaction
-  bool striped = false;  // stripes the stream, if the scheme has one stream and allows stripes
+  bool finished = true;  // if false, the machine stops right after the last transaction
+  bool striped = false;  // if true, and if the scheme has one stream and allows stripes, stripes it
   uint64_t seed = 0;
 };
 

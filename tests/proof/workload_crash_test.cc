@@ -1,6 +1,6 @@
-// A short crash round for each small scale of each workload except the ledger (crash_test.cc). A
-// round runs with a history, is killed by kill -9, and recovers. Then it checks the workload's own
-// conditions and the history. Schemes, protocols and commit policies alternate.
+// A short crash round for each small scale of each workload except the ledger (crash_test.cc). In a
+// round, kill -9 ends a run that writes a history, and a recovery follows. Then it checks the
+// workload's own conditions and the history. Schemes, protocols and commit policies alternate.
 // proof/workload_rounds.py plays more rounds.
 #include <gtest/gtest.h>
 

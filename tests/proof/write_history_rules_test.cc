@@ -20,7 +20,7 @@ class Rules : public testing::Test {
  protected:
   Rules() { writer_->keep(); }
 
-  // A change of row `key` from one number to another number. The number 0 stands for no row.
+  // A change of row `key` from the value `from` to the value `to`. The value 0 stands for no row.
   struct Change {
     Key key;
     uint64_t from, to;
@@ -71,7 +71,7 @@ class Rules : public testing::Test {
     writer_->record_start();
     order_ = std::make_unique<RowOrder>();
   }
-  // Starts an unsafe life in place of the first one.
+  // Replaces the first life by one whose commit policy is unsafe.
   void begin_unsafe() {
     writer_ = std::make_unique<HistoryWriter>(
         path_, 2, 1 << 20, HistoryFileParameters{"made", 1, {}, "asynchronous commit"});
@@ -139,7 +139,7 @@ TEST_F(Rules, ATransactionIsTorn) {
             "which is as loaded");
 }
 
-// The lost transaction would have left row 1 as it was before, so row 1 does not show a write.
+// The lost transaction did not change the value of row 1, so row 1 does not show the loss.
 TEST_F(Rules, ATransactionThatLeavesARowAsItWasIsNotTorn) {
   rows({{1, 10}, {2, 20}, {3, 31}});
   commit(0, {{1, 10, 10}, {2, 20, 21}}, kCommitted);
@@ -156,7 +156,7 @@ TEST_F(Rules, WhatAnAcknowledgedTransactionHasUpdatedIsThere) {
             "write of rows 2 is not, which is as loaded");
 }
 
-// Both rows of the second transaction were overwritten, so no row shows that it happened.
+// Both rows of transaction 1:1 were overwritten, so no row shows it. But 1:2 depends on it.
 TEST_F(Rules, WhatAnAcknowledgedTransactionDependsOnThroughAnotherIsThere) {
   rows({{1, 13}, {2, 22}, {3, 30}});
   commit(0, {{1, 10, 11}, {3, 30, 31}}, kCommitted);
@@ -201,7 +201,7 @@ TEST_F(Rules, ARowIsAbsentThatNoTransactionHasErased) {
   EXPECT_EQ(violation(), "R3: rows 1 is absent, and no transaction has erased it");
 }
 
-// The two transactions change one row from the same value. In one life, one update would be lost.
+// Two transactions change a row from the same value. In one life, one update would be lost.
 TEST_F(Rules, ALifeGoesOnWithWhatWasRecovered) {
   rows({{1, 13}, {2, 20}});
   commit(0, {{1, 10, 11}});

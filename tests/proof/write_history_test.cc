@@ -1,5 +1,5 @@
-// The test leaves transactions out of a recovered log, or changes rows. The history of writes must
-// find each error, for every workload that has no history of its own.
+// The tests leave transactions out when they recover a log, or change rows. The checker of the
+// history of writes must find each error, for every workload that has no history of its own.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -49,7 +49,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
     set(GetParam().flags);
   }
 
-  // Runs the workload with a log and a history. Returns its database, verified.
+  // Runs the workload with a log and a history. Verifies the database, and returns it.
   std::unique_ptr<Database> run_and_log(const std::string& unsafe = "") {
     const auto workload = make_with_history(info());
     workload->start_history(kWorkers, {.unsafe = unsafe});
@@ -118,7 +118,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   LogDirectory directory_;
   const TemporaryDirectory files_;
   const std::string path_ = files_.path_of("history");
-  // A copy of the history, made when all transactions were acknowledged and the run had not ended.
+  // A copy of the history from the time between the last acknowledgement and the end of the run.
   const std::string killed_ = files_.path_of("killed");
 };
 
@@ -170,7 +170,7 @@ TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
                                std::to_string(worker) + ": ");
 }
 
-// A row has a state that no transaction left: a byte is changed, or the row is erased.
+// The test changes a byte of a row, or erases the row, so no transaction has left this state.
 TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   const auto database = run_and_log();
   const HistoryFile history = open_history_file(path_);
@@ -194,7 +194,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   Tuple& tuple = *Table::tuple_of(entry);
   if (!tuple.load_version().absent()) {
     tuple.row()[table.row_bytes() - 1] ^= std::byte{1};
-    // If a row's first overwrite was blind, the history does not have the row's loaded contents.
+    // If the row's first write was blind, the history does not know the row's loaded contents.
     expect_fails(*database, first->before == write_history::kUnknownRow
                                 ? "which is as the load left it, or as no transaction did"
                                 : "is as neither the load nor a transaction left it");
@@ -206,7 +206,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
 TEST_P(WriteHistory, LetsAnUnsafeRunThatWasKilledLoseWhatItAcknowledged) {
   run_and_log("commit=async");
   const auto empty = recover_without([](const RecordHeader&) { return true; });
-  // The run has ended by itself, so nothing may be lost.
+  // The run has ended by itself, so no transaction may be lost.
   expect_fails(*empty, "nothing of the run is there: ");
   const Check result = check(*empty, killed_);
   EXPECT_TRUE(result.passed) << result.detail;

@@ -74,8 +74,8 @@ TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
   EXPECT_EQ(caches.store(kHere, line), 250U);
   share(kAcross);
   EXPECT_EQ(caches.store(kHere, line), 350U);
-  // A core that does not have the line waits for the line's transfer and for the invalidations. The
-  // longer of the two counts.
+  // A core that stores to a line that it does not have waits for two things at the same time: the
+  // transfer of the line, and the invalidation of the other copies. The longer time counts.
   share(kAcross);
   EXPECT_EQ(caches.store(kAcrossToo, line), 350U);
   share(kNeighbour);
@@ -99,7 +99,7 @@ TEST(Caches, MemoryAnswersForACleanLineIfItIsNearer) {
   const uint32_t near = line_of_new_page(3), far = line_of_new_page(0);
   for (const uint32_t line : {near, far}) {
     caches.load(kHere, line);
-    caches.load(kHere + 1, line);  // now no core may write the line
+    caches.load(kHere + 1, line);  // now no core owns the line exclusively
   }
   EXPECT_EQ(caches.load(kAcross, near), 220U) << "its own memory";
   EXPECT_EQ(caches.load(kAcross, far), 300U) << "memory takes 420 from there";
@@ -151,7 +151,7 @@ TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
   EXPECT_EQ(caches.store(kAcross, line), 350U) << "the farthest sharer is not the last one";
 }
 
-// A machine whose shared cache has one set of two ways, and whose private caches have one line.
+// The shared cache of this machine has one set of two ways, and each private cache has one line.
 Profile tiny_caches() {
   Profile profile = small_profile();
   profile.l1_kib = 1 / 16.0;
@@ -248,7 +248,7 @@ TEST(Caches, AStreamIsNoticedByItsLines) {
   }
 }
 
-// Random accesses of eight cores on two sockets to more lines than the caches have.
+// Eight cores on two sockets access random lines, of more lines than the caches can hold.
 class CachesProperty : public testing::TestWithParam<bool> {
  protected:
   static constexpr uint32_t kCores = 8, kLinesUsed = 500;
@@ -310,8 +310,7 @@ TEST_P(CachesProperty, ACoreHasTheTagIfAndOnlyIfTheLineNamesIt) {
 INSTANTIATE_TEST_SUITE_P(, CachesProperty, testing::Bool(),
                          [](const auto& info) { return info.param ? "TwoLevels" : "OneLevel"; });
 
-// Shared caches, of which each socket or complex has one. The load of data leaves lines in them.
-// Returns a profile with two complexes per socket: cores 0 and 1, cores 2 and 3, and so on.
+// Returns a profile of complexes of two cores. Each complex has a shared cache.
 Profile profile_of_complexes() {
   Profile profile = small_profile();
   profile.complexes = 2;
@@ -399,7 +398,7 @@ TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
   EXPECT_EQ(caches.load(kHere, page + 16), 220U);
 }
 
-// warm() filters repeated touches. Yet a line that is touched all the time must not be evicted.
+// warm() ignores repeated touches of a line. But it must not evict a line that is touched often.
 TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
   Profile profile = small_profile();
   profile.l3_mib = 1;

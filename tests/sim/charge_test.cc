@@ -11,7 +11,8 @@
 namespace logjam::sim {
 namespace {
 
-// Spends time until `cycles`. So fibers, which begin one after another, act at chosen times.
+// Spends time until the context's clock is at `cycles`. So fibers, which begin one after another,
+// act at chosen times.
 void wait_until(RunningMachine& machine, Picoseconds cycles) {
   machine->spend(cycles * kCycle - machine->now());
 }
@@ -24,7 +25,7 @@ Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind)
   return (machine->now() - before) / kCycle;
 }
 
-// The observer loads data before the workers start. The workers find this data in a shared cache.
+// The observer touches data before the workers start. The workers find this data in a shared cache.
 TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   RunningMachine machine(small_profile(), 1);
   const auto* page = static_cast<const char*>(address_of(line_of_new_page()));
@@ -91,7 +92,8 @@ TEST(Charge, FarAtomicsOfALineComeOneAfterTheOtherAlsoInACore) {
   }
 }
 
-// A far compare-and-swap waits for its turn, and sees the stores that other cores make meanwhile.
+// A compare-and-swap in the shared cache waits for its turn. It sees the stores that other cores
+// make while it waits.
 TEST(Charge, AFarAtomicIsDoneWhenItsTurnComes) {
   RunningMachine machine(profile_of_far_atomics(), 3);
   const void* word = address_of(line_of_new_page());
@@ -121,8 +123,8 @@ TEST(Charge, WhatAFiberTouchesIsNotWarmed) {
   machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 220U); }});
 }
 
-// A transfer takes 110 cycles, and the request reaches the owner after the first 22 cycles. An
-// addition takes 20 cycles, so the owner makes two additions in a row.
+// A transfer takes 110 cycles, and the request for the line reaches its owner after the first 22
+// cycles. An addition takes 20 cycles, so the owner makes two additions before the line goes.
 TEST(Charge, AnOwnerAddsOnUntilItHearsOfTheNextRequest) {
   RunningMachine machine(small_profile(), 2);
   const void* word = address_of(line_of_new_page());
@@ -316,8 +318,8 @@ TEST(Charge, StreamsWaitForMemorysBandwidth) {
   EXPECT_NEAR(static_cast<double>(last), 64 * 4 * 40, 500);
 }
 
-// Another fiber of a context may run while a load waits for its turn. Even then the context's clock
-// never goes back; RunningMachine's scheduler checks the clock at each switch.
+// While a fiber's load waits for its turn, another fiber of the same context may run. Even then the
+// context's clock never goes back: RunningMachine's scheduler checks the clock at each switch.
 TEST(Charge, AFiberThatRunsMeanwhileTakesItsTime) {
   Profile profile = small_profile();
   profile.time_slice_us = 10;
@@ -394,7 +396,7 @@ TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
   }
 }
 
-// Core 0 has asked for a line. Then other cores of its socket and of the next socket ask for it.
+// Core 0 requests a line. Then other cores of core 0's socket and of the next socket request it.
 // Returns the order in which the cores get the line.
 std::string served(double nearest_first) {
   Profile profile = small_profile();

@@ -207,7 +207,7 @@ TEST_F(ExplorerDeathTest, ARaceIsFoundOnAnyScheduleInWhichTheDataIsUsed) {
               "a data race: nothing orders thread 2 loads in .*, after thread 1 stores in");
 }
 
-// During a call of a late disk, the other thread makes more steps than during other calls.
+// While one thread calls a disk, the other thread makes more steps if the disk is late.
 TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
   const auto steps_during_calls = [&](bool late) {
     uint64_t all = 0, begun = 0;
@@ -230,8 +230,8 @@ TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
   EXPECT_GT(steps_during_calls(true), 3 * steps_during_calls(false));
 }
 
-// Two threads make calls of a late disk. A crash may drop the disk's steps of the last call only if
-// no caller relies on these steps. The process ends if a judge returns 1.
+// Two threads call a late disk. A crash may drop the disk's steps of the last call only if no
+// caller relies on these steps. If a caller does, `judge` returns 1, which ends the process.
 TEST_F(ExplorerTest, ACrashDuringALateCallKeepsWhatALaterCallHasReturned) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     platform::Schedule schedule = Explored::seeded(seed);

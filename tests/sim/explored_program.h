@@ -23,7 +23,7 @@ namespace logjam::sim {
 
 using Body = std::function<void()>;
 
-// The compiler does not instrument the tests, so the tests report each access with these functions.
+// The compiler does not instrument the tests, so the tests report each access to the explorer here.
 inline uint64_t load(const uint64_t& at) {
   before_atomic_load(nullptr, &at);
   return at;

@@ -78,7 +78,8 @@ TEST_F(ExplorerDeathTest, AThreadThatUsesFreedMemoryIsFound) {
   EXPECT_EXIT(program(words[1]), testing::ExitedWithCode(7), "uses memory that was freed");
 }
 
-// The judge of a crash sees the memory at the crash's step. Then the run continues undisturbed.
+// The schedule's function `judge` sees the memory as it is at the crash, and may change it. Then the
+// run continues with the memory from before `judge`.
 TEST_F(ExplorerDeathTest, ACrashIsJudgedWhereItIs) {
   uint64_t &x = shared_.x, &y = shared_.y;
   platform::Schedule schedule = Explored::seeded(3);
@@ -152,7 +153,7 @@ TEST_F(ExplorerTest, ARecordedScheduleNeedsNotHaveAllTurns) {
   EXPECT_EQ(lost.order, "recorded");
 }
 
-// A replay of a drawn schedule has the schedule's crash again, before or after the same step.
+// The replay of a schedule that a seed has chosen has the schedule's crash at the same step.
 TEST_F(ExplorerDeathTest, ARecordedCrashIsWhereItWas) {
   uint64_t &x = shared_.x, &y = shared_.y;
   const Body body = [&] {

@@ -9,7 +9,7 @@
 namespace logjam::sim {
 namespace {
 
-// The kernel looks at the futex's word early. At this time the sleeper is still leaving its core.
+// In a futex wait, the kernel looks at the futex's word before the sleeper has left its core.
 TEST(Kernel, ASleeperLeavesItsCoreAfterTheKernelHasLooked) {
   Profile profile = free_kernel();
   profile.futex_look_ns = 100;

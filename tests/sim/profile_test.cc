@@ -24,7 +24,7 @@ std::string whole() {
   return text;
 }
 
-// Returns the text with `piece` replaced by `by`.
+// Returns the text of small_profile()'s file, with `piece` replaced by `by`.
 std::string with(const std::string& piece, const std::string& by) {
   std::string text = whole();
   const size_t at = text.find(piece);
@@ -43,7 +43,7 @@ std::string without(const std::string& keys, std::string text = whole()) {
   return text;
 }
 
-// Returns a regular expression that only this text matches.
+// Returns a regular expression that matches only `text`.
 std::string exactly(const std::string& text) {
   std::string pattern;
   for (const char one : text) {

@@ -18,7 +18,7 @@ namespace {
 TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
   RunningMachine machine(free_kernel(), 4);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;
-  // The steps have few different lengths, so that clocks are often equal. Of equal clocks, the
+  // The steps have few different lengths, so the clocks of contexts are often equal. Then the
   // context with the smaller number runs first.
   const auto body = [&] {
     std::mt19937 random(machine->current().id);
@@ -235,7 +235,7 @@ TEST(Scheduler, TheTimerOfAWaitThatWasWokenIsNothing) {
   int word = 0;
   Picoseconds woken_after = 0, slept = 0;
   machine.run({[&] {
-                 machine->wake(&word, 1);  // no fiber waits: no effect on the next wait
+                 machine->wake(&word, 1);  // no fiber waits, so it has no effect
                  const Picoseconds before = machine->now();
                  machine->wait(&word, 100 * kMicrosecond);
                  woken_after = machine->now() - before;
@@ -310,7 +310,7 @@ TEST(Scheduler, FibersSpreadOverIdleContextsOfTheirSocket) {
   EXPECT_EQ(contexts, (std::vector<uint32_t>{4, 5, 6, 7}));
 }
 
-// A context may make visible steps ahead of the earliest clock, up to look_ahead_ns.
+// A context may make visible steps while its clock is up to look_ahead_ns ahead of all other clocks.
 TEST(LookAhead, PassesTheEarliestClockByAsMuchAsTheProfileSays) {
   Profile profile = free_kernel();
   profile.look_ahead_ns = 100;

@@ -21,7 +21,7 @@ void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_reg
 const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
 
-// Replace the variables of sim/machine/lines_report.cc.
+// These variables replace those of sim/machine/lines_report.cc.
 bool reporting_lines = false, reporting_memory = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 

@@ -12,8 +12,8 @@ namespace logjam::sim {
 
 inline constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
 
-// A profile of four sockets in a square, of four cores with two contexts each. Its L1 has 8 sets,
-// and its L2 has 16. Its memory sends a cache line in ten cycles, and a cycle is a nanosecond.
+// A profile of four sockets in a square. A socket has four cores with two contexts each. The L1 has
+// 8 sets, and the L2 has 16. Memory sends a cache line in ten cycles. A cycle is a nanosecond.
 inline constexpr const char* kSmallProfile = "tests/sim/small.toml";
 // Returns kSmallProfile with one context for each core, and with prices between complexes.
 Profile small_profile();
@@ -24,8 +24,8 @@ Profile free_kernel();
 // line. The first call maps the simulated memory.
 uint32_t line_of_new_page(uint32_t socket = 0);
 
-// Simulates the machine, with the scheduler as the program's. Only one RunningMachine exists at a
-// time. The thread that creates it is the observer. All fibers end before its destruction.
+// Simulates a machine. While it lives, its scheduler is the program's. Only one RunningMachine exists
+// at a time. The thread that creates it is the observer. All fibers end before its destruction.
 class RunningMachine {
  public:
   RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed = 1);

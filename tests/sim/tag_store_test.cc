@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kSets = 4;
 
-// A simple TagStore to compare with. Each set has a list of lines, the most recent line first.
+// A simple model of TagStore. For each set it has a list of lines, with the most recent line first.
 class Reference {
  public:
   explicit Reference(uint32_t ways) : ways_(ways) {}
@@ -56,7 +56,7 @@ class Reference {
   std::list<Tag> sets_[kSets];
 };
 
-// With eight ways or more, the host compares and moves several tags with one instruction.
+// If a set has eight ways or more, TagStore compares and moves several tags with one instruction.
 class TagStoreOfWays : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(, TagStoreOfWays, testing::Values(1, 3, 7, 8, 9, 12, 16, 20, 64));
 

@@ -37,7 +37,7 @@ class TestCaches {
     }
     return cost / kCycle;
   }
-  // Returns whether the line is in the core's L1. Uses a copy of the caches, which stay unchanged.
+  // Returns whether the line is in the core's L1. Looks in a copy, so the caches stay unchanged.
   bool in_l1(uint32_t core, uint32_t line, bool write = false) {
     return TagStore(caches_.core(core).l1).touch(line, write);
   }

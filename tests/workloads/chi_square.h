@@ -1,4 +1,4 @@
-// Pearson's chi-square test, for draws with fixed seeds.
+// Pearson's chi-square test, for random numbers from fixed seeds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ inline void expect_follows(const std::vector<uint64_t>& counts,
   EXPECT_GT(chi_square_p_value(counts, probabilities), 0.001) << what;
 }
 
-// Compares frequent values one by one, and combines rare values to groups with enough draws.
+// Compares frequent values one by one. Puts rare values into groups that each occur often enough.
 inline void expect_follows_in_groups(const std::vector<uint64_t>& counts,
                                      const std::vector<double>& probabilities,
                                      const std::string& what) {
@@ -73,7 +73,7 @@ inline void expect_uniform(const std::vector<uint64_t>& counts, const std::strin
                  what);
 }
 
-// Expects that `hits` of `all` draws agree with the probability `exact`.
+// Expects the frequency `hits` / `all` to agree with the probability `exact`.
 inline void expect_share(uint64_t hits, uint64_t all, double exact, const std::string& what) {
   expect_follows({hits, all - hits}, {exact, 1 - exact}, what);
 }

@@ -21,7 +21,7 @@ using ycsb::RowChooser;
 
 constexpr uint64_t kDraws = 1'000'000;
 
-// The probability that the generator of Gray et al. draws a rank below `rank` of `n` ranks.
+// The probability that the generator of Gray et al. gives a rank below `rank`, of `n` ranks.
 class Gray {
  public:
   Gray(uint64_t n, double theta)
@@ -39,7 +39,7 @@ class Gray {
   double n_, theta_, first_, second_, scale_;
 };
 
-// Returns the probabilities of 0, 1, ... `below(v)` is the probability of a value below v.
+// Returns the probability of each value from 0 on. `below(v)` is the probability of a value < v.
 template <class Below>
 std::vector<double> differences(uint64_t values, const Below& below) {
   std::vector<double> probabilities(values);
@@ -56,8 +56,8 @@ std::vector<double> zipfian(uint64_t n, double theta) {
   return differences(n, [&](uint64_t rank) { return gray.below(rank); });
 }
 
-// Returns the probabilities of rows. Each of the most popular ranks belongs to one row. All other
-// ranks spread evenly over all rows. YCSB draws again if it gets a row that does not exist.
+// Returns the probability of each row. Each of the most popular ranks belongs to one row. All other
+// ranks spread evenly over all rows. If YCSB chooses a row that does not exist, it chooses again.
 std::vector<double> scrambled(uint64_t records, uint64_t expected_inserts, double theta) {
   constexpr uint64_t kRanks = 10'000'000'000, kFollowed = 300'000;
   const Gray gray(kRanks, theta);
@@ -86,7 +86,7 @@ double sum_of_twelve_below(double x) {
   return sum / 479001600;
 }
 
-// Returns the probabilities of the ids 1 to n, from index 0.
+// Returns the probabilities of the ids 1 to `n`. The probability of id 1 is at index 0.
 std::vector<double> special(uint64_t n) {
   const auto span = static_cast<double>(n - 1);
   const double range = span * 0.01, first = (span - range) / 2;
@@ -138,7 +138,7 @@ TEST(DistributionTest, ScrambledRowsHaveTheProbabilitiesOfTenBillionRanks) {
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
   EXPECT_NEAR(*std::max_element(exact.begin(), exact.end()), 1 / 26.46902820178302, 1e-4)
       << "YCSB's ZETAN";
-  // The two rows that YCSB's own code draws most often if there are a million rows.
+  // With a million rows, YCSB's own code chooses these two rows most often.
   EXPECT_GT(counts[801'320], counts[216'074]);
   EXPECT_GT(counts[216'074], counts[971'811]);
 }
@@ -153,7 +153,7 @@ TEST(DistributionTest, ScrambledRowsDoNotMoveWhenRowsAreInserted) {
   const auto exact = scrambled(1'000'000, 100'000, 0.99);
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
 
-  // The chooser draws an inserted row as soon as the row exists, with the row's own probability.
+  // As soon as an inserted row exists, the chooser chooses it with the row's own probability.
   const auto few = options(Distribution::kScrambled, 1000, 400);
   Chooser of(few, 2);
   of.inserted.publish(0, 150);
@@ -223,8 +223,8 @@ TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
     for (uint64_t i = 0; i < kDraws; ++i) ++counts.at(oltp::draw_id(random, ids, true) - 1);
     const auto exact = special(ids);
     expect_follows_in_groups(counts, exact, "special");
-    // sysbench reuses the draw that chose the branch. So the lowest quarter of the middle range
-    // comes only from the other branch.
+    // sysbench uses one random number to choose both the branch and the id. So one of the branches
+    // never gives an id in the lowest quarter of the middle range.
     const double range = static_cast<double>(ids) / 100;
     const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
     EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);

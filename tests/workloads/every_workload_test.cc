@@ -43,7 +43,7 @@ TEST_F(EveryWorkload, DrawsTheSharesOfItsSpecification) {
     }
     expect_follows(drawn, shares, "types");
     for (const Share& share : workload->shares()) {
-      // The test executes no transaction, so no Delivery of TPC-C skips a district.
+      // Only executed transactions are in this share, for example TPC-C's skipped districts.
       if (share.all == 0) continue;
       EXPECT_NEAR(100.0 * static_cast<double>(share.hits) / static_cast<double>(share.all),
                   share.specified_pct, 0.6)
@@ -103,7 +103,7 @@ TEST_F(EveryWorkload, LoadDoesNotDependOnTheNumberOfParts) {
   });
 }
 
-// They differ because hash indexes have buckets outside the arena, and tree nodes are not full.
+// The bytes differ because hash buckets are outside the arena, and nodes of trees are not full.
 TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
   for_each_small_scale([](const WorkloadInfo& info) {
     const auto workload = make_workload(info.name);
@@ -134,7 +134,7 @@ TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
   });
 }
 
-// Input is drawn once per transaction, not once per attempt.
+// A transaction's random input is made once, not again for each attempt.
 TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
   for_each_small_scale([](const WorkloadInfo& info) {
     if (info.name == "ledger") return;  // a row of the ledger has the number of the writing attempt
@@ -155,7 +155,7 @@ TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
   });
 }
 
-// Flags, and the message that refuses them: empty if they are accepted, "..." for any message.
+// Flags, and the message of their refusal: empty if the flags are accepted, "..." for any message.
 struct Given {
   const char* workload;
   Flags flags;

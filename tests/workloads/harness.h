@@ -67,7 +67,7 @@ inline std::unique_ptr<Database> load(Workload& workload, uint32_t parts) {
 
 struct Outcome {
   std::atomic<uint64_t> commits{0};
-  std::atomic<uint64_t> misses{0};  // `commits` also counts each miss
+  std::atomic<uint64_t> misses{0};  // each miss is also counted in `commits`
   std::atomic<uint64_t> rollbacks{0};
   std::atomic<uint64_t> aborts{0};
 };
@@ -131,9 +131,9 @@ struct OneClient {
   std::unique_ptr<Client> client;
 };
 
-// Runs `transactions` on each of `workers` threads without a log, and adds to `outcome`. With
-// `repeat`, a worker executes each transaction twice. The first time it aborts, as if the commit
-// had been refused. The second time it commits.
+// Runs `transactions` on each of `workers` threads without a log, and adds their number to
+// `outcome`. If `repeat` is true, a worker executes each transaction twice: first it aborts the
+// transaction, as if the commit had been refused; then it commits the transaction.
 inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
                 uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
                 bool repeat = false) {
@@ -208,13 +208,13 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
   return nullptr;
 }
 
-// Runs the workload, lets `plant` damage the database, and expects verify()'s check whose name
-// begins with `by` to fail.
+// Runs the workload, and lets `plant` damage the database. Expects that of verify()'s checks, the
+// check whose name begins with `by` fails.
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
 
-// Calls expect_caught() for each error of a list. An error has the name of a check, and a function
-// that plants the error in the workload's tables, or in the workload's first table.
+// Calls expect_caught() for each error of a list. An error has the name of the check that must find
+// it, and a function that plants it in the workload's tables, or in the workload's first table.
 template <class Rows>
 using PlantedErrors = std::vector<std::pair<std::string, std::function<void(Rows&)>>>;
 template <class Rows>
@@ -232,7 +232,7 @@ void expect_each_caught(std::string_view workload, uint64_t transactions,
   }
 }
 
-// Returns a hash of all rows of all tables that does not depend on their order.
+// Returns a hash of all rows of all tables. The hash does not depend on the order of the rows.
 uint64_t fingerprint(Database& database);
 
 }  // namespace logjam

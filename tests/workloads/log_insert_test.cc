@@ -1,4 +1,4 @@
-// The log has every record that the log-insert benchmark counts, byte for byte.
+// Every record that the log-insert benchmark counts is in the log, byte for byte.
 #include "workloads/log_insert/log_insert.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
     three.wait = wait;
     const Result result = insert(three);
     EXPECT_EQ(result.inserts, kThreads * kInserts);
-    // Transactions that wait at the end of the measured time are acknowledged later.
+    // `commits` lacks the transactions that are acknowledged only after the measured time.
     EXPECT_LE(result.commits, kThreads * kInserts / 4);
     EXPECT_GE(result.commits, kThreads * (kInserts / 4 - three.pipeline_depth));
   }
@@ -149,7 +149,7 @@ uint32_t threads_named(const std::string& prefix) {
   return count;
 }
 
-// A scheme that counts polls, and the inserting threads that exist at the first insert.
+// A scheme that counts polls, and at the first insert counts the inserting threads that exist.
 class WatchingScheme : public ForwardingScheme {
  public:
   explicit WatchingScheme(uint32_t workers) : ForwardingScheme(workers) {}
@@ -205,13 +205,13 @@ std::vector<const SchemeInfo*> schemes_that_can_discard() {
 
 class Discard : public testing::TestWithParam<const SchemeInfo*> {};
 
-// Inserting threads free space in the ring without another thread. The test inserts many times the
-// ring's size.
+// The inserting threads themselves free space in the ring. The test inserts many times the bytes
+// that the ring can hold.
 TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
   const LogDirectory directory;
   LogOptions log_of = log_options(*GetParam(), directory, "discard", 4);
   log_of.config.buffer_bytes = 1 << 16;
-  log_of.config.safety_timeout_ns = 600'000'000'000;  // a lost wake-up hangs
+  log_of.config.safety_timeout_ns = 600'000'000'000;  // so that a lost wake-up hangs the test
   const Watchdog watchdog("a thread waits for room that nothing makes");
   Log log(log_of);
   log.start();

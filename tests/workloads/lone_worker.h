@@ -8,7 +8,7 @@
 
 namespace logjam {
 
-// A LoneWorker logs with the scheme `none`, unless the caller passes a log that workers share.
+// A LoneWorker logs with the scheme `none`, unless the caller passes the log that it is to use.
 class LoneWorker {
  public:
   explicit LoneWorker(Database& database, const ProtocolInfo& protocol = all_protocols().front(),

@@ -93,8 +93,8 @@ TEST_F(MicroUpdateTest, VerifyFindsPlantedErrors) {
   expect_each_caught("micro-update", 100, planted);
 }
 
-// The test undoes one update of UPDATE-1: the row gets the contents before the update. The row is
-// whole and the balances are right, so only the counts show the loss, also after a recovery.
+// The test undoes one update of UPDATE-1: the row gets its earlier contents back. The row is whole
+// and the balances are right, so only the counts show the loss, also after a recovery.
 TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
   OneClient one("micro-update");
   Table& table = *one.database->tables()[0];
@@ -120,7 +120,7 @@ TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
             (std::vector<std::string>{"no update is lost before one that is there"}));
 }
 
-// One row of an UPDATE-10 gets the contents before the update.
+// The test undoes the update of one of the ten rows that a transaction of UPDATE-10 has updated.
 TEST_F(MicroUpdateTest, VerifyFindsAHalfTransactionAfterARecovery) {
   set({{"micro_update_kind", "update-10"}});
   const auto workload = make_workload("micro-update");

@@ -36,7 +36,7 @@ TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   }
 }
 
-// The load draws the column k of rows as transactions draw ids (tested in distribution_test.cc).
+// Column k has the distribution of the ids that transactions choose (distribution_test.cc).
 TEST_F(OltpTest, LoadedRowsHaveAKOfTheDistribution) {
   for (const char* distribution : {"special", "uniform"}) {
     set({{"oltp_rows", "20000"}, {"oltp_distribution", distribution}});

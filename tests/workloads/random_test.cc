@@ -33,7 +33,7 @@ TEST(RandomTest, BelowIsUniform) {
   }
 }
 
-// A generator that rejects no draw would give the three residues the shares 1/4, 1/4 and 1/2.
+// If the generator rejected no number, the residues would have the probabilities 1/4, 1/4 and 1/2.
 TEST(RandomTest, BelowIsUniformInALargeRange) {
   constexpr uint64_t kRange = 3 * (uint64_t{1} << 62);
   Random random(1);

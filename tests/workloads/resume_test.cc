@@ -1,6 +1,6 @@
-// Workload::resume(): another Workload object continues with existing rows and another number of
-// workers. If this object draws an existing key for an insert, the process ends. If resume() counts
-// wrongly, verify() fails.
+// Workload::resume(): a new Workload object continues with the existing rows and another number of
+// workers. The process ends if this object inserts an existing key. If resume() counts wrongly,
+// verify() fails.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"
@@ -15,7 +15,7 @@ class Resume : public WorkloadTest {
  protected:
   static constexpr uint64_t kTransactions = 80;  // of each worker
 
-  // The seed is the same in all lives, so the next life would draw the same keys again.
+  // All lives have the same seed, so without resume() the next life would insert the same keys.
   static void live(Workload& workload, Database& database, uint32_t workers) {
     Outcome outcome;
     run(workload, database, all_protocols().front(), workers, kTransactions, 1, outcome);

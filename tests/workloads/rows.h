@@ -1,4 +1,4 @@
-// Access to the rows of a table, for tests that read or damage them while no transaction runs.
+// Access to the rows of a table, for tests that read or damage rows while no transaction runs.
 #pragma once
 
 #include <cstring>

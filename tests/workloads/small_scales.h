@@ -13,8 +13,8 @@
 
 namespace logjam {
 
-// Returns the workload's small scale, and then a scale for each further kind of the workload's
-// transactions. Returns nothing for a workload without a line in the file.
+// Returns the workload's small scale, and after it a scale for each further mix of the workload's
+// transactions. Returns no scale for a workload without a line in the file.
 inline std::vector<Flags> small_scales(std::string_view workload) {
   const char* root = std::getenv("LOGJAM_ROOT");
   std::ifstream file(std::string(root == nullptr ? "." : root) + "/proof/small_scales.txt");
@@ -32,7 +32,7 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
   return scales;
 }
 
-// Returns the small scale with the workload's default transactions. Throws if there is none.
+// Returns the small scale with the workload's default transactions, or throws if it has no scale.
 inline Flags small_scale(std::string_view workload) { return small_scales(workload).at(0); }
 
 // Calls check(info) with the flags of each small scale of each workload.

@@ -22,8 +22,8 @@ class Locks : public testing::Test {};
 using AllLocks = testing::Types<TasLock, TicketLock<false>, TicketLock<true>, McsLock, ClhLock>;
 TYPED_TEST_SUITE(Locks, AllLocks);
 
-// The counters are not atomic. Without exclusion, additions are lost, and ThreadSanitizer reports a
-// race. With two locks, each thread uses one Handle for both locks in turn.
+// The counters are not atomic. If a lock did not exclude other threads, additions would be lost and
+// ThreadSanitizer would report a race. Each thread uses one Handle for two locks in turn.
 TYPED_TEST(Locks, LoseNoAdditionToACounter) {
   const Watchdog watchdog("a lock is never handed over");
   TypeParam locks[2];
@@ -36,7 +36,7 @@ TYPED_TEST(Locks, LoseNoAdditionToACounter) {
         const uint64_t which = (i + id) % 2;
         locks[which].lock(handle, Wait(true));
         const uint64_t seen = counters[which];
-        if (i % 16 == 0) platform::yield();  // lets others run between the load and the store
+        if (i % 16 == 0) platform::yield();  // lets another thread run before the store
         counters[which] = seen + 1;
         locks[which].unlock(handle);
       }

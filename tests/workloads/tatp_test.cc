@@ -138,8 +138,8 @@ TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
   }
 }
 
-// Draws `count` transactions of the type. Calls `show` with the first fields of each command, whose
-// types are those of the tuple `Fields`.
+// Makes the input of `count` transactions of the type. Calls `show` with the first fields of each
+// command. The tuple `Fields` has the types of these fields.
 template <class Fields, class Show>
 void draw(const char* type, uint64_t count, const Show& show) {
   ASSERT_FALSE(gflags::SetCommandLineOption("tatp_only", type).empty());
@@ -211,9 +211,9 @@ TEST_F(TatpTest, InputFollowsTheSpecification) {
   expect_uniform(ends, "end_time");
 }
 
-// Returns the share of GetNewDestination's possible inputs that find a row of the tables.
+// Returns the fraction of all possible inputs of GetNewDestination that find a row in the tables.
 double destinations(Tables& tables, uint64_t subscribers) {
-  std::map<Key, std::array<uint8_t, kStarts>> ends;  // by active facility
+  std::map<Key, std::array<uint8_t, kStarts>> ends;  // of each active facility's forwardings
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
     if (row.is_active != 0) ends[key] = {};
   });
@@ -221,7 +221,7 @@ double destinations(Tables& tables, uint64_t subscribers) {
     const auto found = ends.find(facility_of(key));
     if (found != ends.end()) found->second[start_of(key) / 8] = row.end_time;
   });
-  double good = 0;  // inputs with a row that starts by start_time and ends after end_time
+  double good = 0;  // the number of inputs that find a row
   for (const auto& [facility, by_start] : ends) {
     uint8_t latest = 0;
     for (const uint8_t end : by_start) {
@@ -267,7 +267,7 @@ TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
   }
 }
 
-// The expected rates are exact averages over all inputs and all sets of a facility's forwardings.
+// The expected rates are exact averages over all inputs and all possible rows of a facility.
 // The specification publishes 23.9 %. The end times that its program loads give 24.2 %. Inserted
 // rows have end times in [1, 24]; as these rows replace the loaded rows, the rate falls to 19.1 %.
 // The end times of the specification's text, start_time + [1, 8], give 14.8 %.
@@ -299,7 +299,7 @@ TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
     (has ? with : without) = s_id;
   }
   ASSERT_TRUE(with != 0 && without != 0);
-  const PreviousUpdate before{3, 4};  // the command has it, and the row then has it, too
+  const PreviousUpdate before{3, 4};  // a field of each command, which the write copies to the row
   const uint64_t as_loaded = fingerprint(*one.database);
 
   EXPECT_EQ(one.worker.execute(*one.client, kUpdateSubscriberData, without, 2u, uint8_t{1},

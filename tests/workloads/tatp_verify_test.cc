@@ -1,5 +1,5 @@
-// TATP's checks find planted errors. Checks of acknowledged changes are tested on the run's own
-// workload. Other checks are tested on a workload without clients, as after a recovery.
+// TATP's checks find planted errors. The checks of acknowledged changes are tested on the Workload
+// object of the run. All other checks are tested on an object without clients, as after a recovery.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -104,7 +104,7 @@ TEST_F(TatpVerifyTest, FindsPlantedErrors) {
   expect_each_caught("tatp", 100, planted);
 }
 
-// Updates a subscriber, after the worker's update `before`.
+// Updates a subscriber. `before` is the worker's previous update.
 void update_location(OneWorker& worker, Client& client, Key s_id, PreviousUpdate before) {
   ASSERT_EQ(worker.execute(client, kUpdateLocation, digits_of(s_id), 99u, before), Status::kOk);
 }

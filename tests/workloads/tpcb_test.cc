@@ -40,7 +40,7 @@ Input drawn_by(Client& client) {
   return input;
 }
 
-// Draws the input of `count` transactions of worker 5.
+// Calls `show` with the type and the input of `count` transactions of worker 5.
 void draw(uint64_t count, const std::function<void(uint32_t type, const Input&)>& show) {
   const auto workload = make_workload("tpcb");
   const auto database = load(*workload, 1);
@@ -206,7 +206,7 @@ TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   EXPECT_EQ(failing(*recovered, *database), (std::vector<std::string>{check->name}));
 }
 
-// In turn, each row of a transaction is as if the row had not been recovered.
+// One after another, the test gives each row of a transaction the contents from before it.
 TEST_F(TpcbTest, VerifyFindsAHalfTransactionAfterARecovery) {
   const std::vector<std::function<void(Tables&, const History&)>> undo = {
       [](Tables& t, const History& h) { row<Account>(t.account, h.account).balance -= h.delta; },

@@ -27,8 +27,8 @@ bool is_ignored(const std::string& column) {
   return false;
 }
 
-// The least and the largest value of each column, the lengths of texts, and further values that the
-// test compares.
+// The least and the largest value of each column, the lengths of the column's texts, and some other
+// values that the test compares.
 struct Found {
   Database database;
   Ranges ranges;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace tpcc;
 
-// A terminal, and a worker that executes its transactions.
+// A terminal, and a worker that executes the terminal's transactions.
 class Session {
  public:
   Session(Database& database, const ProtocolInfo& protocol, const Scale& scale)
@@ -26,7 +26,7 @@ class Session {
         worker_(database, protocol) {}
 
   std::unique_ptr<TransactionType> make(Type type) { return kTypes[type].make(terminal); }
-  // Draws and executes a transaction. Returns whether it has committed.
+  // Chooses and executes a transaction. Returns whether the transaction has committed.
   bool try_one(TransactionType& type) {
     type.draw();
     ProtocolTransaction& txn = worker_.transaction();
@@ -76,7 +76,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   const auto one = session();
   const auto delivery = one->make(kDelivery);
   ASSERT_EQ(tables->new_order.count_rows(), 30u) << "orders 8, 9 and 10 of each district wait";
-  // The test erases a row of NEW-ORDER, so that district 4 runs out of orders first.
+  // Without this row of NEW-ORDER, district 4 is the first district that has no undelivered order.
   in_transaction(*database, *find_protocol(GetParam()), [&](Transaction& txn) {
     EXPECT_EQ(txn.erase(tables->new_order, order_key(1, 4, 8)), Status::kOk);
   });
@@ -121,7 +121,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   EXPECT_EQ(tables->new_order.count_rows(), 1u);
   one->perform(*delivery);
   EXPECT_EQ(tables->new_order.count_rows(), 0u);
-  // Only the checks of the two conditions that the erased row of NEW-ORDER breaks may fail.
+  // The erased row of NEW-ORDER breaks two conditions. Only the checks of these two may fail.
   for (const std::string& broken : failing(*workload, *database)) {
     EXPECT_TRUE(broken.starts_with("condition 5:") || broken.starts_with("condition 11:"))
         << broken;

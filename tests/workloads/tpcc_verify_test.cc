@@ -60,7 +60,7 @@ class TpccVerify : public WorkloadTest {
  protected:
   TpccVerify() { set(small_scale("tpcc")); }
 
-  // Returns the database after `transactions` of one worker. All calls execute the same ones.
+  // Returns the database after the first `transactions` of one worker, the same ones in all calls.
   static std::unique_ptr<Database> after(Workload& workload, uint64_t transactions) {
     auto database = load(workload, 1);
     Outcome outcome;
@@ -227,7 +227,7 @@ TEST_F(TpccVerify, AMangledColumnIsNamed) {
   EXPECT_EQ(said(*workload, *database), "");
 }
 
-// The check of a bad-credit customer's C_DATA compares each note and the order of the notes.
+// The check of C_DATA of customers with bad credit compares each note, and the order of the notes.
 TEST_F(TpccVerify, AWrongNoteOfBadCreditIsFound) {
   set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_customers", "10"}, {"tpcc_warehouses", "1"}});
   const auto workload = make_workload("tpcc");
@@ -338,8 +338,8 @@ TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
   }
 }
 
-// A recovery drops a transaction, but keeps all later transactions. So the rows that later
-// transactions overwrote are present, and the other rows of the dropped transaction are missing.
+// A recovery drops a transaction, but keeps all later transactions. Rows that a later transaction
+// overwrote show the later write; all other rows are as before the dropped transaction.
 TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}, {"tpcc_warehouses", "1"}});
   for (const char* mix : {"1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0", "45,43,0,4,0"}) {
@@ -360,7 +360,7 @@ TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
       const Rows& done = states[dropped];
       const auto database = after(*workload, count);
       const Rows now = rows_of(*database);
-      bool last_of_its_kind = !deliveries;  // whether no row was overwritten
+      bool last_of_its_kind = !deliveries;  // whether no later transaction overwrote a row
       for (const auto& place : changed_rows(before, done)) {
         const auto here = now.find(place), then = done.find(place);
         const bool overwritten = (here == now.end()) != (then == done.end()) ||

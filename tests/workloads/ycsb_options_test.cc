@@ -106,8 +106,8 @@ TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
   }
 }
 
-// Recovery sets only the flags that are in the log's header. Recovery must accept the flags that
-// the run accepted, and print the run's mix.
+// A recovery sets only the flags that are in the log's header. It must accept all flags that the
+// run has accepted, and must print the run's mix.
 TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
   const auto& load_flags = find_workload("ycsb")->load_flags;
   const Flags mix = {{"ycsb_workload", "E"},    {"ycsb_ratios", "read:0.2,insert:0.3,scan:0.4"},

@@ -87,7 +87,7 @@ TEST_F(YcsbVerifyTest, FindsALostUpdate) {
                      " loaded and acknowledged");
 }
 
-// The checks need no number of acknowledged transactions to find the error.
+// The checks find the error although they do not know the number of acknowledged transactions.
 TEST_F(YcsbVerifyTest, FindsAHalfAppliedTransaction) {
   run_mix({{"ycsb_ops", "4"}, {"ycsb_ratios", "read:0"}, {"ycsb_value_bytes", "1000"}});
   const ycsb::Fields fields(ycsb::options_from_flags());

@@ -1,4 +1,4 @@
-// engine/storage/arena.cc in a fuzzer's build. The heap allocates each piece separately, so that
+// Replaces engine/storage/arena.cc in a fuzzer's build. Allocates each piece separately, so that
 // the sanitizer sees an access beyond a row. All pieces are freed after each input.
 #include "engine/storage/arena.h"
 

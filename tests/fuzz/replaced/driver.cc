@@ -22,7 +22,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
 namespace logjam::fuzz {
 namespace {
 
-// Of this number of mutated inputs, one keeps its wrong checksums.
+// One of this number of mutated inputs keeps its wrong checksums. All other inputs are mended.
 constexpr uint64_t kMended = 16;
 
 // A copy of the target's `keeps_memory`: the list of targets is gone when the process ends.
@@ -75,9 +75,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
   return size;
 }
 
-// A small quarantine is enough, because a wrong use follows soon after the free.
+// The quarantine of freed memory may be small, because a wrong use follows soon after the free.
 const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
 
-// Otherwise the leak check scans all kept memory after each input that adds to this memory.
+// Without this, the leak check scans all kept memory after each input that allocates more of it.
 int __lsan_is_turned_off() { return keeps_memory ? 1 : 0; }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)

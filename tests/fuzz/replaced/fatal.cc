@@ -1,5 +1,5 @@
-// platform/fatal.cc in a fuzzer's build. In place of the end of the process it throws an exception,
-// and the fuzzer continues with the next input.
+// Replaces platform/fatal.cc in a fuzzer's build. fatal() does not end the process: it throws an
+// exception, and the fuzzer continues with the next input.
 #include "platform/fatal.h"
 
 #include "tests/fuzz/replaced/process_ended.h"
