@@ -13,8 +13,8 @@ class DumpDependencies : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory after a run of 800 transactions. Each transaction updates the
-  // row of the only branch.
+  // Makes a run of 800 transactions, and then runs `script` in the run's directory. Each
+  // transaction updates the row of the only branch.
   Ended after(const std::string& log, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
                  " && \"$LOGJAM\" run --wal_dir=log --overwrite --workload=tpcb --tpcb_branches=1 "

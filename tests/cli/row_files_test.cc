@@ -113,7 +113,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // A run needs many writes to choose its gap. On a busy core it makes few, so the time is doubled.
+  // A run needs many writes to choose its gap. On a busy core it makes few in the same time.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;

@@ -46,7 +46,7 @@ TEST(WorkerClassFlag, IsInTheSummaryTheRowAndTheFirstLines) {
   EXPECT_NE(row.find(",2,batch,"), std::string::npos);
 }
 
-// In these runs no commit waits for a write, so a note about delays by preemption would be wrong.
+// In these runs no commit waits for a write, so the note about preemption would be wrong.
 TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
   const TemporaryDirectory directory;
   for (const char* flags : {"--device=null", "--log=none", "--commit=async", "--commit=sync"}) {

@@ -52,7 +52,7 @@ class Parts {
   uint8_t byte() { return static_cast<uint8_t>(number(1)); }
   // Returns the next `bytes` bytes, at most 8, as a number.
   uint64_t number(size_t bytes);
-  // Returns the next `bytes` bytes, or fewer if the input ends before.
+  // Returns the next `bytes` bytes, or all remaining bytes if fewer remain.
   Input take(size_t bytes);
   // Returns the text up to the next line break, and skips the line break.
   std::string_view line();

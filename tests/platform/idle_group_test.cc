@@ -1,5 +1,5 @@
-// Cgroups for workers, in a copy of the kernel's cgroup directories. If this process may make
-// cgroups, the tests also use the kernel's own directories.
+// Cgroups for workers, in a copy of the kernel's directories. If this process may make cgroups, the
+// tests also use the kernel's own directories.
 #include "platform/idle_group.h"
 
 #include <signal.h>

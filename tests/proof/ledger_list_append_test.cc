@@ -104,8 +104,8 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   EXPECT_EQ(end_of(lines, 2, 3), ":ok");
 }
 
-// A blindly overwritten write is in the list only if its transaction certainly happened: the
-// transaction was acknowledged, or a row shows it.
+// A blindly overwritten write is in the list only if its transaction certainly happened. Here, the
+// lost transaction was not acknowledged, and no row shows it, so it counts as not having happened.
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
@@ -121,8 +121,8 @@ TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   EXPECT_NE(lines.back().find("[:r 12 [0 2]]"), std::string::npos) << lines.back();
 }
 
-// An acknowledged update has read a blind write that was not acknowledged. The update is itself
-// overwritten blindly. No row shows the first blind write, but it has happened.
+// An acknowledged update has read a blind write whose transaction was not acknowledged. Another
+// blind write then overwrites the update. No row shows the first blind write, but it has happened.
 TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}}, kThere);

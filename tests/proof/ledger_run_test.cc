@@ -88,7 +88,7 @@ TEST_P(LedgerRun, IsSerializable) {
   run_and_verify("keys:500,reads:8,writes:20,theta:0.9", kTransactions / 2);
 }
 
-// The checker is tested only by runs with inserts of erased rows and write-only transactions.
+// To test the checker, the runs must have inserts of erased rows, and write-only transactions.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
   run_and_verify("slots:4", kTransactions / 2);
   uint64_t over_an_erase = 0, write_only = 0;

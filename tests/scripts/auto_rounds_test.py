@@ -12,7 +12,7 @@ SECONDS = 60  # duration of a run
 
 
 class Machine:
-    """A runner whose runs take a minute each. `noise` maps schemes to their rates' deviation."""
+    """A runner whose runs take a minute each. `noise` maps a scheme to its rate's deviation."""
 
     def __init__(self, noise):
         self.noise, self.ran, self.now = noise, [], 0.0

@@ -1,4 +1,4 @@
-"""Tests without daemons that a batch loses, doubles and mixes no row."""
+"""Tests, without daemons, that a batch loses no row, has no row twice, and mixes no rows."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ from experiments.files import alone
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
-# Replace sbatch, scontrol and squeue in these tests. sbatch writes its arguments to a file and
-# counts the ids; it fails once their number exceeds the number in the file `limit`.
+# These scripts replace sbatch, scontrol and squeue. sbatch writes its arguments to a file, and
+# counts the submitted arrays; it fails when this count exceeds the number in the file `limit`.
 SBATCH = """#!/bin/sh
 cd {folder} || exit
 count=$(($(wc -l <sent) + 1))
@@ -282,7 +282,7 @@ class Batch(Batches):
 
 
 class ToSlurm(Batches):
-    """Tests with an sbatch that only writes its arguments to a file."""
+    """Tests with the script SBATCH in place of sbatch."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
-"""Tests the prices of basic blocks: each rule with a listing of its own, and all rules with a
-program that is compiled and run here."""
+"""Tests the prices of basic blocks: each rule with a listing for this rule, and all rules together
+with a program that the test compiles and runs."""
 
 import pathlib
 import struct
@@ -34,7 +34,7 @@ def costs(*instructions):
 
 FRAME = ["push %rbp", "mov %rsp,%rbp", "push %rbx", TRACE, "inc %ebx", "pop %rbx", "pop %rbp",
          "ret"]
-# A rule, the instructions of a function, and the costs of its blocks.
+# For each rule: the instructions of a function, and the costs of the function's blocks.
 RULES = [
     ("calls of the instrumentation and their arguments are free",
      [TRACE, "lea 0x8(%rbx),%rdi", READ, "add 0x8(%rbx),%rax", "mov $0x20,%esi",

@@ -20,7 +20,7 @@ import chaos_plants  # noqa: E402
 
 CASES = 2000 if os.environ.get("LOGJAM_TEST_ALL") else 200
 PATIENCE_SECONDS = 60
-# A wrong action that the program takes before its work, and the judge's name for it.
+# Wrong actions that a program takes before its work, with the name that the Judge gives each.
 DEEDS = {
     "changes a file outside": ("dump", "echo x >> outside/precious", "outside"),
     "changes a mode outside": ("dump", "chmod 600 outside/precious", "outside"),
@@ -56,7 +56,7 @@ class Chaos(unittest.TestCase):
         cls.addClassCleanup(held.cleanup)
         cls.directory = pathlib.Path(held.name)
         cls.logjam = os.path.realpath(os.environ["LOGJAM"])
-        # The first seed whose log has one directory, two lives, and no checkpoint that seals it.
+        # Finds a seed whose log has one directory, several lives, and no checkpoint that seals it.
         for seed in range(1000):
             cls.log = chaos_logs.Log(cls.logjam, random.Random(seed),
                                      str(cls.directory / str(seed)), [("centr", None)])
@@ -117,7 +117,7 @@ class Chaos(unittest.TestCase):
 
     def test_a_loss_that_is_not_named_is_seen(self):
         hand = self.place()
-        hand.harms("log0/stream-0.log.db")  # a file of the first run, counted by the second run
+        hand.harms("log0/stream-0.log.db")  # a file of run 1; run 2 has noted its length
         os.truncate(hand.path("log0/stream-0.log.db"), 4096)
         judge = self.judge(hand, "recover",
                            'case "$*" in *history*) ;; *) echo recovered; exit 0 ;; esac')

@@ -25,7 +25,7 @@ def documented(kind):
 
 
 def added(row, own):
-    """Returns the columns of a row without logjam's own columns."""
+    """Returns the columns of a row that are not in `own`, logjam's own columns."""
     return {re.sub("^axis_.*", "axis_<name>", name) for name in row} - own
 
 

@@ -1,4 +1,4 @@
-"""Tests, with random rows, that compare finds known changes and does not report noise."""
+"""Tests, with random rows, that the command `compare` finds known changes and reports no noise."""
 
 import random
 import re
@@ -17,7 +17,7 @@ AXES = {"log": ["centr", "eleda", "poplar"], "threads": [1, 2]}
 
 
 def drawn(draw, factor=1.0, noise=0.02, rounds=5, only=None):
-    """Returns rows of all points with this share of noise. `factor` applies to the log `only`."""
+    """Returns noisy rows of all points. `factor` applies to the log `only`, or else to all logs."""
     return [row(number, 1000 * threads * draw.lognormvariate(0, noise)
                 * (factor if only in (None, log) else 1), log=log, threads=threads)
             for number in range(1, rounds + 1)
@@ -41,7 +41,7 @@ class Compare(unittest.TestCase):
         pairs = [(drawn(draw, noise=0.1), drawn(draw, noise=0.1)) for _ in range(200)]
         together, alone = (sum(bool(moved(*pair, count=count)) for pair in pairs)
                            for count in (40, 1))
-        self.assertEqual(together, 0)  # 5 times 40 experiments; each set of 40 has the risk 0.01
+        self.assertEqual(together, 0)  # each of the 5 sets of 40 experiments has the risk 0.01
         self.assertGreater(alone, 0, "these draws do not tell 40 experiments from one")
 
     def test_a_slow_down_of_a_tenth_is_found(self):
@@ -97,15 +97,15 @@ class CompareFolders(InADirectory):
         self.assertIn("30 of 60 rows ran beside other programs: no comparison\n", self.said)
 
     def changes_in(self, count, pair):
-        """Returns how many changes are reported between two folders with `count` experiments, which
-        all have this pair of rows."""
+        """Returns the number of reported changes between two folders with `count` experiments. Each
+        experiment has the rows `pair[0]` in the old folder, and `pair[1]` in the new one."""
         all_of_them = {f"T{number}": experiment(id=f"T{number}", grid=[{"axes": AXES}])
                        for number in range(count)}
         for name in all_of_them:
             for folder, rows in zip(("old", "new"), pair):
                 path = self.directory / folder / name.lower() / "small.csv"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                # Each measurement begins before the other ends, so the two count as run in turn.
+                # Both folders have the same start times, so their runs count as run in turn.
                 store.write_rows(path, [{**one, "began": one["round"]} for one in rows])
         args = types.SimpleNamespace(old=self.directory / "old", new=self.directory / "new",
                                      size="small")

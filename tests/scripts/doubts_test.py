@@ -16,7 +16,7 @@ POINTS = [("centr", 1), ("centr", 2), ("eleda", 1), ("eleda", 2)]
 
 
 def rows_with(rounds=3, **columns):
-    """Returns rows of all points. `columns` are lists with a column's values for the first rows."""
+    """Returns rows of all points. A list in `columns` has a column's values for the first rows."""
     rows = [row(number, 10 * number, log=log, threads=threads)
             for number in range(1, rounds + 1) for log, threads in POINTS]
     for name, values in columns.items():

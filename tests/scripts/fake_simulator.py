@@ -40,7 +40,7 @@ def main():
     profile.update((pair.split("=")[0], float(pair.split("=")[1]))
                    for pair in flags.get("set", "").split(",") if pair)
     seed, threads = int(flags["sim_seed"]), int(flags["threads"])
-        # poplar gains from threads unless a dirty line is expensive; centr never gains.
+        # More threads make poplar faster, unless a dirty line is expensive. They never help centr.
     gain = threads ** 0.5 if flags["log"] == "poplar" and profile["dirty_cycles"] < 150 else 1
     cores = profile["sockets"] * profile["cores"] * profile["contexts"]
     name = pathlib.Path(flags["machine"]).stem

@@ -14,7 +14,7 @@ import figures
 from experiments.files import alone, read_rows
 from experiments.runner import logjam_of
 
-# Axes may stand among the options.
+# Axes and options may be mixed.
 SWEEP = ["workload=ycsb", "log=centr,eleda", "--tries=1", "threads=1,2", "rounds=3"]
 SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify",
          "--log_buffer_mb=1"]

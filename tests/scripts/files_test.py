@@ -23,7 +23,7 @@ class OddFiles(InADirectory):
         self.victim.write_text("precious")
 
     def odd(self, name="odd.csv"):
-        """Yields a path several times. Each time, an entry of another kind is at the path."""
+        """Yields one path several times. Each time, an entry of another kind is at this path."""
         path = self.directory / name
         makers = [lambda: path.symlink_to(self.victim),
                   lambda: path.symlink_to(self.directory / "no"),
@@ -127,7 +127,7 @@ class Alone(InADirectory):
 
         def removed_before(file, how):
             if not removed:
-                removed.append(os.unlink(lock))  # the lock's holder ends between open() and flock()
+                removed.append(os.unlink(lock))  # the holder ends after open(), before flock()
             flock(file, how)
 
         removed = []

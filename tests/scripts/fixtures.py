@@ -44,7 +44,7 @@ def printed(function, *given):
 
 
 class InADirectory(unittest.TestCase):
-    """A test with a directory of its own."""
+    """A test that has its own temporary directory."""
 
     def setUp(self):
         held = tempfile.TemporaryDirectory()

@@ -13,7 +13,7 @@ AXES = {"log": ["centr", "eleda", "silo", "tide"], "threads": [1, 2]}
 
 
 def drawn(draw, rounds, noise=0.1, **speeds):
-    """Returns a block of points with the names and rates in `speeds`, and this share of noise."""
+    """Returns a block of points: their names, and rates near the values in `speeds`."""
     return [(name, [speed * draw.lognormvariate(0, noise) for _ in range(rounds)])
             for name, speed in speeds.items()]
 
@@ -91,6 +91,6 @@ class TooFew(unittest.TestCase):
             for number, can in ((rounds, True), (rounds - 1, False)):
                 low, high = list(range(number)), list(range(number, 2 * number))
                 block = [("a", low), ("b", high)]
-                # More pairs, of equal points. Their keys are in no other block.
+                # Blocks of two equal points, which raise the number of compared pairs.
                 equals = [[((i, "x"), low), ((i, "y"), low)] for i in range(pairs - 1)]
                 self.assertEqual(bool(groups.differing([block, *equals])), can, (pairs, number))

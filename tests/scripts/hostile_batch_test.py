@@ -29,7 +29,7 @@ class HostileBatch(Batches):
         self.assertEqual(list(self.victim.parent.iterdir()), [self.victim])
 
     def planted(self, sign=True, **changes):
-        """Replaces fields of plan.json. With `sign`, also corrects the plan's fingerprint."""
+        """Replaces fields of plan.json. If `sign` is true, also corrects the plan's fingerprint."""
         said = {**self.made.plan, **changes}
         if sign:
             said["fingerprint"] = plan.fingerprint(said)
@@ -41,7 +41,7 @@ class HostileBatch(Batches):
         self.planted(jobs=[{"round": 1, "point": point}])
 
     def ended(self, *words):
-        """Returns the one sentence with which a command of figures.py has refused its words."""
+        """Runs figures.py with these words, and returns the one sentence of its refusal."""
         done = self.run_figures(*words, check=False)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
         self.assertNotIn("Traceback", done.stderr)

@@ -6,7 +6,7 @@ import subprocess
 from fixtures import ROOT, InADirectory
 
 # Programs that replace Debian's. Each appends its call to the file with the script's output, so the
-# file shows the order.
+# file shows the order of calls and output.
 STANDS_IN = {
     "id": "echo $USER_ID",
     "dpkg-query": "printf '%s' \"$INSTALLED\"",

@@ -10,7 +10,7 @@ SIZE, FRAME = (50, 10), (0, 0, 600, 300)
 
 
 def crowd(seed, count=20):
-    """Returns random points in an eighth of the frame."""
+    """Returns random points that lie in one eighth of the figure's frame."""
     draw = random.Random(seed)
     return [(250 + draw.random() * 150, 120 + draw.random() * 75) for _ in range(count)]
 

@@ -102,8 +102,8 @@ class LocalHosts:
         return descendants(self._sshds[name].pid)
 
     def kill(self, name):
-        """Cuts the host's power: its sshd and all processes under the sshd get SIGKILL. Returns the
-        number of these processes, without the sshd."""
+        """Simulates a power failure: the host's sshd and its descendants get SIGKILL. Returns the
+        number of descendants."""
         under = self.under(name)
         sshd = self._sshds.pop(name)
         kill([sshd.pid, *under])

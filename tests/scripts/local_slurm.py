@@ -139,12 +139,12 @@ class LocalSlurm:
         return self.ask("sinfo", "-h", "-N", "-n", node, "-o", "%T", check=False).upper()
 
     def kill_node(self, node):
-        """Cuts the node's power: slurmd, the slurmstepds, and the jobs get SIGKILL. Returns the
-        number of killed processes of jobs."""
+        """Simulates a power failure: the node's slurmd, slurmstepds and jobs get SIGKILL. Returns
+        the number of killed processes of jobs."""
         jobs = self.processes_of(node)
         kill([self.daemons[node].pid, *processes_with(LOGJAM_TEST_NODE=self._mark(node)), *jobs])
         self.daemons[node].wait()
-        # Before the signal, a job may have started a process after its processes were listed.
+        # A job may have started a process between the listing of its processes and the signal.
         kill(self.processes_of(node))
         return len(jobs)
 

@@ -16,7 +16,7 @@ LINE = re.compile(r'(\w+) = ("[^"]*"|[^#\s]+)\s*(?:# (.*))?')
 
 
 def keys():
-    """Returns key -> (type, default), from the table of the README. A key without a default must be
+    """Maps each key in the README's table to its type and default. A key without a default must be
     in every profile. sim/machine/profile.cc decides when a key with a default may be omitted."""
     return {key: (kind, default)
             for key, kind, default in ROW.findall((MACHINES / "README.md").read_text())}

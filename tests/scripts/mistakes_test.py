@@ -21,7 +21,7 @@ SCRIPTS = sorted(path for folder in ("scripts", "proof", "tests/scripts", "tests
 
 class Scripts(InADirectory):
     def ended(self, *words):
-        """Returns how each script ended with these words in an empty directory."""
+        """Runs each script with these words in an empty directory. Returns the ended processes."""
         def run(path):
             return subprocess.run([path, *words], cwd=self.directory, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=LONGEST_SECONDS,

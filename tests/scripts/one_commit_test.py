@@ -9,8 +9,8 @@ ROW = re.compile(r"^\| (`.*`.*?) \| (`.*`.*?) \| (.*) \|$", re.M)
 
 
 def missing(page, text_of):
-    """Returns the functions of each row that none of the row's files contains. For `Interface::f`:
-    `Class::f`, only Class::f counts. A row's files include those in the row's last cell."""
+    """Returns the functions of each row that none of the row's files contains. If a cell says
+    `Interface::f`: `Class::f`, the files must contain Class::f. The last cell names files, too."""
     found = []
     for functions, files, what in ROW.findall(page):
         files = re.findall(r"`([\w/]+\.(?:h|cc))`", files + what)

@@ -84,7 +84,7 @@ class Page(InADirectory):
         return done.stdout
 
     def document(self, address="", **more):
-        """Returns the page's elements after its programs have run. Their errors fail the test."""
+        """Returns the page's elements after its scripts, whose errors fail the test, have run."""
         found = self.browse("--dump-dom", address=address, **more)
         error = re.search(r'<html[^>]* data-error="([^"]*)"', found)
         self.assertIsNone(error, error and error[1])
@@ -239,7 +239,7 @@ class PlainFile(InADirectory):
             with self.subTest(link=link), self.assertRaisesRegex(Refused, "is a link"):
                 report_data.collect(self.directory / link.split("/")[0], {one.id: one})
             path.unlink()
-        (self.directory / "link").symlink_to(self.directory / "results")  # given by the reader
+        (self.directory / "link").symlink_to(self.directory / "results")  # named by the reader
         self.assertEqual(len(report_data.collect(self.directory / "link", {one.id: one})), 1)
 
     def test_the_page_asks_for_nothing_from_elsewhere(self):

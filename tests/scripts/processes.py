@@ -11,7 +11,7 @@ import socket
 import time
 
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # Debian's directories of servers
-# The limit for an action of some seconds on an idle machine, or of a minute with 200 points.
+# The limit for an action that takes some seconds on an idle machine, or a minute with 200 points.
 PATIENCE_SECONDS = 400 if os.environ.get("LOGJAM_TEST_ALL") else 90
 
 

@@ -63,7 +63,7 @@ TRACE = """\
 
 
 def row(product, side, clients, tps, turn=1, **more):
-    """Returns a row like those of Comparison."""
+    """Returns a row in the form of a Comparison's rows."""
     return {"round": str(turn), "axis_product": product, "axis_side": side,
             "axis_clients": str(clients), "load": "a load", "version": "15", "tps": str(tps),
             "sync_kind": "1.00 fdatasync of log", "bytes_commit": "512", **more}
@@ -239,7 +239,7 @@ esac > ${to:-/dev/stdout}
 
 class ProductRounds(InADirectory):
     def compared(self, *fakes, clients=(1, 2)):
-        """Runs a Comparison of fakes. Returns it, its rows from the file, and its output."""
+        """Runs a Comparison of `fakes`. Returns it, the rows in its file, and its output."""
         logjam = self.directory / "logjam"
         logjam.write_text(FAKE_LOGJAM, encoding="utf-8")
         logjam.chmod(0o755)
@@ -287,13 +287,13 @@ class ProductRounds(InADirectory):
 
 class ProductRefusals(InADirectory):
     def call(self, *words, program="scripts/products.py"):
-        # If nothing else is refused, this directory is, so no product runs by mistake.
+        # This --dir is refused in any case, so no product runs even if the words are accepted.
         command = [ROOT / program, "--logjam=/bin/true", "--dir=/proc/nowhere", *words]
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE, check=False, timeout=LONGEST_SECONDS)
 
     def refusal(self, *words, **more):
-        """Returns the one sentence of the refusal."""
+        """Runs the program with these words, and returns the one sentence of its refusal."""
         done = self.call(*words, **more)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

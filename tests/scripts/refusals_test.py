@@ -1,4 +1,4 @@
-"""Tests, with the real program, that refused points of a sweep are found before anything runs."""
+"""Tests, with the real program, that a sweep finds the refused points before it runs any point."""
 
 import os
 import unittest

@@ -267,7 +267,7 @@ class Command(InADirectory):
 
     def test_serve_shows_the_page_of_the_rows_and_writes_nothing(self):
         words = ["serve", f"--results={self.directory}", "--no-browser", "--port=0"]
-        # A shell's background job ignores SIGINT, and so do the processes that it starts.
+        # A background job of a shell ignores SIGINT. Its child processes do, too, without `signal`.
         with subprocess.Popen(
                 [sys.executable, FIGURES, *words], stdout=subprocess.PIPE, text=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as server:

@@ -1,4 +1,4 @@
-"""Tests that other programs can read the rows of all commands without options."""
+"""Tests that other programs, without special options, can read the rows of all commands."""
 
 import csv
 import json

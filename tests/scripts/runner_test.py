@@ -1,4 +1,4 @@
-"""Tests the runner with the real program, and its words about other programs on the cores."""
+"""Tests the runner with the real program, and the runner's messages about other programs."""
 
 import io
 import os
@@ -71,7 +71,7 @@ class Memory(InADirectory):
 
 
 class Machine:
-    """Replaces idle_watch.Watch: other programs take these shares of the cores, in this order."""
+    """Replaces idle_watch.Watch. Reports that other programs use these shares of the cores."""
 
     def __init__(self, *shares):
         self._shares = list(shares)
@@ -88,7 +88,7 @@ class Machine:
 
 class Others(InADirectory):
     def run_among(self, *shares, tries=3):
-        """Returns the messages during a run on this Machine, and the sentence at the end."""
+        """Runs on this Machine. Returns the messages during the run, and the sentence after it."""
         told = []
         with mock.patch.object(idle_watch, "Watch", Machine(*shares)), \
                 mock.patch.object(idle_watch.time, "sleep"), \

@@ -122,7 +122,7 @@ class Sensitivity(WithAMachine):
                          (0, ["dirty_cycles doubled (1 of 1 seeds)"]))
 
     def judged(self, unchanged, halved):
-        """Returns the Survival of a check that rates are above 5, from each seed's rates."""
+        """Returns the Survival of a check "the rate is above 5" with these rates of the seeds."""
         one = experiment(check=[{"says": "so", "holds": "value('tps', log='centr', threads=1) > 5"}])
         for name, rates in (("unchanged", unchanged), ("x-halved", halved)):
             path = self.folder / f"{name}.csv"

@@ -86,7 +86,7 @@ class Served(InADirectory):
         with mock.patch.object(serve.OnePage, "longest", 0.2):
             slow = self.connected()
             with contextlib.suppress(OSError):
-                while True:  # sends a byte in time, again and again, until the server ends it
+                while True:  # sends bytes, none too late, until the server closes the connection
                     slow.sendall(b"G")
                     time.sleep(0.02)
         self.assertEqual(self.stderr.getvalue(), "")
@@ -101,7 +101,7 @@ class Served(InADirectory):
         self.assertEqual(self.status(), 200)
         for one in waiting[:-serve.Server.most]:
             with contextlib.suppress(ConnectionResetError):
-                self.assertEqual(one.recv(1), b"")  # the server has ended the oldest connections
+                self.assertEqual(one.recv(1), b"")  # the server has closed the oldest connections
 
     def test_a_client_that_is_gone_is_no_traceback(self):
         with mock.patch.object(serve.OnePage, "do_GET", side_effect=ConnectionResetError):

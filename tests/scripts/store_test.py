@@ -1,4 +1,4 @@
-"""Tests that a store keeps whole rows, each once, and no rows of different origins."""
+"""Tests that a store keeps only whole rows, no row twice, and no rows of different origins."""
 
 import os
 from unittest import mock
@@ -11,7 +11,7 @@ from experiments.runner import Outcome, PointRefused
 
 
 class FakeRunner:
-    """Counts runs, and raises an error at the runs in `fail_at`."""
+    """Counts its runs. Raises an error in each run whose number is in `fail_at`."""
 
     def __init__(self, fail_at=(), error=KeyboardInterrupt):
         self.ran, self._fail_at, self._error = [], fail_at, error

@@ -1,4 +1,4 @@
-"""Tests that sweeps with a real Slurm and GNU parallel lose and double no row when nodes die.
+"""Tests that sweeps with a real Slurm and GNU parallel have each row once, even if nodes die.
 
 With LOGJAM_TEST_ALL the sweeps have 200 points.
 """
@@ -28,11 +28,11 @@ SHORT = ["--seconds=0.1" if LARGE else "--seconds=0.05", "--warmup=0", "--device
 
 
 class Submitted(InADirectory):
-    environment = None  # the cluster's
+    environment = None  # the environment variables with which commands use the cluster
 
     def setUp(self):
         super().setUp()
-        # A file's name may contain braces and %, which parallel and Slurm replace in other words.
+        # File names may contain {} and %j. GNU parallel and Slurm must not replace these here.
         self.csv, self.batch = (self.directory / f"x {{}} %j.{of}" for of in ("csv", "batch"))
         self.begun = time.monotonic()
 
@@ -54,7 +54,7 @@ class Submitted(InADirectory):
                        for path in sorted(self.batch.glob("logs/*")))
 
     def rows_made(self):
-        """Maps the files of the present rows to the times of their last change."""
+        """Maps the name of each row's file to the time of the file's last change."""
         return {path.name: path.stat().st_mtime_ns for path in self.batch.glob("rows/*.json")}
 
     def wait_for_rows(self, count, submitter=None):
@@ -95,7 +95,7 @@ class Slurm(Submitted):
         return super().logs() + self.slurm.logs()
 
     def kill_a_node_at_work(self, node="node1"):
-        # Large: wait for the node's script and its logjam. A small sweep rarely has both at once.
+        # If LARGE, waits for two processes: the script and logjam. A small sweep rarely has both.
         wait_until(f"{node} works", lambda: len(self.slurm.processes_of(node)) > LARGE, self.logs)
         count = self.slurm.kill_node(node)
         self.say(f"{node} is killed with {count} processes of its task, "

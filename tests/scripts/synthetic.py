@@ -1,7 +1,7 @@
 """Provides experiments and rows that were never run, for the tests of figures and reports.
 
-A test can compute the numbers: a scheme's `rate`, times the number of threads, times 1 - 0.05, 1
-and 1 + 0.1 in the three rounds.
+A test can compute the rates: the scheme's number in RATES, times the number of threads, times
+0.95, 1 or 1.1 in the three rounds.
 """
 
 import pathlib
@@ -242,7 +242,7 @@ def measured(one, **columns):
 
 
 def extras(one):
-    """Returns rows that logjam would write beside the CSV file: a distribution, a time series."""
+    """Returns rows of logjam's other files: a distribution, a time series, and dependencies."""
     found = {"cdf": [], "timeline": [], "dependencies": []}
     for row in rows(one):
         own = {name: value for name, value in row.items() if name.startswith(("round", "axis_"))}

@@ -17,7 +17,7 @@ PLANTS = (100, 0.01, 3, 1 / 3, 0)
 
 
 def gains(*of_rounds):
-    """Returns rows with this ratio of ELEDA's throughput to the baseline's, one ratio per round."""
+    """Returns rows of one round for each ratio: ELEDA's throughput divided by the baseline's."""
     return [row(number, 10 * factor, log=log) for number, gain in enumerate(of_rounds, 1)
             for log, factor in (("centr", 1), ("eleda", gain))]
 
@@ -124,7 +124,7 @@ class Figure(unittest.TestCase):
 
 
 class Drawn(Measured):
-    """Rows of an experiment with random values, for checks on which no committed rows decide."""
+    """Random values for an experiment, to test checks that hold for no committed rows."""
 
     def __init__(self, experiment, seed):
         points = [*experiment.points("full"), *(experiment.points("full", simulated=True)
@@ -145,8 +145,8 @@ class EveryCheck(unittest.TestCase):
     """A check is useless if no rows can make it fail."""
 
     def fails_with(self, measured, check):
-        """Returns whether a check that holds for these rows fails after one of these changes: of a
-        value that it reads, of all in a column, or of all in a column with one value of an axis."""
+        """Returns whether a check that holds can fail. Tries changes of one value that the check
+        reads, of all values of a column, and of a column's values at one value of an axis."""
         asked = []
         column = measured.column
 
@@ -169,8 +169,8 @@ class EveryCheck(unittest.TestCase):
 
     @staticmethod
     def with_plant(measured, check, points, factor):
-        """Multiplies the values of these points (pairs of a column and axes) by `factor`. Returns
-        the verdict, and restores the values."""
+        """Multiplies the values at `points` (pairs of a column and axes) by `factor`. Returns the
+        verdict with the changed values, and restores the values."""
         cells = [(values, name) for name, axes in points
                  for values in measured._points[axes].values() if isinstance(values.get(name), float)]
         before = [values[name] for values, name in cells]

@@ -92,8 +92,7 @@ TEST(Charge, FarAtomicsOfALineComeOneAfterTheOtherAlsoInACore) {
   }
 }
 
-// A compare-and-swap in the shared cache waits for its turn. It sees the stores that other cores
-// make while it waits.
+// A far compare-and-swap waits for its turn, and sees the stores of other cores during this wait.
 TEST(Charge, AFarAtomicIsDoneWhenItsTurnComes) {
   RunningMachine machine(profile_of_far_atomics(), 3);
   const void* word = address_of(line_of_new_page());

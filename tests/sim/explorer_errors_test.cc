@@ -78,8 +78,7 @@ TEST_F(ExplorerDeathTest, AThreadThatUsesFreedMemoryIsFound) {
   EXPECT_EXIT(program(words[1]), testing::ExitedWithCode(7), "uses memory that was freed");
 }
 
-// The schedule's function `judge` sees the memory as it is at the crash, and may change it. Then the
-// run continues with the memory from before `judge`.
+// The function `judge` sees the memory at the crash. Its changes of the memory do not last.
 TEST_F(ExplorerDeathTest, ACrashIsJudgedWhereItIs) {
   uint64_t &x = shared_.x, &y = shared_.y;
   platform::Schedule schedule = Explored::seeded(3);

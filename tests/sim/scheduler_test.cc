@@ -310,7 +310,7 @@ TEST(Scheduler, FibersSpreadOverIdleContextsOfTheirSocket) {
   EXPECT_EQ(contexts, (std::vector<uint32_t>{4, 5, 6, 7}));
 }
 
-// A context may make visible steps while its clock is up to look_ahead_ns ahead of all other clocks.
+// A context may make visible steps ahead of the earliest clock, by at most look_ahead_ns.
 TEST(LookAhead, PassesTheEarliestClockByAsMuchAsTheProfileSays) {
   Profile profile = free_kernel();
   profile.look_ahead_ns = 100;

@@ -66,7 +66,7 @@ TEST_P(TagStoreOfWays, DoesWhatASimpleModelDoes) {
   Reference reference(ways);
   std::mt19937 random(7);
   for (int step = 0; step < 50'000; ++step) {
-    // Half of the lines have the highest numbers that a line can have.
+    // Half of the lines get the highest possible line numbers.
     const uint32_t number = random() % (8 * ways);
     const uint32_t line = random() % 2 == 0 ? number : kLines - 1 - number;
     const bool write = random() % 2 == 0;

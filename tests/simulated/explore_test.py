@@ -1,4 +1,4 @@
-"""Tests the explorer: rounds without a finding, a fault that it finds twice, refusals."""
+"""Tests the explorer: rounds without an error, an error that it finds again, refusals."""
 
 import os
 import re
@@ -36,8 +36,8 @@ class Explore(InADirectory):
         status, printed = self.explore("--log=scm", "--rounds=25", "--seed=1")
         self.assertEqual(status, 0, printed)
 
-    # In each of these rounds, a commit once waited for a safety timeout (results/PLANTED.md). With
-    # the fault planted again, seeds 4, 62, 112 and 116 find the first four; 1,500 miss the last.
+    # Each of these rounds once lost a wake-up (results/PLANTED.md). If the faults are planted
+    # again, seeds 4, 62, 112 and 116 find the first four; 1,500 seeds do not find the last one.
     LOST_WAKE_UPS = (
         (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined", "--log_records=txn"),
         (56, "--log=pwal", "--flush_help=false", "--commit=sync", "--log_records=op",
@@ -86,7 +86,7 @@ class Explore(InADirectory):
         self.assertIn("fails a check", printed)
 
     def weakened(self, only, flags):
-        """Runs the script with each release of a file as relaxed; returns the script's output."""
+        """Runs the script with each release in the file `only` as relaxed; returns its output."""
         return self.script("weakened_orders.py", f"--only={only}", f"--flags={flags}",
                            "--rounds=40")
 

@@ -1,5 +1,5 @@
-"""Tests the hold-out: its statistics with small numbers, and that the machines and kinds of its
-points exist."""
+"""Tests the hold-out: its statistics with few numbers, and that the machine and the kind of each
+point exist."""
 
 import math
 import os

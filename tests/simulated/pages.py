@@ -18,7 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 120
 NOT_COPIED = shutil.ignore_patterns("build*", ".git", "results", "__pycache__", ".ccache")
-CUT_OFF = 141  # exit status of a pipe whose last program, as `head`, ends early
+CUT_OFF = 141  # exit status of a pipe whose last program (`head`) ends before the others
 
 # Replacements that make a command faster, and keep its files in the scratch directory.
 SHORTER = (
@@ -51,7 +51,7 @@ def _filter_finds_tests(command, tree):
 
 
 def _options_are_known(command, tree):
-    """Adds an unknown option to the command. The script must refuse this option and no other."""
+    """Adds an unknown option to the command, and expects the script to refuse only this option."""
     try:
         tree.run(command + " --one-too-many")
     except Wrong as refusal:
@@ -161,7 +161,7 @@ class Tree:
 
 
 def check(command, tree):
-    """Runs one command of a page, or checks it by the tables; returns a line about the command."""
+    """Runs or checks one command of a page, as the tables say; returns a line about the command."""
     for page, section, reason in ELSEWHERE:
         if (command.page, command.section) == (page, section):
             return f"elsewhere   {command.text}  [{reason}]"
@@ -176,7 +176,7 @@ def check(command, tree):
 
 
 def check_page(page, text, tree):
-    """Checks all commands of a page. Prints a line for each; returns the faults."""
+    """Checks all commands of a page. Prints a line for each command; returns the faults."""
     faults = []
     for command in commands(page, text):
         try:

@@ -1,5 +1,5 @@
-"""Tests that every command in README.md, docs/GUIDE.md and CONTRIBUTING.md works. Each page has its
-own class, so that pages are tested in parallel."""
+"""Tests that every command in README.md, docs/GUIDE.md and CONTRIBUTING.md works. Each page has a
+class of tests, so that the pages are tested in parallel."""
 
 import json
 import os

@@ -62,8 +62,7 @@ class Simulation(OfTheSimulation):
                                  environment={"LONGER": "x" * 5000})
                 self.assertEqual(one, other)
 
-    # The addresses of a place of allocation do not depend on the length of a text, so a longer path
-    # moves no other allocation.
+    # The length of a text does not move other allocations, so both paths give the same slabs.
     def test_a_longer_path_takes_the_same_memory(self):
         def slabs(name):
             path = self.directory / f"{name}.csv"
@@ -98,7 +97,7 @@ class Simulation(OfTheSimulation):
 
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
-            """Returns the addresses of small allocations. Large ones are consecutive mappings."""
+            """Returns the addresses of small allocations: large ones are mapped consecutively."""
             return re.findall(r"0x[0-9a-f]+, \d+ B of allocate", self.report(*words))
 
         one = addresses()
@@ -147,7 +146,7 @@ class Simulation(OfTheSimulation):
         path = self.directory / "written_back.csv"
 
         def insert_ns(first_ns, further_ns):
-            """Returns the ns of an insert of 192 cache lines, all written back by `scm` at once."""
+            """Returns the time of an insert, in ns. `scm` writes back its 192 lines together."""
             self.simulate(
                 "micro", "--machine=milan2x64", "--cores=4", "--threads=1", "--log=scm",
                 "--device=nvm", "--record_bytes=12288", "--log_buffer_mb=1", "--seconds=0.002",

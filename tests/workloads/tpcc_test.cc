@@ -79,7 +79,7 @@ TEST_F(TpccTest, EveryCommitInsertsItsRowWhicheverWarehouseIsHome) {
 TEST_F(TpccTest, PaymentByLastNameChoosesTheMiddleFirstName) {
   set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
   struct Case {
-    std::vector<std::string> namesakes;  // first names; the loaded one is between ! and ~
+    std::vector<std::string> namesakes;  // first names; the loaded name is between ! and ~
     std::string chosen;
   };
   for (const Case& one : std::vector<Case>{{{"!1"}, "!1"},

@@ -145,8 +145,8 @@ TEST_F(TpccVerify, AViolationIsReportedWithItsNumbers) {
             "sum(H_AMOUNT) -10.00 (1 of 400 customers differ)");
 }
 
-// Flips the lowest bit of each column in turn, so that a letter stays a letter, and a number
-// changes by one. In the columns `nulls` another number is also valid, so these are set to 0.
+// Flips the lowest bit of each column, one column at a time: a letter stays a letter, and a number
+// changes by one. In the columns `nulls` another number is also valid, so they are set to 0.
 void expect_every_column_checked(Table& table, Key key, const std::vector<std::string>& nulls,
                                  const std::function<std::string()>& said) {
   std::byte* const bytes = tuple(table, key)->row();

@@ -13,7 +13,7 @@ namespace {
 
 using YcsbTest = WorkloadTest;
 
-// Replaces a protocol's transaction, and records the calls.
+// Replaces a protocol's transaction, and records the calls of YCSB.
 class Recorder : public Transaction {
  public:
   explicit Recorder(uint32_t row_bytes) : row_(row_bytes) {}
