@@ -17,9 +17,9 @@ int dump_command();
 int machine_command();
 int device_command();
 int trim_command();
-// Explores. `words` are play=FILE (plays the recorded schedule in FILE again), record=FILE (writes
-// the schedule of a round that fails to FILE), blocks=FILE (adds the blocks that the rounds reached
-// to FILE) and weaken=FILE (treats the atomic operations in FILE as relaxed).
+// Plays rounds (explore.cc). `words` are play=FILE (plays the schedule in FILE), record=FILE
+// (writes the schedule of a failed round to FILE), blocks=FILE (adds the basic blocks that the
+// rounds executed to FILE) and weaken=FILE (treats the atomic operations in FILE as relaxed).
 int explore_command(const std::vector<std::string>& words);
 // Prints the list that `what` names, or all lists if `what` is empty.
 int list_command(const std::string& what);

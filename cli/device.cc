@@ -1,6 +1,6 @@
 // `logjam device` measures the durable writes per second of the device under --wal_dir. A log makes
-// each group of commits durable by one write, so the device limits the groups per second of every
-// scheme. `logjam machine` measures this machine.
+// each group of commits durable by one write, so this number limits the groups per second of every
+// scheme. `logjam machine` measures a profile of this machine.
 #include <gflags/gflags.h>
 
 #include <array>
@@ -31,11 +31,11 @@ using platform::refuse;
 constexpr uint64_t kFileBytes = uint64_t{256} << 20, kLargest = uint64_t{1} << 20;
 constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10, kLargest};
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
-constexpr double kSecondsOfAPoint = 0.3;  // if --seconds is not given
+constexpr double kSecondsOfAPoint = 0.3;  // the duration of a measurement without --seconds
 
 struct ProbeOptions {
   std::string device, directory;
-  double seconds = 0;  // of each measured point
+  double seconds = 0;  // the duration of the measurement of each Point
   OutputFiles files;
 };
 
@@ -55,7 +55,7 @@ ProbeOptions probe_options() {
 struct Point {
   uint64_t bytes;  // of each write
   uint32_t depth;  // the number of writes that are under way at once
-  bool one_call;   // the thread has one write at a time, and waits for it in the call
+  bool one_call;   // Device::start_and_wait() starts each write and waits for its end
 };
 
 struct Measured {
@@ -65,7 +65,7 @@ struct Measured {
   double mb_s(const Point& of) const { return writes_s() * static_cast<double>(of.bytes) * 1e-6; }
 };
 
-// A device with a file of zeros. Writes go through the file in order, again and again.
+// A device with a file of zeros. measure() writes the file from its begin to its end, repeatedly.
 class Probe {
  public:
   Probe(const std::string& device, const std::string& path)

@@ -20,8 +20,9 @@
 namespace logjam {
 namespace {
 
-// Ends the program after an exception that nothing catches. Prints a sentence if the machine has
-// failed, and otherwise calls abort(). (No caller can catch an exception of a oneTBB thread.)
+// Ends the program after an exception that nothing catches. Prints a sentence if the machine
+// refused memory, a thread or a file, and otherwise calls abort(). (No caller can catch an
+// exception of a oneTBB thread.)
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +
@@ -47,8 +48,8 @@ void explain_exception() {
   std::abort();
 }
 
-// Opens /dev/null for each standard file that is closed, so that no log file gets the number of
-// stdout. The open mode makes reads from stdin and writes to stdout fail.
+// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no log file gets the
+// descriptor of stdout. The open mode makes reads from stdin and writes to stdout fail.
 void hold_standard_files() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) >= 0) continue;
@@ -60,10 +61,10 @@ void hold_standard_files() {
 
 void start_diagnostics(const char* program) {
   hold_standard_files();
-  // With SIGPIPE ignored, a write to a pipe without a reader returns an error.
+  // If SIGPIPE is ignored, a write to a pipe that no process reads returns an error.
   std::signal(SIGPIPE, SIG_IGN);
-  // glog converts the time of each line to local time. Without TZ, glibc reads the time zone's file
-  // for each line, under a lock that ThreadSanitizer cannot see.
+  // glog converts the time of each log line to local time. If the variable TZ is not set, glibc
+  // reads the time zone's file for each log line, under a lock that ThreadSanitizer cannot see.
   setenv("TZ", ":/etc/localtime", 0);
   // Changes the flag's default and not its value, because a CSV row lists each flag that was set.
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);

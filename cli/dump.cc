@@ -23,12 +23,12 @@ namespace {
 struct DumpOptions {
   std::vector<std::string> directories;
   uint64_t run = 0;          // 0: the last run
-  uint64_t from = 0;         // the number of records or transactions to skip first
-  uint64_t count = 0;        // the most records or transactions to dump
+  uint64_t from = 0;         // the number of records or transactions to skip at the log's begin
+  uint64_t count = 0;        // the largest number of records or transactions to dump
   std::string dependencies;  // the file for the dependencies; empty: none
   OutputFiles files;
 
-  // Returns whether the flags ask for dependencies, or for the row of counts, not for records.
+  // Returns whether the flags ask for dependencies or for their counts, and not for records.
   bool of_dependencies() const {
     return !dependencies.empty() || !files.csv.empty() || !files.json.empty();
   }
@@ -84,7 +84,7 @@ void print_ranges(RangeImage image) {
   }
 }
 
-// Prints the position up to which a stream was certainly durable, if the position is known.
+// Prints `position`, up to which a stream was certainly durable, unless `position` is 0 (unknown).
 void print_durable(uint64_t position) {
   if (position != 0) std::printf(", durable %lu", position);
 }
@@ -165,7 +165,7 @@ LogFiles run_to_dump(const DumpOptions& options) {
   platform::refuse(why);
 }
 
-// Aether, Fig. 15: a dependency is tight if the older record is among the last five of its log.
+// A dependency whose Dependency::since is smaller than this number is tight (Aether, Fig. 15).
 constexpr uint64_t kTight = 5;
 
 constexpr char kEdgesHeader[] =
@@ -227,7 +227,7 @@ void write_edges(const LogDependencies& found, const DumpOptions& options) {
   }
 }
 
-// Writes the file of --dependencies, and prints and appends the row. Refuses a log of commands.
+// Writes the file of --dependencies and the row of counts. Refuses a log of commands.
 void dump_dependencies(const LogFiles& files, const DumpOptions& options) {
   if (files.header.log_records == "command") {
     platform::refuse("the log of scheme " + files.header.scheme +
@@ -278,7 +278,7 @@ int dump_command() {
     RecordBatch batch;
     uint64_t seen = 0;
     const uint64_t end = options.from + options.count;
-    // The loop also ends if the reader of stdout, such as `head`, has ended.
+    // The loop also ends if the program that reads stdout, such as `head`, has ended.
     while (seen < end && std::ferror(stdout) == 0 && reader.next(&batch)) {
       for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
         if (seen >= options.from) print_record(*batch.records[i], batch.positions[i]);

@@ -1,6 +1,6 @@
-// `logjam explore` plays rounds. A round is a run on a disk in memory; a seed draws the order of
-// all steps and the points of the crashes. After each crash a recovery is judged: the ledger by its
-// checker, every other workload by its own checks and by the history of its writes.
+// `logjam explore` plays rounds. A round is a run on a disk in memory. A seed determines the order
+// of all steps and the moments of the crashes. After each crash, the log is recovered and checked:
+// the ledger by its checker, other workloads by Workload::verify() and the history of their writes.
 #include <fcntl.h>
 #include <gflags/gflags.h>
 #include <sys/mman.h>
@@ -44,10 +44,10 @@ namespace {
 constexpr unsigned kMostSeconds = 300;  // of each round
 
 struct ExploreOptions {
-  uint64_t seed = 0, rounds = 0;             // the first seed, and the most rounds
-  WantedRound round;                         // the same for each seed
+  uint64_t seed = 0, rounds = 0;             // the first seed, and the largest number of rounds
+  WantedRound round;                         // the flags that all rounds have
   std::map<std::string, std::string> files;  // paths by key, such as `play`; empty: not given
-  std::string given;  // the flags that play a round again; a space follows each flag
+  std::string given;  // the given flags, except --seed and --rounds; a space follows each flag
 };
 
 // Returns the flag's value, or "every" if the flag was not given.
@@ -56,7 +56,7 @@ std::string given_or_every(const char* flag) {
   return info.is_default ? "every" : info.current_value;
 }
 
-// Returns the files from the words after the command, such as play=FILE.
+// Returns the paths of files by key, from the words after the command, such as play=FILE.
 std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
   std::map<std::string, std::string> files = {
       {"play", ""}, {"record", ""}, {"blocks", ""}, {"weaken", ""}};
@@ -82,7 +82,7 @@ ExploreOptions explore_options(const std::vector<std::string>& words) {
                             .files = files_of(words),
                             .given = ""};
   options.round = {given_or_every("log"), given_or_every("cc"), FLAGS_workload};
-  flags_of_round(options.seed, options.round);  // called only to refuse bad schemes and protocols
+  flags_of_round(options.seed, options.round);  // only so that it refuses bad schemes and protocols
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
     if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
     options.given += "--" + flag.name + "=" + value_of(flag) + " ";
@@ -93,15 +93,15 @@ ExploreOptions explore_options(const std::vector<std::string>& words) {
 // A round's report, in memory that the round shares with the process that started the round.
 struct RoundReport {
   uint64_t steps, switches, crashes, hash, weakened;
-  bool ended;        // the round has filled the report in
-  bool disk_fails;   // the disk fails, so the run may end with a sentence
+  bool ended;        // the round has written all members of this report
+  bool disk_fails;   // the disk fails, so the run may end with an error message
   int judged;        // the exit status of the first recovery that failed; 0: none
-  char order[64];    // the description of the order
+  char order[64];    // the description of the order of the steps
   char what[16384];  // the error of the run itself, not of a recovery; empty: none
 };
 
-// Plays the rounds of this process. Between two rounds a Campaign takes and frees no memory of the
-// simulated machine, so the addresses of a round do not depend on earlier rounds.
+// Plays the rounds of this process. Between two rounds a Campaign neither allocates nor frees
+// memory of the simulated machine, so the addresses in a round do not depend on earlier rounds.
 class Campaign {
  public:
   explicit Campaign(ExploreOptions given);
@@ -109,7 +109,7 @@ class Campaign {
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
 
-  // Plays the round of a seed. Returns whether the round found no error.
+  // Plays the round of the seed `seed`. Returns whether the round found no error.
   bool play(uint64_t seed);
   void print_sum() const;
 
@@ -118,20 +118,20 @@ class Campaign {
   const ExploreOptions options;
   platform::Schedule recorded;     // from play=FILE
   std::vector<uint64_t> weakened;  // see Schedule::weakened; if not empty, nothing crashes
-  std::string directory;           // on a real file system, for the histories
+  std::string directory;           // on a real file system, for the files of --history
   int output;                      // an open file for the run's output; a recovery empties the file
-  RoundReport* report;             // shared with the rounds
+  RoundReport* report;             // in memory that the processes of the rounds share
 
  private:
   void print_found(uint64_t seed, int status) const;
 
-  std::string again_;  // flags and files that play a round again
+  std::string again_;  // the flags and words with which a user can play a found round again
   uint64_t rounds_ = 0, steps_ = 0, switches_ = 0, crashes_ = 0, hash_ = 0;
   uint64_t weakened_operations_ = 0;
   timespec began_{};
 };
 
-// A run that begins with a new log, or after a crash, and ends at the next crash.
+// The part of a round from its begin (with a new log) or from a crash until the next crash.
 struct Life {
   const Campaign& of;
   uint64_t seed;
@@ -193,8 +193,8 @@ void empty_output(const Campaign& of) {
   if (ftruncate(of.output, 0) != 0) platform::fatal("the output of a round cannot be kept");
 }
 
-// Writes some lines of non-volatile memory to the disk that a crash has left. The program had not
-// written these lines back, but caches evict lines at any time.
+// Writes randomly chosen cache lines of non-volatile memory to `after`, the disk after a crash. The
+// program had not written these lines back, but a cache may evict a line at any time.
 void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
   constexpr uint64_t kLineBytes = 64;
   platform::for_each_mapping([&](int file, const std::byte* memory) {
@@ -223,13 +223,13 @@ auto in_child(const Body& body) {
   }
 }
 
-// Recovers one of the disk's possible states after a crash at this moment, and judges the recovery.
-// After some crashes, plays another life of the log. Returns the exit status.
+// Recovers one of the disk's possible states after a crash at this moment, and checks the recovered
+// database. After some crashes, plays another life of the log. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   constexpr size_t kMostStates = 4;
   constexpr uint32_t kMostLives = 3;
   Draws draws(life.seed * platform::kGoldenRatio + crash);
-  // If the crash is in a file call, any number of the call's steps may have happened.
+  // If the crash is in a call on a file, any number of the steps of this call may have happened.
   const size_t steps = life.disk.steps();
   const size_t begun = in_a_file_call ? life.disk.steps_before_call() : steps;
   size_t step = begun + draws.below(steps - begun + 1);
@@ -277,7 +277,7 @@ void set_flags(const Life& life) {
   set_flag("continue", later ? "true" : "false");
 }
 
-// Makes the disk fail or run full in some rounds. Returns whether the disk may fail.
+// Makes the disk fail or become full in some rounds. Returns whether the disk may do so.
 bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
   constexpr uint64_t kMostCalls = 80, kLeastBytes = 30'000, kMostBytes = 300'000;
   const uint64_t after = draws.below(kMostCalls);
@@ -302,7 +302,7 @@ bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
   }
 }
 
-// Writes the file of a schedule. Ends the process with one sentence if the write fails.
+// Writes the schedule into the file `path`. Ends the process with an error message if this fails.
 void write_schedule(const std::string& path, const platform::Explored& explored) {
   std::ostringstream text;
   for (const platform::Turn& turn : explored.turns) {
@@ -317,7 +317,7 @@ void write_schedule(const std::string& path, const platform::Explored& explored)
   platform::OutputFile(path).write(text.str());
 }
 
-// Adds the end of a life to the report of its round, and ends the process.
+// Adds the results of a life to the report of its round, and ends the process.
 [[noreturn]] void end_life(const Life& life, const platform::Explored& explored) {
   const auto put = [](auto& to, const std::string& text) {
     std::strncpy(to, text.c_str(), sizeof to - 1);
@@ -353,10 +353,10 @@ void live(const Life& life) {
   schedule.seed = life.seed;
   schedule.most_crashes = first ? draws.one_of({1, 2, 8}) : 1;
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000, 30'000});
-  // A recovery takes many steps to read files, and few steps matter. So few rounds explore it.
+  // Recoveries take many steps, most of which only read files. So few rounds explore recoveries.
   schedule.from_start = first || draws.below(16) == 0;
   schedule.late_stores = draws.below(4) != 0;
-  // The watch for data races needs one value of each atomic variable; late stores give several.
+  // Data races cannot be detected with late stores: threads may see different values of a variable.
   schedule.watches_races = !schedule.late_stores;
   schedule.late_disk = draws.below(4) == 0;
   // Only the safety timeout (LogConfig::safety_timeout_ns) is longer.

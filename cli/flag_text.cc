@@ -18,9 +18,9 @@
 namespace logjam {
 namespace {
 
-constexpr int kMostFlagFiles = 16;  // the deepest nesting; a file may include itself
+constexpr int kMostFlagFiles = 16;  // open at once: a flag file may include others, even itself
 
-// The check of one command line and its flag files.
+// Checks one command line and the flag files that it names.
 class FlagCheck {
  public:
   explicit FlagCheck(Commands command) : command_(command) {}
@@ -31,14 +31,14 @@ class FlagCheck {
   [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
-  // Checks `text`, "name=value" or "name" without the leading hyphens. Returns the flag if the next
-  // argument is the flag's value.
+  // Checks `text`, which is "name=value" or "name" without the leading hyphens. If the flag's value
+  // is the next argument, returns the flag.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);
   void line(const std::string& text);
 
-  // Returns the flags of the command, with the useful flags of the libraries.
+  // Returns the names of the command's flags and of flags_of_libraries().
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;
 
@@ -61,7 +61,7 @@ bool FlagCheck::has(std::string_view name) const {
   return std::ranges::find(all, name) != all.end();
 }
 
-// Returns a flag from meant_by() with `value`, which replaces N in a text like "range=count:N".
+// Returns the flag `meant` with `value`, which replaces N if `meant` is like "range=count:N".
 std::string with_value(std::string_view meant, const std::string& value) {
   std::string text = "--" + std::string(meant);
   if (value.empty()) return text;
@@ -97,7 +97,7 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-// Returns the end of a sentence that asks for a number without a unit, if `value` has a unit.
+// Returns a clause that asks for a number without a unit if `value` has a unit, and otherwise "".
 std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   const size_t end = value.find_first_not_of("0123456789.");
   if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {
@@ -147,8 +147,8 @@ std::string without_hyphens(const std::string& text) {
   return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
 }
 
-// Checks a line of a flag file. gflags reads a line that is not a flag as a list of programs, and
-// ignores all further lines unless this program is in the list. A zero byte ends a file.
+// Checks a line of a flag file. gflags reads a line that is not a flag as a list of programs: it
+// ignores all further lines if this program is not in the list. It stops at a zero byte.
 void FlagCheck::line(const std::string& text) {
   if (text.ends_with('\r')) {
     refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");
@@ -212,8 +212,8 @@ void FlagCheck::arguments(const std::vector<std::string>& given) {
   }
 }
 
-// The flag names of DBx1000, CCBench, BenchBase, YCSB, sysbench, HammerDB, pgbench and fio. A name
-// may stand for several flags; only flags of the present command are proposed.
+// The words by which DBx1000, CCBench, BenchBase, YCSB, sysbench, HammerDB, pgbench and fio name
+// settings. A word may stand for several flags; only flags of the given command are proposed.
 constexpr FieldWords kWords[] = {
     {"log",
      " scheme log_scheme logging logger log_type log_algorithm log_alg wal wal_scheme algorithm "

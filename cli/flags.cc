@@ -24,7 +24,7 @@ std::vector<FlagGroup>& groups() {
   return all;
 }
 
-// Adds a group, or a flag of the last group, to the table.
+// Adds a group to the table of flags, or adds a flag to the last group.
 struct Group {
   explicit Group(std::string_view heading) { groups().push_back({heading, {}}); }
 };
@@ -38,7 +38,7 @@ struct Flag {
 constexpr uint32_t kMaxWorkers = 1024;  // a transaction's id has 16 bits for the worker
 constexpr uint32_t kMaxSockets = 64, kMostDepth = 64;
 constexpr double kMostSeconds = 1e9;  // the same time in nanoseconds fits into 64 bits
-// At the least rate, the time to a worker's next transaction still fits in 64 bits.
+// At the lowest rate, the nanoseconds until a worker's next transaction still fit in 64 bits.
 constexpr double kLeastPerSecond = 1e-3, kMostPerSecond = 1e9;
 
 std::string refused_unless(bool good, const std::string& why) { return good ? "" : why; }
@@ -293,7 +293,7 @@ constexpr CommandInfo kCommands[] = {
     {kHelp, "help", "[COMMAND] this text, or the flags of a command", nullptr},
 };
 
-// Returns whether logs store the flag in their headers, because a recovery needs its value.
+// Returns whether a log's header stores the flag, because a recovery needs the flag's value.
 bool in_headers(std::string_view name) {
   const auto has = [name](const auto& names) {
     return std::ranges::find(names, name) != names.end();
@@ -302,8 +302,8 @@ bool in_headers(std::string_view name) {
          std::ranges::any_of(all_schemes(), [&](const auto& s) { return has(s.recovery_flags); });
 }
 
-// Returns whether the file is in this tree. Debian's gflags and glog were built with file names
-// that begin with a slash or a dot.
+// Returns whether the file that defines a flag is in this source tree. Debian's gflags and glog
+// were built with file names that begin with a slash or a dot.
 bool is_own(const std::string& file) { return !file.starts_with('/') && !file.starts_with('.'); }
 
 }  // namespace

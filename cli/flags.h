@@ -74,11 +74,11 @@ inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachin
 struct CommandInfo {
   Commands command;  // one bit
   std::string_view name, does;
-  int (*run)();  // returns the exit status; nullptr: the command takes words
+  int (*run)();  // returns the exit status; nullptr if the command takes words after its name
 };
 // Returns all commands, in the order of the help.
 std::span<const CommandInfo> all_commands();
-// Returns the command of that name, or 0 if there is none.
+// Returns the command with the name `name`, or 0 if there is none.
 Commands command_named(std::string_view name);
 std::vector<std::string_view> command_names(Commands commands = kAllCommands);
 // Returns the names of the commands, as "run, micro and list".
@@ -98,14 +98,14 @@ struct FlagGroup {
 };
 std::span<const FlagGroup> flag_groups();
 
-// Returns all flags of the program, without those of its libraries.
+// Returns all flags of the program, without the flags of its libraries.
 std::vector<gflags::CommandLineFlagInfo> own_flags();
-// Returns the commands of a flag; 0 if neither the table nor the flag's directory names one.
+// Returns the commands that accept a flag, or 0 if the table and the flag's directory name none.
 Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
-// Refuses a flag that was given, also in a flag file, and does not belong to the command.
+// Refuses each flag that was given, also in a flag file, and that the command does not accept.
 void refuse_misplaced_flags(Commands command);
-// Refuses flag values that cannot be used with any values of the other flags.
+// Refuses flag values that cannot be used, whatever values the other flags have.
 void refuse_bad_values(Commands command);
 
 // Returns the flag's value as text. A number has its shortest form.
@@ -114,7 +114,7 @@ std::string value_of(const gflags::CommandLineFlagInfo& flag);
 std::string changed_flags();
 
 // Refuses unknown flags, missing values, and values that are not of the flag's type, on the command
-// line and in flag files. For an unknown flag, names the most similar flag. Changes no flag.
+// line and in flag files. The refusal of an unknown flag names the most similar flag. Sets no flag.
 // `arguments` begin after the program's name. Call it before gflags reads the arguments, because
 // gflags prints another message and exits with another status.
 void refuse_bad_flags(const std::vector<std::string>& arguments);
@@ -130,12 +130,12 @@ std::string full_help_of(Commands command);
 // Returns the flags of the libraries gflags and glog that are useful here.
 std::span<const std::string_view> flags_of_libraries();
 
-// The names that other benchmarks give to a flag of logjam.
+// The words by which other benchmarks name the setting of a flag of logjam.
 struct FieldWords {
   std::string_view flag;   // such as "threads", or "range=count:N" for a key of a list
   std::string_view words;  // in small letters
 };
-// Returns all words.
+// Returns the FieldWords of all flags that have some.
 std::span<const FieldWords> field_words();
 
 // Returns each FieldWords::flag for which `name` may stand, the most likely flag first.

@@ -36,14 +36,14 @@ std::string with_default(const gflags::CommandLineFlagInfo& flag) {
   return "  --" + flag.name + "=" + flag.default_value;
 }
 
-// Returns a line with the flag's text up to the first semicolon.
+// Returns a line with the flag's name, and its description up to the first semicolon.
 std::string line_of(const gflags::CommandLineFlagInfo& flag) {
   constexpr size_t kIndent = 26;
   return padded(with_default(flag), kIndent) +
          flag.description.substr(0, flag.description.find(';')) + "\n";
 }
 
-// Returns the flag and its whole text, in lines of kColumns.
+// Returns the flag's name and whole description, in lines of at most kColumns characters.
 std::string paragraph_of(const gflags::CommandLineFlagInfo& flag) {
   constexpr size_t kIndent = 6;
   std::string text = with_default(flag) + "\n", line;

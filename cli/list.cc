@@ -18,11 +18,11 @@
 namespace logjam {
 namespace {
 
-// One list: the rows, which --json prints whole, and the columns that the table shows.
+// One list: its rows, which --json prints with all columns, and the columns in the printed table.
 struct List {
   std::string_view name;
   std::vector<Row> rows;
-  std::vector<std::pair<std::string, std::string_view>> shown;  // heading and column
+  std::vector<std::pair<std::string, std::string_view>> shown;  // heading, and name of the column
 };
 
 template <class Texts>
@@ -151,7 +151,7 @@ struct ListOptions {
   OutputFiles files;
 };
 
-// Returns the options of the flags, and of the command's word. Refuses a word that names no list.
+// Returns the options that the flags give, and the word `what`. Refuses a word that names no list.
 ListOptions list_options(const std::string& what) {
   std::vector<List> wanted = lists();
   std::vector<std::string_view> names;

@@ -29,7 +29,7 @@ namespace {
 
 using platform::refuse;
 
-// Rings and segments smaller than the flags allow, so that a short run fills them.
+// Sizes of rings and segments that are smaller than flags allow, so that a short run fills them.
 const platform::TestValue small_buffer_kb("log_buffer_kb");
 const platform::TestValue small_segment_kb("log_segment_kb");
 
@@ -157,9 +157,9 @@ Wanted wanted_placement() {
 
 }  // namespace
 
-// Says that preemption helps if busy workers can delay a write for which commits wait. This cannot
-// happen under --commit=sync, where workers sleep until the log is durable, under --commit=async,
-// where no commit waits, and on a device that is memory or keeps nothing.
+// Sets preemption_helps if busy workers can delay a write for which commits wait. They cannot under
+// --commit=sync, where workers sleep until the log is durable, under --commit=async, where no
+// commit waits, and on a device that is memory or keeps nothing.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
   LJ_ASSERT(log.scheme != nullptr);
   using Wanted = platform::WorkerClass::Wanted;
@@ -212,7 +212,7 @@ LogBuffers log_buffers(const LogOptions& log) {
 
 void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
   const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  // A simulated program avoids memory_left(), whose texts would move the program's heap.
+  // In a simulation, the texts that memory_left() allocates would change later addresses.
   const platform::Limit left =
       platform::is_simulated()
           ? platform::Limit{static_cast<double>(platform::available_bytes()), ""}
@@ -231,9 +231,9 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// Keeps busy workers off the core that the device interrupts, because the kernel finishes writes on
-// that core. Puts workers that wait for each write on that core, because the end of a write then
-// wakes the waiting worker without an interrupt to another core.
+// Uses the core that the device interrupts last, because the kernel finishes writes on that core.
+// If each worker waits for its writes, uses that core first: there the end of a write wakes the
+// waiting worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

@@ -24,8 +24,8 @@ namespace {
 using namespace logjam;
 using platform::refuse;
 
-// Adds a value to flags that may stand without a value, as in `logjam list --json schemes`.
-// Otherwise gflags would use the next argument as the value. Returns whether --help=all is given.
+// Adds a value to each flag that needs none, such as --json in `logjam list --json schemes`,
+// because gflags would use the next argument as the value. Returns whether --help=all is given.
 bool complete_flags(int argc, char** argv) {
   static char to_stdout[] = "--json=-", at_end[] = "--checkpoint=end", help[] = "--help";
   bool all = false;
@@ -54,8 +54,8 @@ Commands command_or_refuse(const std::string& name) {
   refuse("\"" + name + "\" is not a command" + platform::instead_of(name, command_names()));
 }
 
-// Ends the process with a sentence if stdout is lost. exit() calls this function with the exit
-// status, because gflags may end the process too.
+// Ends the process with an error message if output to stdout was lost. It is called by exit(),
+// because gflags may end the process too.
 void end_of_stdout(int status, void*) {
   const std::string why = platform::lost_stdout();
   if (why.empty()) return;

@@ -29,7 +29,7 @@ namespace {
 using platform::refuse;
 
 using log_insert::Floor;
-constexpr uint64_t kStarved = 10;  // a note is printed from this ratio of two threads' inserts on
+constexpr uint64_t kStarved = 10;  // the ratio of two threads' inserts above which there is a note
 
 struct MicroOptions {
   Floor floor = Floor::kNone;
@@ -49,7 +49,7 @@ Floor floor_named(const std::string& name) {
   refuse("--floor=" + name + " is not a floor" + platform::instead_of(name, {"copy", "fetch-add"}));
 }
 
-// Sets the work of an insert from --fill. Refuses unknown names.
+// Sets how an insert fills its hole, from `name`, the value of --fill. Refuses unknown names.
 void set_fill(const std::string& name, log_insert::Options* insert) {
   insert->local = name == "local";
   insert->seal = name == "records";
@@ -120,8 +120,8 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
-// Returns how often threads try to take the log's lock, per insert: once for each group, and once
-// for each insert that finds the lock free. Empty for schemes that do not consolidate.
+// Returns how often per insert a thread tries to take the log's lock: once for each group, and once
+// for each insert outside groups. Empty for schemes that do not form groups.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");
@@ -178,8 +178,8 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
 }
 
 constexpr uint32_t kMostLines = 1 << 20;
-// About 100 cycles at 2.1 GHz on the multi-sockets of David et al.: the default of their libslock
-// (bmarks/atomic_bench.c).
+// The default pause between calls: about 100 cycles at the 2.1 GHz of the multi-sockets of David et
+// al., which is the default of their libslock (bmarks/atomic_bench.c).
 constexpr double kPauseNs = 50;
 
 // The flags that --sync accepts. All other flags of `micro` concern the log.
@@ -193,7 +193,7 @@ struct MicroSyncOptions {
   OutputFiles files;
 };
 
-// Returns the options of the flags. Refuses values that cannot be used, and flags of logs.
+// Returns the options of the flags. Refuses unusable values, and flags that are not in kTaken.
 MicroSyncOptions sync_options() {
   for (const auto& flag : own_flags()) {
     if (flag.is_default || flag.filename.starts_with("sim/")) continue;
@@ -254,7 +254,7 @@ int micro_sync() {
   return 0;
 }
 
-// Prints notes for readers of the row.
+// Prints notes for people who read the row.
 void print_notes(const log_insert::Result& result, const std::vector<std::string>& cautions,
                  const platform::WorkerClass& workers) {
   if (result.most_inserts > kStarved * result.least_inserts) {

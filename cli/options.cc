@@ -23,7 +23,7 @@ namespace {
 
 using platform::refuse;
 
-// Returns the end of a sentence that says that `given` is none of `infos`.
+// Returns the end of a sentence that says that `given` is no name in `infos`.
 template <class Infos>
 std::string instead_of(std::string_view given, const Infos& infos) {
   std::vector<std::string_view> names;
@@ -65,8 +65,8 @@ RunOptions run_options() {
   return options;
 }
 
-// Sets the file and the time of an interval from --timeline=FILE or FILE:MS. Refuses times that
-// cannot be used.
+// Sets the file, and the duration of an interval, from --timeline, which is FILE or FILE:MS.
+// Refuses durations that cannot be used.
 void set_timeline(Settings* settings) {
   constexpr uint64_t kUsualMs = 100, kMostMs = 3'600'000;
   settings->timeline = FLAGS_timeline;
@@ -104,7 +104,7 @@ CheckpointOptions options_for(const std::string& given, const std::vector<std::s
   CheckpointOptions options;
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
-  // A checkpoint at a lower rate would practically never end.
+  // A checkpoint that writes at a lower rate would practically never end.
   constexpr double kLeastMbPerSecond = 0.01;
   const double mb_s = number("mb_s");
   if (mb_s > 0 && mb_s < kLeastMbPerSecond) {
@@ -166,7 +166,7 @@ static_assert(std::ranges::all_of(kConditions, [](const Condition& each) {
   return each.flags.starts_with(' ') && each.flags.ends_with(' ');
 }));
 
-// Returns the owner of a flag if the flag has no effect with these settings, and otherwise "".
+// Returns the scheme, workload or setting that uses the flag if these settings do not, or else "".
 std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
   const auto owners = owners_of(flag);
   const bool scheme = is_of_a_scheme(flag);

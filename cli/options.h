@@ -21,7 +21,7 @@
 
 namespace logjam {
 
-// Returns the entry of the registry with this name. Refuses unknown names.
+// Returns the entry with this name in the registry of workloads. Refuses unknown names.
 const WorkloadInfo& workload_named(const std::string& name);
 const ProtocolInfo& protocol_named(const std::string& name);
 const SchemeInfo& scheme_named(const std::string& name);
@@ -67,12 +67,12 @@ struct Settings {
   bool verify = true;
   std::string history;       // the file of --history; empty: none
   std::string timeline;      // the file of --timeline; empty: none
-  uint64_t timeline_ms = 0;  // the time of an interval
+  uint64_t timeline_ms = 0;  // the duration of an interval of the timeline
   std::string checkpoint;    // --checkpoint; empty: none
   OutputFiles files;
-  std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
+  std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if none may be
   std::string without_effect;         // given flags that change nothing
-  std::vector<std::string> cautions;  // known only when the run has ended
+  std::vector<std::string> cautions;  // set only when the run has ended
 };
 
 // Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
@@ -80,12 +80,12 @@ Settings run_settings();
 
 // Returns whether workers are pinned: false for --placement=none.
 bool workers_are_pinned();
-// Chooses the placement of --threads workers, for a log in `directories`. `workers_wait`: each
-// commit waits for the write of its record. Refuses unknown policies, and a first core that this
-// process may not use.
+// Chooses the cores of the --threads workers, for a log in `directories`. `workers_wait` says that
+// each commit waits for the write of its record. Refuses unknown policies, and a first core that
+// this process may not use.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait);
 
-// Returns the text about the placement for the row.
+// Returns the text of the row's column `placement`.
 std::string placement_text(bool pinned);
 
 // Returns the options of the checkpoints of a run whose log is in `directories`. `given` is the
@@ -93,19 +93,19 @@ std::string placement_text(bool pinned);
 // `release_log` of the result.
 CheckpointOptions checkpoint_options(const std::string& given,
                                      const std::vector<std::string>& directories);
-// Returns the options of the checkpoint that a recovery takes, as checkpoint_options() does.
+// Returns the options of a recovery's checkpoint at its end, as checkpoint_options() does.
 CheckpointOptions checkpoint_at_end_options(const std::string& given,
                                             const std::vector<std::string>& directories);
 
-// Refuses a run whose log, device or machine has no checkpoints.
+// Refuses a run whose log, device or machine does not allow checkpoints.
 void refuse_checkpoints_of(const Settings& settings);
 
 // Returns the schemes that read a flag of logging/, or the workloads that read a flag of workloads/
 // or proof/; none if all schemes or workloads read the flag.
 std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag);
 
-// Returns the given flags that have no effect in a run with these settings, with their owners, as
-// "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)".
+// Returns the given flags that have no effect in a run with these settings, each with what it
+// belongs to, as "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)".
 std::string without_effect(const Settings& settings);
 
 }  // namespace logjam

@@ -43,14 +43,14 @@ std::vector<Claim>& claims() {
   return made;
 }
 
-// Returns the files that claims have created. The list is never destroyed, because a simulation's
-// heap is gone at the end of the process.
+// Returns the files that claims have created. The list is never destroyed, because in a simulation
+// its memory no longer exists when the process ends.
 std::vector<std::string>& created() {
   static auto& files = *new std::vector<std::string>;
   return files;
 }
 
-// Returns the path of an open file, without links.
+// Returns the path of an open file, in which the kernel has resolved all symbolic links.
 std::filesystem::path path_of(int file) {
   std::error_code none;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
@@ -65,7 +65,7 @@ void refuse_log_file(const std::string& output, const std::filesystem::path& pat
   refuse(output + " has the name of a log's file; name another file");
 }
 
-// Refuses a disk, and a file that another output has claimed.
+// Refuses a block device, and a file that was already claimed for another output.
 void refuse_file(const std::string& output, const struct stat& status) {
   if (S_ISBLK(status.st_mode)) refuse(output + " is a disk; name a file");
   if (S_ISCHR(status.st_mode)) return;  // several outputs may share a terminal or /dev/null
@@ -85,7 +85,7 @@ void refuse_other_kind(const std::string& output, const ClaimedFile& file, std::
   refuse(output + " is not " + std::string(kind) + ", and is not replaced; name another file");
 }
 
-// Refuses a file that exists, unless it begins with one of `beginnings`.
+// Refuses an existing file that is not empty, unless it begins with one of `beginnings`.
 void claim_life(const std::string& path, const std::vector<std::string_view>& beginnings) {
   const std::string output = "--history=" + path;
   refuse_log_file(output, path);
@@ -118,7 +118,7 @@ std::string joined(const Row& row, bool names) {
   return line;
 }
 
-// Returns the number of cells of the last line; 0 if the line ends within a quoted cell.
+// Returns the number of cells in a CSV file's last line; 0 if the line ends within a quoted cell.
 size_t last_cells(const ClaimedFile& file) {
   constexpr size_t kStep = size_t{1} << 16;
   size_t cells = 1;
@@ -134,7 +134,7 @@ size_t last_cells(const ClaimedFile& file) {
   return in_quotes ? 0 : cells;
 }
 
-// Returns whether the last line is a whole JSON object.
+// Returns whether the file's last line is a whole JSON object.
 bool ends_in_object(const ClaimedFile& file) {
   constexpr size_t kStep = size_t{1} << 16;
   int depth = 0;
@@ -162,7 +162,7 @@ void refuse_rows(const std::string& flag, const std::string& path, const std::st
 // Appends the text to a regular file. First writes `header` if the file is empty, or a newline if
 // the file does not end with one. Returns 0, or returns errno and leaves the file unchanged.
 int append_to_regular(int file, const std::string& header, const std::string& text) {
-  flock(file, LOCK_EX);  // it may fail: then two commands must not end at the same time
+  flock(file, LOCK_EX);  // if it fails, commands that end at the same time may mix their lines
   struct stat status {};
   if (fstat(file, &status) != 0) return errno;
   const off_t bytes = status.st_size;
@@ -176,7 +176,7 @@ int append_to_regular(int file, const std::string& header, const std::string& te
 
 void append_text(const std::string& path, const std::string& header, const std::string& text) {
   LJ_ASSERT(!path.empty() && text.ends_with('\n'));
-  static std::set<std::string> begun;  // a file that keeps no text gets the header once
+  static std::set<std::string> begun;  // paths of files that keep no text and have got the header
   const auto fail = [&](int error) {
     platform::fatal("cannot write " + (path == "-" ? "stdout" : path) + ": " + strerror(error));
   };
@@ -234,7 +234,7 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
   refuse_other_kind(flag + "=" + path, claim_file(flag, path), kind, beginnings);
 }
 
-// Accepts a file of zeros: a process that is killed while it creates the file leaves zeros.
+// Accepts an unfinished history of zeros: a process that is killed while it creates one leaves it.
 void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {

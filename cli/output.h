@@ -3,8 +3,8 @@
 // main thread may call these functions.
 //
 // Some files keep no text: terminals, pipes, /dev/null. A command does not read such a file, and
-// leaves it open after the claim. Otherwise the reader of a FIFO would see the end of the file
-// before the text.
+// keeps it open after the claim. If the command closed a FIFO, the program that reads the FIFO
+// would see the end of the file before the text.
 #pragma once
 
 #include <cstdint>
@@ -38,26 +38,26 @@ class ClaimedFile {
   const uint64_t bytes_;
 };
 
-// Claims the file `path` of the flag `flag`, such as "--csv", and creates it. Refuses a file that
-// cannot be written, that another output has, or that has the name of a log's file.
+// Claims the file `path` of the flag `flag`, such as "--csv", and creates the file. Refuses a file
+// that cannot be written, was claimed for another output, or has the name of a log's file.
 ClaimedFile claim_file(const std::string& flag, const std::string& path);
 
-// Claims a file that the command replaces. Also refuses a file with text that begins with none of
-// `beginnings`. `kind` names the wanted content in the refusal, such as "a time line".
+// Claims a file that the command replaces, as claim_file() does. Also refuses a file whose text
+// begins with none of `beginnings`. `kind` names the wanted content, such as "a time line".
 void claim_replaced(const std::string& flag, const std::string& path, std::string_view kind,
                     const std::vector<std::string_view>& beginnings);
 
-// Removes the files that claims have created, if they are empty. main() calls it after a refusal.
+// Removes those files that claims have created and that are empty. main() calls it after a refusal.
 void remove_claims();
 
-// Claims the files of --history without creating any: the file of each life, and the file that has
-// another name until the life's run has begun.
+// Claims the files of --history without creating any: for each life the finished file, and the file
+// with another name in which a life's history begins.
 void claim_history(const std::string& path);
 
-// The files of --csv, --json and --cdf. An empty name: the file is not wanted.
+// The files of --csv, --json and --cdf. If a name is empty, the file is not wanted.
 //
-// Appends a row by one write, under a lock on the file (flock). So two commands that end at the
-// same time leave two whole rows and one header. A row that is not written whole is removed.
+// A row is appended by one write, under a lock on the file (flock). So two commands that end at the
+// same time append two whole rows and one header. A row that is written only in part is removed.
 struct OutputFiles {
   std::string csv, json, cdf;
 
@@ -65,20 +65,20 @@ struct OutputFiles {
   // it before anything is printed.
   void reserve_stdout() const;
 
-  // Refuses unless the files of --csv and --json can take a row with the columns of `row`.
+  // Refuses unless rows with the columns of `row` can be appended to --csv's and --json's files.
   void claim(const Row& row) const;
   // Appends the row to the files of --csv and --json. Ends the process if a write fails.
   void append(const Row& row) const;
 
-  // Refuses if the file of --json cannot take an object.
+  // Refuses unless a JSON object can be appended to the file of --json.
   void claim_json() const;
   // Appends a line to the file of --json.
   void append_json(const std::string& object) const;
 
   // Refuses unless the file of --cdf can be replaced.
   void claim_cdf() const;
-  // Writes the distribution of commit latency as CSV. A row has a share of the commits, and the
-  // latency that this share does not exceed. Ends the process if a write fails.
+  // Writes the distribution of the commit latency as CSV. A row has a fraction of the commits, and
+  // the latency that this fraction does not exceed. Ends the process if a write fails.
   void write_cdf(const HistogramSum& ticks) const;
 };
 // Returns the files that the flags name.

@@ -115,7 +115,7 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
 bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // One stream keeps each worker's transactions in order up to one cut; several streams do not.
+  // From several streams, a recovery may keep a transaction without its worker's earlier ones.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (given.verify) good = print_checks(workload.verify(database));
@@ -156,8 +156,8 @@ void take_checkpoint(const RecoverOptions& given, const LogChain& chain,
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// Returns the files of the newest run that the recovery reads. If the recovery reads no run,
-// because the checkpoint holds everything, returns a header with the checkpoint's run.
+// Returns the files of the newest run that the recovery reads. If the checkpoint holds everything,
+// so that the recovery reads no run, returns only a header, of the run of the checkpoint.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();
@@ -168,8 +168,8 @@ LogFiles newest_files(const LogChain& chain) {
   return files;
 }
 
-// Makes the directory of --export and the file of --export_history. Refuses if either cannot be
-// used.
+// Makes the directory of --export and the file of --export_history. Refuses a directory or a file
+// that cannot be used.
 void claim_exports(const RecoverOptions& given) {
   if (!given.export_history.empty()) {
     claim_replaced("--export_history", given.export_history, "an exported history", {"{:index 0,"});

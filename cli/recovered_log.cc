@@ -42,15 +42,15 @@ bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
   return name == "workload" || has(workload.load_flags, name);
 }
 
-// Sets a flag to the log's value. Refuses a value that the command line would not accept.
+// Sets a flag to `value`, from a log's header. Refuses a value that a command line could not set.
 void take_flag(const std::string& name, const std::string& value) {
   if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return;
   platform::refuse("the log was written with --" + name + "=" + value +
                    ", which is no value of it");
 }
 
-// Refuses a log with flags that no run stores. Otherwise a foreign log could decide which files the
-// command writes, or what the command checks.
+// Refuses a log whose header has flags that logjam stores in no header. Otherwise a foreign log
+// could decide which files the command writes, or what the command checks.
 void refuse_other_flags(const LogFileHeader& header) {
   const auto workload = header.flags.find("workload");
   for (const auto& [name, value] : header.flags) {
@@ -218,7 +218,7 @@ void recover_continued(const Settings& settings, Continued* continued) {
   ChainOptions options = chain_options(continued->recovery, continued->chain);
   options.goes_on = true;
   if (options.protocol != nullptr) options.protocol = settings.protocol;
-  // Each earlier run is recovered under its own flags. FlagSaver then restores this run's flags.
+  // Each earlier run is recovered under its own flags. Then FlagSaver restores the new run's flags.
   options.before_run = take_recovery_flags;
   {
     const gflags::FlagSaver own;

@@ -20,7 +20,7 @@ struct RecoveryOptions {
   double read_mb_s = 0;  // 0: no limit
   bool accept_damage = false;
 
-  // Returns the order of a replay of values, as --replay names it.
+  // Returns the order in which a replay of values applies records, as --replay names it.
   std::string order_name() const { return order == ReplayOrder::kMerged ? "merge" : "parallel"; }
 };
 // Returns the options of the flags. Refuses values that cannot be used.
@@ -31,7 +31,7 @@ RecoveryOptions recovery_options();
 // or if the command line contradicts the log. Lock the directories first.
 LogChain open_log(const RecoveryOptions& recovery);
 
-// Returns the options of a recovery of that log. Refuses options that do not fit the log.
+// Returns the options of a recovery of the log `chain`. Refuses options that do not fit the log.
 ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chain);
 
 // Refuses a command line that contradicts the flags in the run's header. The run's recovery depends
@@ -40,15 +40,15 @@ void refuse_contradictions(const LogFileHeader& header);
 // Sets the flags in the run's header to the values in the header.
 void take_recovery_flags(const LogFileHeader& header);
 
-// Prints a report of the recovery. Returns whether the database may be used.
+// Prints a report of the recovery. Returns whether the recovered database may be used.
 bool print_recovered(const RecoveredChain& recovered, bool accept_damage,
                      const std::string& replay);
 
-// The sums over all runs.
+// The sums over all runs of a recovered log.
 struct RecoveredSums {
   uint64_t transactions = 0, records = 0, bytes = 0, beyond_cut = 0, incomplete = 0;
   double seconds = 0;
-  uint64_t most_memory = 0;  // of a single run
+  uint64_t most_memory = 0;  // the largest of any run, not a sum
   double gb_per_second() const { return per(1e-9 * static_cast<double>(bytes), seconds); }
 };
 RecoveredSums sums_of(const RecoveredChain& recovered);
@@ -62,8 +62,8 @@ struct Continued {
         chain(open_log(options)),
         manifest(chain.directories, chain.manifest) {}
 
-  // Returns the ordinal of the last run with any content. Returns 0 if there is none, because a
-  // process was killed while it began a new log.
+  // Returns the ordinal of the run that the new run continues. Returns 0 if there is none, because
+  // a process was killed while it began a new log.
   uint32_t after() const {
     const ManifestRun* last = chain.manifest.run(chain.ordinal);
     return last != nullptr && !last->begun ? 0 : chain.ordinal;
@@ -81,7 +81,7 @@ struct Continued {
   };
 };
 
-// Recovers the database. Refuses a log that cannot be continued.
+// Recovers the database into `continued`. Refuses a log that cannot be continued.
 void recover_continued(const Settings& settings, Continued* continued);
 
 }  // namespace logjam

@@ -69,7 +69,7 @@ void add_log_use(const RunResult& result, double transactions, Row* row) {
   add_counters(result.counters, row);
 }
 
-// Appends the processor time, the memory, and the activities of the workers.
+// Appends the columns about processor time, memory, and the activities of the workers.
 void add_cost(const RunResult& result, double transactions, Row* row) {
   const auto switches = [&](uint64_t count) {
     return number(per(static_cast<double>(count), transactions), 4);
@@ -100,9 +100,9 @@ double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
   return per(100 * waits_ns, result.seconds * 1e9 * options.threads);
 }
 
-// Warns if --pipeline_depth sets the commit latency. Under pipelined commit a worker waits for the
-// log only when its pipeline is full. If pipelines are always full, the commit latency is the time
-// in which the log makes one pipeline of transactions durable.
+// Warns if --pipeline_depth determines the commit latency. Under pipelined commit a worker waits
+// for the log only when its pipeline is full. If pipelines are always full, the commit latency is
+// the time in which the log makes one worker's --pipeline_depth transactions durable.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = pipeline_full_pct(options, result);
@@ -143,7 +143,7 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
     return any ? number(number_, decimals) : Value();
   };
   const auto completed = static_cast<double>(stats.completed);
-  // The two rates show by how much a checkpoint slows transactions down.
+  // The rates during checkpoints and at other times show how much a checkpoint slows transactions.
   const double inside_tps = per(static_cast<double>(stats.transactions), stats.seconds);
   const double between_tps = per(static_cast<double>(result.transactions - stats.transactions),
                                  result.seconds - stats.seconds);

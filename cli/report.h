@@ -1,5 +1,5 @@
-// The report of `logjam run`: its row, and lines that only people read. Only the main thread may
-// call these functions.
+// The report of `logjam run`: its row, and printed lines that are not in the row. Only the main
+// thread may call these functions.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
 // Prints a line for each check. Returns whether all have passed.
 bool print_checks(const std::vector<Check>& checks);
 // Prints the count, share and success rate of each transaction type, and the shares that
-// Workload::shares() returns. Prints the specification's number after each of these numbers.
+// Workload::shares() returns. After each number, prints the value in the workload's specification.
 void print_types(const Workload& workload, const RunResult& result);
-// Prints the rows of each table, and about how much memory they take.
+// Prints the number of rows of each table, and about how much memory the tables take.
 void print_row_counts(Database& database);
 // Prints notes that a reader of the row should know: for example that the pipelines were full, or
 // that acknowledged transactions may be lost.
@@ -33,14 +33,14 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
 // Returns a sentence for each property of the machine that a reader of the row must know (the
 // column `cautions`). Call it when the workers have ended.
 std::vector<std::string> cautions_about_machine(const LogOptions& log);
-// Returns a sentence if the time stamp counter, which measures latencies, may not be steady: the
-// processor does not promise that it is, and the kernel does not use it. Otherwise returns "".
+// Latencies are measured by the time stamp counter. If the processor does not promise a steady
+// counter, and the kernel does not use the counter, returns a sentence. Otherwise returns "".
 std::string caution_about_clock(const platform::KernelFiles& kernel = {});
-// Returns a sentence for each hash index that has far more entries than it was laid out for.
+// Returns a sentence for each hash index that has far more entries than its creator expected.
 std::vector<std::string> cautions_about_indexes(Database& database);
 
-// The file of `run --timeline`: a CSV row for each sample. Each row is written at once, so that a
-// killed run leaves the rows so far. One thread at a time calls a TimelineFile.
+// The file of `run --timeline`: a CSV row for each sample. Each row is written when its sample is
+// taken, so a killed run leaves all earlier rows. One thread at a time calls a TimelineFile.
 class TimelineFile {
  public:
   // Refuses unless the file can be replaced.
@@ -52,8 +52,8 @@ class TimelineFile {
 
  private:
   platform::OutputFile file_;
-  // Under --commit=async an acknowledged transaction may not be durable, so acknowledgements do not
-  // show the log's lag.
+  // Whether acknowledgements show the log's lag. They do not under --commit=async, because it
+  // acknowledges transactions that are not durable.
   const bool knows_lag_;
 };
 

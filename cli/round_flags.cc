@@ -68,8 +68,8 @@ std::string draw_ledger(Draws& draws) {
          ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
 }
 
-// Returns the names of the flags of the command line, which no seed draws. Make the first call
-// before a round sets flags.
+// Returns the names of the flags on the command line, for which no seed chooses values. Make the
+// first call before a round sets flags.
 const std::set<std::string>& given_flags() {
   static const std::set<std::string> given = [] {
     std::set<std::string> names;
@@ -81,7 +81,7 @@ const std::set<std::string>& given_flags() {
   return given;
 }
 
-// A small scale of a workload. Its load is short, and its transactions often conflict.
+// A small scale of a workload, so that its load is short, and its transactions often conflict.
 struct Scale {
   std::string_view workload;
   RoundFlags flags;
@@ -112,8 +112,8 @@ const std::vector<Scale>& scales() {
   return all;
 }
 
-// Draws the workload of a round. Returns `given` if the flag was given. Otherwise returns the
-// ledger with a probability of 5/6, and else one of scales().
+// Draws the workload of a round. If --workload was given, returns a scale of the workload `given`.
+// Otherwise returns the ledger with probability 5/6, and else one of scales().
 Scale draw_workload(Draws& draws, const std::string& given) {
   const bool other = draws.below(6) == 0;
   const uint64_t drawn = draws.below(scales().size());
@@ -144,7 +144,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
   const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
   if (commands) {
-    flags.emplace_back("log_records", "txn");  // always: a command is one record
+    flags.emplace_back("log_records", "txn");  // the only value that a log of commands has
   } else {
     give("log_records", records);
   }
@@ -168,7 +168,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   give("log_buffer_mb", "1");
   give("log_prealloc_mb", draws.number_of({0, 1}));
   give("history_mb", "1");
-  // Draws small rings and segments, which a few transactions fill and a recovery reads fast.
+  // Chooses small rings and segments: a few transactions fill them, and a recovery reads them fast.
   std::string test = "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"}));
   give("verify", "false");
   const Scale workload = draw_workload(draws, wanted.workload);
@@ -178,23 +178,23 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   // A transaction of another workload takes more steps than a transaction of the ledger.
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
-  // Draws small values, because a round has few transactions, which fill only a small window. Its
-  // few workers contend only for few locks, and steal only if few bytes are enough. P-WAL flushes a
-  // full group before or after it releases the locks.
+  // In half of the rounds, makes P-WAL flush a full group only after it releases the locks, and
+  // gives other schemes small values. A round's few transactions fill only a small window. Its few
+  // workers contend only for few locks, and steal log bytes only if few bytes are enough.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";
     if (log == "innodb") test += ",innodb_window:128";
     if (log == "postgres") test += ",postgres_insert_locks:2";
     if (log == "autonomous") test += ",autonomous_steal_bytes:256";
   }
-  // A read-only worker scans ranges while other workers insert and erase.
+  // Adds a read-only worker, which scans ranges while other workers insert and erase.
   if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";
   give("test", test);
-  // One round in four with checkpoints takes checkpoints without a break. In the other rounds the
-  // daemon sleeps for most of the time.
+  // Of the rounds with checkpoints, one in four takes checkpoints without a break. In the other
+  // rounds the checkpoint daemon sleeps for most of the time.
   const bool busy = draws.below(4) == 0 && *checkpoint != 0;
   if (commands) {
-    flags.emplace_back("checkpoint", "");  // always: a log of commands takes none while it runs
+    flags.emplace_back("checkpoint", "");  // no run takes checkpoints while it logs commands
   } else {
     give("checkpoint", busy ? "s:0.00000001" : checkpoint);
   }

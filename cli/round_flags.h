@@ -12,7 +12,7 @@
 
 namespace logjam {
 
-// Draws numbers and choices from a seed.
+// Chooses numbers and texts at random. The choices follow from a seed.
 class Draws {
  public:
   explicit Draws(uint64_t seed) : random_(seed) {}
@@ -40,12 +40,12 @@ struct WantedRound {
   std::string workload;          // used only if the flag was given
 };
 
-// Draws the flags of a round from its seed. Returns names and values, without the flags of the
-// command line. Refuses a scheme that cannot be explored. Make the first call on the main thread,
-// before any round.
+// Draws the flags of a round from its seed. Returns their names and values, without the flags that
+// the command line sets. Refuses a scheme that cannot be explored. Make the first call on the main
+// thread, before any round.
 RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted);
 
-// Returns whether all lives of a round have the same value of the flag, because the flag names the
+// Returns whether `flag` must have the same value in all lives of a round, because it names the
 // directories, or shapes the tables or the clients' work.
 bool stays_in_later_lives(const std::string& flag);
 

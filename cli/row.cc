@@ -15,7 +15,7 @@
 namespace logjam {
 namespace {
 
-// Returns the bytes of the UTF-8 character at the begin of `text`, or 0 if there is none.
+// Returns the length of the UTF-8 character at the begin of `text`, or 0 if there is none.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -28,8 +28,7 @@ size_t utf8_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
   }
-  // Refuses encodings that are longer than needed, surrogates, and numbers above the last
-  // character.
+  // Refuses encodings that are longer than needed, surrogates, and numbers above 0x10ffff.
   if (length > 2) {
     const unsigned second = byte(1);
     const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||

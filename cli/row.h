@@ -27,7 +27,7 @@ class Value {
   Value(std::same_as<bool> auto truth) : text_(truth ? "true" : "false"), json_(text_) {}
   Value(std::unsigned_integral auto count) requires(!std::same_as<decltype(count), bool>)
       : text_(std::to_string(count)), json_(text_) {}
-  // Takes the text for people, and the same value as JSON.
+  // `text` is for people and CSV, `json` is the same value as JSON.
   Value(std::string text, std::string json) : text_(std::move(text)), json_(std::move(json)) {
     LJ_ASSERT(!json_.empty());
   }
@@ -41,7 +41,7 @@ class Value {
   std::string json_ = "null";
 };
 
-// Returns `value` with this number of decimals, or the empty value for a NaN: nothing was measured.
+// Returns `value` with `decimals` decimals, or an empty value for a NaN (nothing was measured).
 Value number(double value, int decimals = 1);
 
 // Returns `value` divided by `count`, or a NaN if `count` is 0.
@@ -50,35 +50,35 @@ double per(double value, double count);
 // Returns a list: in JSON an array, in text the members with spaces between them.
 Value list_of(const std::vector<Value>& members);
 
-// Columns in their order, with their names.
+// The columns of a row in their order, each with its name.
 using Row = std::vector<std::pair<std::string, Value>>;
 
 // Appends columns to the row.
 void append(Row* row, const Row& columns);
-// Returns the text of a column that the row has.
+// Returns the text of the column with the name `column`, which the row must have.
 const std::string& text_of(const Row& row, std::string_view column);
 
-// Appends percentiles and the maximum, in columns that begin with `prefix`. The columns are empty
-// if nothing was recorded.
+// Appends percentiles and the maximum of latencies, in columns whose names begin with `prefix`. The
+// columns are empty if `ticks` has no latencies.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
 // Returns the counter `name`. The value is empty if the scheme has no such counter, or if the
 // counter is a mean of no values.
 Value counter(const Counters& counters, std::string_view name, int decimals);
-// Appends a scheme's counters. Rows of all schemes have the same columns. So counters that only
-// some schemes have are in one column, an object in JSON.
+// Appends a scheme's counters. Rows of all schemes have the same columns, so one column (in JSON,
+// an object) has all counters that only some schemes have.
 void add_counters(const Counters& counters, Row* row);
-// Appends columns about a log that was read. `directories`: how many directories --wal_dir names.
+// Appends columns about a log that was read, from `directories` directories (--wal_dir).
 void add_log(const LogFiles& files, size_t directories, Row* row);
-// Appends the revision, the machine and the flags.
+// Appends columns with the program's revision, the machine, and the flags that were given.
 void add_origin(Row* row);
 
-// Prints the columns that are not empty, a line for each.
+// Prints each column of the row that is not empty, on a line of its own.
 void print_summary(const Row& row);
 
 // Returns `text` as a JSON string, with quotes. A byte that is not UTF-8, which JSON forbids,
 // becomes a question mark.
 std::string json_text(std::string_view text);
-// Returns a JSON object with these names, and with values that are already JSON.
+// Returns a JSON object. A member has a name, and a value that is already JSON.
 std::string json_object(const std::vector<std::pair<std::string, std::string>>& members);
 // Returns a JSON array of items that are already JSON.
 std::string json_array(const std::vector<std::string>& items);
@@ -89,8 +89,8 @@ using Line = std::vector<std::string>;
 // Prints a table whose first line is the heading, and an empty line.
 void print_table(const std::vector<Line>& lines);
 
-// Returns a Markdown table of all columns, for docs/OUTPUT.md. A line has the column's name (`*`
-// stands for any text), the commands whose rows have the column, and the meaning.
+// Returns a Markdown table of all columns, for docs/OUTPUT.md. A line has a column's name, in which
+// `*` stands for any text, the commands whose rows have the column, and the column's meaning.
 std::string column_table();
 
 }  // namespace logjam

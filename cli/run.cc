@@ -26,10 +26,10 @@
 namespace logjam {
 namespace {
 
-// Judges an unsafe scheme as if it were safe, so that checks show which transactions it loses.
+// Lets checks fail for transactions that an unsafe scheme loses, as if the scheme were safe.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
-// The log's header has one block for the given flags and for the values that a recovery needs.
+// The space for the given flags in a log's header, whose one block also stores a recovery's flags.
 constexpr size_t kMostGivenBytes = 1500;
 
 void stop_on_signals() {
@@ -43,15 +43,15 @@ void stop_on_signals() {
   if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
-// Returns the options of --continue, or nothing if the flag is not given. Refuses --continue with
-// --overwrite. The other flags are read later, because the continued log sets some of them.
+// Returns the options for recovering the continued log, or nothing without --continue. Refuses
+// --continue with --overwrite. All other flags are read later, because the log sets some of them.
 std::optional<RecoveryOptions> continue_options() {
   if (!FLAGS_continue) return std::nullopt;
   if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
   return recovery_options();
 }
 
-// Refuses output files that cannot be written, before anything is loaded.
+// Refuses output files that cannot be written. It is called before any table is loaded.
 void claim_outputs(const Settings& settings, const Row& row) {
   settings.files.claim(row);
   settings.files.claim_cdf();
@@ -59,7 +59,7 @@ void claim_outputs(const Settings& settings, const Row& row) {
   if (!settings.history.empty()) claim_history(settings.history);
 }
 
-// One `logjam run`, in steps. All refusals come before any change, and before any long work.
+// The steps of one `logjam run`. It refuses flags before it changes files or does long work.
 class Steps {
  public:
   // Reads the flags, and checks them against each other, the continued log, and this machine's
@@ -72,9 +72,9 @@ class Steps {
   void open();
   // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
-  // Runs warm-up, measured phase and drain, and writes the rows of --timeline.
+  // Runs the warm-up, the measured phase and the drain, and writes the rows of --timeline.
   RunResult measure();
-  // Checks the database, prints and appends the row. Returns the exit status.
+  // Checks the database, and prints and appends the row. Returns the exit status.
   int report(const RunResult& result);
 
  private:
@@ -87,7 +87,7 @@ class Steps {
   int steps_ = 0;  // the number of steps that have begun
   std::optional<Continued> continued_;
   Settings settings_;
-  std::string excused_;                   // why lost acknowledged transactions are allowed
+  std::string excused_;                   // why acknowledged transactions may be lost
   std::vector<std::string> directories_;  // --wal_dir: the directories of the log
   CheckpointOptions checkpoints_;
   std::unique_ptr<Workload> workload_;
@@ -139,7 +139,7 @@ void Steps::recover() {
   database_ = std::move(continued_->recovered.database);
   workload_->resume(*database_);
   settings_.log.continued = &continued_->log;
-  // With an unchanged seed, the run would write the same values as the earlier run.
+  // With the same seed as the earlier run, this run would write the same values as that run.
   settings_.run.seed ^= uint64_t{continued_->chain.manifest.last_ordinal + 1} << 32;
 }
 

@@ -21,8 +21,8 @@ int trim_command() {
   const FoundManifest found = find_manifest(directories);
   refuse_if(found.error);
   LogManifest log(found.directories, found.manifest);
-  // No recovery uses incomplete checkpoints, or runs that have not begun. So their files are
-  // removed before the manifest changes. On a full disk only this order works.
+  // Recoveries use neither incomplete checkpoints nor runs that have not begun, so their files are
+  // removed before the manifest is written. On a full disk, a new manifest needs the freed space.
   Manifest trimmed = found.manifest;
   trimmed.remove_unfinished();
   const RemovedFiles removed = remove_files(found.directories, trimmed.removable);

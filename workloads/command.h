@@ -12,29 +12,29 @@
 
 namespace logjam {
 
-// A copy of fields into a command, or of a command into fields. The constructor chooses the
-// direction, so that a client writes one list of fields for both.
+// Copies fields into a command, or a command into fields. The constructor chooses the direction, so
+// a client lists its fields once for both directions.
 class CommandFields {
  public:
-  // Encodes: appends fields to `*command`, which the caller keeps.
+  // Encodes: appends fields to `*command`, which must outlive this object.
   explicit CommandFields(std::vector<std::byte>* command) : to_(command) {}
-  // Decodes: reads fields from `command`, whose bytes the caller keeps.
+  // Decodes: reads fields from `command`, whose bytes must outlive this object.
   explicit CommandFields(std::span<const std::byte> command) : from_(command) {}
 
-  // Copies the fields in this order. A field beyond the end of the command keeps its value.
+  // Copies the fields in this order. If the command ends before a field, the field keeps its value.
   template <class... Fields>
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Makes the command not whole unless `drawn`, which says whether a client can have drawn the
-  // decoded values. A log from elsewhere may have other values.
+  // Makes whole() false unless `drawn`: whether a client can have drawn the decoded values. A log
+  // that logjam did not write may have other values.
   void require(bool drawn) { whole_ = whole_ && drawn; }
-  // Returns whether the command was long enough for all fields so far, and each require() held.
+  // Returns whether the command had all fields copied so far, and each require() got true.
   bool whole() const {
     LJ_ASSERT(to_ == nullptr);
     return whole_;
   }
-  // Returns whether the command is whole, and has no bytes after the fields so far.
+  // Returns whether whole() is true, and the command has no bytes after the fields copied so far.
   bool ended() const { return whole() && from_.empty(); }
 
  private:
@@ -47,7 +47,7 @@ class CommandFields {
       return;
     }
     whole_ = whole_ && from_.size() >= sizeof field;
-    // A log from elsewhere may have any byte here, and a bool may be only 0 or 1.
+    // A log that logjam did not write may have any byte here, but a bool may be only 0 or 1.
     if constexpr (std::is_same_v<Field, bool>) whole_ = whole_ && from_[0] <= std::byte{1};
     if (!whole_) return;
     std::memcpy(bytes, from_.data(), sizeof field);

@@ -1,4 +1,4 @@
-// Accesses to rows that can only fail with kAbort, unless the engine has an error.
+// Accesses to rows that fail only with kAbort, unless the engine has an error.
 #pragma once
 
 #include "engine/transaction.h"
@@ -17,8 +17,8 @@ inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   return true;
 }
 
-// Checks the status of an access to the row `row`, which the load created and no transaction
-// deletes for good.
+// Checks the status of an access to a row that the load created, and that no transaction deletes
+// without inserting it again. `row` names the row in the error message.
 inline bool found_or_die(Status status, const char* row) {
   return ok_or_die(status, row, " is missing, which was loaded and never deleted");
 }

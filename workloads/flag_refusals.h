@@ -1,5 +1,5 @@
-// Refusals of flags, for WorkloadInfo::check_flags: each is one sentence, or empty if the flag's
-// value can be used.
+// Refusals of flags, for WorkloadInfo::check_flags. A refusal is one sentence, or empty if the
+// flag's value can be used.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::string refuse_outside(const std::string& flag, uint64_t value, uint6
   return "--" + flag + " is " + std::to_string(least) + " to " + std::to_string(most);
 }
 
-// Returns an empty string if `known`; otherwise `what`, the values allowed, and the value `given`.
+// Returns an empty string if `known`, or else a refusal of `given`; `what` names allowed values.
 inline std::string refuse_unless(bool known, const std::string& what, const std::string& given) {
   return known ? "" : what + ", not \"" + given + "\"";
 }

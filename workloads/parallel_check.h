@@ -26,13 +26,13 @@ struct IndexRange {
   uint64_t first, last;
 };
 
-// Returns part `part` of `parts` of the numbers [first, first + count).
+// Divides the numbers [first, first + count) into `parts` ranges. Returns range number `part`.
 inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_t first = 0) {
   return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
-// Adds the value of a later part to `sum`. An integer is added. A class has add(), or members()
-// that returns a tuple of references to all its members.
+// Adds `later`, the sum of a later part, to `sum`. Adds integers with +=. A class has add(), or
+// members(), which returns a tuple of references to the members to add.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {
   if constexpr (std::is_integral_v<Sum>) {
@@ -48,13 +48,13 @@ void add_part(Sum& sum, Sum& later) {
   }
 }
 
-// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
-// that begins as `nothing`. The parts are joined in their order by add_part(), so the result is
-// that of a single thread. If there are few `items`, the calling thread does all the work, because
-// that costs less than starting threads.
+// Computes a sum on all cores. count_part(part, parts, &sum) adds part number `part` of `parts` to
+// a Sum that begins as `nothing`. add_part() then adds these sums in the order of the parts, so the
+// result does not depend on the number of threads. If there are few `items`, the calling thread
+// does all the work, because that costs less than starting threads.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
-  constexpr uint32_t kPartsPerCore = 4;  // so that a slow part delays the sum less
+  constexpr uint32_t kPartsPerCore = 4;  // with smaller parts, a slow part delays the sum less
   constexpr uint64_t kFewItems = 1000;
   if (items < kFewItems) {
     Sum sum = nothing;
@@ -95,7 +95,7 @@ struct BrokenRows {
   uint64_t count = 0;
   std::string first;
 
-  // Counts one more broken row. Calls what(), which describes the row, only for the first one.
+  // Counts a broken row. Calls what(), which returns a description of the row, only for the first.
   template <class What>
   void note(const What& what) {
     if (count++ == 0) first = what();
@@ -107,8 +107,8 @@ struct BrokenRows {
   }
 };
 
-// The violation that a part found. If several parts find one, the violation of the first part
-// counts, so that the result is always the same.
+// The violation that a part found. If several parts find a violation, add() keeps the violation of
+// the first of these parts, so that the result does not depend on timing.
 struct Violation {
   std::string sentence;
   void add(const Violation& later) {

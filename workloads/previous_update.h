@@ -1,14 +1,14 @@
 // Finds lost updates without a count of acknowledged transactions.
 //
-// A row counts its updates. A worker that updates a row also writes into it which row the worker
-// updated before, and how many updates that earlier row counted then. If the earlier row now counts
-// fewer updates, an update was lost, although the same worker's next update was not.
+// A row counts its updates. A worker that updates a row also writes into this row the key of the
+// row that the worker updated before, and how many updates the earlier row had then. If the earlier
+// row now has fewer updates, an update was lost, although the worker's next update was not.
 //
-// A recovery must not lose such an update either. R4 demands only the transactions from which
-// others have read. But every scheme recovers a worker's reading and writing transactions in the
-// worker's order: recovery keeps a prefix of the worker's log, or cuts by a number that grows with
-// each transaction of the worker. After its cut, Poplar keeps only transactions that have read
-// nothing, and an update reads its row.
+// A recovery must not lose such an update either. R4 demands only transactions from which recovered
+// transactions have read. But every scheme recovers the transactions of a worker that read and
+// write in the worker's order: a recovery keeps a prefix of the worker's log, or cuts by a number
+// that grows with each transaction of the worker. Poplar also keeps transactions after its cut, but
+// only those that have read nothing, and an update reads its row.
 #pragma once
 
 #include "engine/workload.h"
@@ -16,14 +16,14 @@
 
 namespace logjam {
 
-// A part of each row: the row that the last worker to update this row had updated before.
+// A part of each row R: the row that the worker who updated R last had updated before R.
 struct PreviousUpdate {
-  uint32_t key = 0;      // the key of the previous row
-  uint32_t updates = 0;  // the updates of the previous row at that time; 0: there is no such row
+  uint32_t key = 0;      // the key of the row updated before
+  uint32_t updates = 0;  // the updates of the row `key` at that time; 0: there is no such row
 };
 
-// Notes a failure in `*lost` if the row under `key` names a previous update that is lost.
-// updates_of(k) returns the number of updates of the row under `k`, or 0 if there is no such row.
+// Counts an error in `*lost` if the update `previous`, which the row under `key` names, is lost.
+// updates_of(k) returns the number of updates of the row under the key `k`, or 0 without a row.
 template <class UpdatesOf>
 void check_previous(uint64_t key, const PreviousUpdate& previous, const UpdatesOf& updates_of,
                     BrokenRows* lost) {

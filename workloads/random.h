@@ -34,8 +34,8 @@ class Random {
     return result;
   }
 
-  // Draws uniformly from [0, n) without bias, by Lemire's multiplication method (2019). It divides
-  // only if the low half of the product is below n, which is rare for small n.
+  // Draws uniformly from [0, n) without bias, by Lemire's multiplication method (2019). The method
+  // divides only if the lower half of the product is below n, which is rare for small n.
   uint64_t below(uint64_t n) {
     LJ_ASSERT_IN_TESTS(n > 0);
     Wide product = Wide{next()} * n;
@@ -55,7 +55,7 @@ class Random {
   // Draws uniformly from [0, 1), with all 53 bits random.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // Returns true in `share` of 100 cases.
+  // Returns true with a probability of `share` per cent.
   bool percent(uint32_t share) {
     LJ_ASSERT_IN_TESTS(share <= 100);
     return below(100) < share;

@@ -8,7 +8,7 @@
 namespace logjam {
 namespace {
 
-constexpr size_t kShown = 60;  // bytes of a value
+constexpr size_t kShown = 60;  // the number of bytes of a value that a message shows
 
 std::string shown(const Column& column, Key key, const std::byte* row) {
   std::string value;

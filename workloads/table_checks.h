@@ -22,23 +22,23 @@ const Row* find_row(Table& table, Key key) {
 // Returns the row's name: the columns that are parts of its key, as in "d_id 3 d_w_id 2".
 std::string row_name(const Table& table, Key key);
 
-// Returns the first column in which two rows of `key` differ, with both values, or an empty string
-// if they are equal.
+// Compares the rows `found` and `expected` of `key`. Returns the first column in which they differ,
+// with both values, or an empty string if the rows are equal.
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected);
 
 // Returns whether the index has a posting under `key` that leads to the tuple.
 bool has_posting(Index& index, Key key, const Tuple& tuple);
 
-// Checks that each present row has its posting in secondary index `which` under its present key,
-// and that each posting leads to the tuple that the primary index has. With `earlier_keys_left`,
-// rows may also have postings under other keys, because keys move, and because aborted inserts and
-// erases leave their postings.
+// Checks that each present row has a posting in secondary index number `which` under its present
+// key, and that each posting leads to the tuple that the primary index has. If `earlier_keys_left`,
+// rows may also have postings under earlier keys, because updates change keys, and because aborted
+// inserts and erases leave postings.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
 // Returns the largest key below `end` of each worker, in an ordered table whose keys are
-// worker << count_bits | count. So a process that continues with recovered rows knows where the
-// workers' counts ended. Descends the index once for each worker.
+// worker << count_bits | count. From it, a process that continues with recovered rows knows the
+// last count of each worker. Searches the index once for each worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

@@ -1,5 +1,5 @@
-// Sums of the numbers of rows. They wrap around: a log from elsewhere may hold any numbers, and
-// verify() then finds the wrong sums.
+// Sums of numbers in rows. The sums wrap around without undefined behaviour, because a log that
+// logjam did not write may hold any numbers. verify() then finds the wrong sums.
 #pragma once
 
 #include <type_traits>

@@ -9,8 +9,8 @@
 
 namespace logjam {
 
-// Returns the sum of i^-theta for i in [1, n]. Adds the first kExact terms, and computes the sum of
-// the others by the Euler-Maclaurin formula, which is more exact than a double.
+// Returns the sum of i^-theta for i in [1, n]. Adds the first kExact terms one by one, and computes
+// the sum of all later terms by the Euler-Maclaurin formula, whose error is below that of a double.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;
@@ -39,7 +39,7 @@ class Zipf {
     set_eta();
   }
 
-  // Adds less popular ranks, so that there are `n`. As in YCSB, each new rank costs one power.
+  // Adds less popular ranks until there are `n` ranks. As in YCSB, each new rank costs one pow().
   void grow(uint64_t n) {
     if (n <= n_) return;
     while (n_ < n) zeta_n_ += std::pow(static_cast<double>(++n_), -theta_);
@@ -71,8 +71,8 @@ class Zipf {
   double eta_;
 };
 
-// Zipfian ranks of any skew, also of 1 and more, by binary search in a table of n doubles, which
-// suits at most a few million ranks. A ZipfTable is immutable, and the clients of a run share it.
+// Zipfian ranks of any skew, also of 1 and more, by binary search in a table of n doubles. The
+// table suits at most a few million ranks. It is immutable, and the clients of a run share it.
 class ZipfTable {
  public:
   ZipfTable(uint64_t n, double theta) {
@@ -106,8 +106,8 @@ constexpr uint64_t fnv1a(uint64_t value) {
   return hash;
 }
 
-// Returns YCSB's hash (site.ycsb.Utils.fnvhash64): the absolute value of FNV-1a, taken as a signed
-// number. YCSB scatters popular ranks over the rows with it, and rows over the keys.
+// Returns YCSB's hash (site.ycsb.Utils.fnvhash64): the absolute value of fnv1a(), taken as a signed
+// number. With this hash, YCSB maps ranks to rows, and row numbers to keys.
 constexpr uint64_t ycsb_hash(uint64_t value) {
   const uint64_t hash = fnv1a(value);
   return hash >> 63 != 0 ? -hash : hash;

@@ -1,7 +1,7 @@
 // Protocol. Only an Inserter's thread uses its members, except for its counts and its histogram,
 // which the thread writes and the main thread reads (relaxed; a reading may be slightly old).
-// Control::last_sequence is relaxed too: the scheme orders the records that depend on another
-// thread's sequence number.
+// Control::last_sequence is relaxed too, because the scheme itself orders a record after the record
+// with the sequence number that the thread has read from it.
 #include "workloads/log_insert/log_insert.h"
 
 #include <bit>
@@ -26,14 +26,14 @@
 namespace logjam::log_insert {
 namespace {
 
-// The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
-// the same bytes into the same kind of ring as a log does. With kShared, all workers share one
-// ring, whose positions come from one atomic fetch-and-add. Otherwise each worker has a ring of its
-// own. The class has LogScheme's functions that the benchmark calls, but they are not virtual.
+// Costs as little as a log possibly can, for the lower bound of the benchmark. It copies the same
+// bytes as a log into the same kind of ring. With kShared, all workers share one ring, and get
+// positions in it by an atomic fetch-and-add. Otherwise each worker has a ring of its own. The
+// class has those functions of LogScheme that the benchmark calls, but they are not virtual.
 //
-// Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the ring by
-// fetch-and-add (relaxed). Positions wrap around although other workers may still copy, because no
-// thread reads the bytes.
+// Protocol. Only worker w accesses next_[w] and ring w. With kShared, workers take parts of the
+// ring by fetch-and-add (relaxed). A worker may overwrite a part into which another worker still
+// copies, because no thread reads the bytes.
 template <bool kShared>
 class FloorLog {
  public:
@@ -77,8 +77,8 @@ class FloorLog {
 
 using platform::memory_order_relaxed;
 
-// Without commits no thread waits for the records, but the log must flush its buffer. So each
-// thread polls the log after this number of inserts.
+// Without logs_per_commit no thread waits for records, but the log must flush its buffer. So each
+// thread polls the log each time after this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {
@@ -166,7 +166,7 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
-      // The thread that places the record reads its length.
+      // The scheme reads the record's length when it chooses the record's position later.
       if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
@@ -199,7 +199,7 @@ class alignas(platform::kCacheLine) Inserter {
   const Options& options_;
   Log& log_;
   Control& control_;
-  size_t size_;  // index in options_.sizes of the next record's size
+  size_t size_;  // the index in options_.sizes of the size of the next record
   const std::vector<std::byte> source_;
   std::vector<std::byte> own_;
   StagedRecord record_;
@@ -207,7 +207,7 @@ class alignas(platform::kCacheLine) Inserter {
   CommitPipeline<Log, PendingTransaction> pipeline_;
 };
 
-// The counts up to one moment.
+// The time of one moment, and the counts up to this moment.
 struct Reading {
   uint64_t ns = 0, inserts = 0, bytes = 0;
   std::vector<uint64_t> inserts_of;  // by thread
@@ -262,7 +262,7 @@ constexpr uint32_t kMostBytes = 1 << 26;
 constexpr std::string_view kDistribution = "dist:";
 constexpr std::string_view kAether = "40,264,120";
 
-// Returns why a record cannot have this size, or an empty string.
+// Returns why a record cannot have `bytes` bytes, or an empty string. `what` names the size.
 std::string refuse(const std::string& what, uint32_t bytes) {
   if (bytes >= 8 && bytes % 8 == 0 && bytes <= kMostBytes) return "";
   return "--record_bytes:" + what + " " + std::to_string(bytes) +

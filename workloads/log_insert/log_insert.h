@@ -26,18 +26,18 @@ namespace logjam::log_insert {
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
-  std::string spec;            // the parsed specification, without its outlier
-  uint32_t outlier_bytes = 0;  // 0: no record differs
+  std::string spec;            // the argument of parse(), without ":OUTLIER"
+  uint32_t outlier_bytes = 0;  // 0: no record is an outlier
 
-  // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random
-  // order, whose mean is MEAN. `dist:` alone means Aether's 40, 264 and 120 B. With `:OUTLIER`
-  // after either form, one record in each group of 60 has that size (Aether, Fig. 10). `seed` draws
-  // the outlier's index in each group. With a fixed index, all threads would fill their outliers at
-  // the same time, and no small record would wait for an outlier. Returns an empty string, or in
-  // one sentence why `given` is refused.
+  // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: records of the sizes
+  // SMALL and LARGE in random order, with the mean size MEAN. `dist:` alone means Aether's 40, 264
+  // and 120 B. With `:OUTLIER` after either form, one record in each group of 60 has the size
+  // OUTLIER (Aether, Fig. 10), at an index that `seed` determines at random. With a fixed index,
+  // all threads would fill outliers at the same time, and no small record would wait for an
+  // outlier. Returns an empty string, or in one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
-  // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
+  // Returns the index in `bytes` of a thread's first record. These indexes are evenly spaced.
   size_t first(uint32_t thread, uint32_t threads) const {
     LJ_ASSERT(!bytes.empty() && thread < threads);
     return bytes.size() * thread / threads;
@@ -52,33 +52,33 @@ struct RecordSizes {
   }
 };
 
-// The work that is measured in place of a log. kNone: a log is measured.
+// The work that is measured in place of a log (FloorLog). With kNone, a log is measured.
 enum class Floor : uint8_t { kNone, kCopy, kFetchAdd };
 
 struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t inserts = 0;  // a thread ends after this number; 0: only time ends the run
+  uint64_t inserts = 0;  // a thread ends after this number of inserts; 0: only time ends the run
   RecordSizes sizes;
-  bool local = false;  // copy into the thread's own memory, which stays in its L1 cache
+  bool local = false;  // copy into memory of the thread that stays in the core's L1 cache
   // Every `sync_every`-th insert of a thread synchronises: the insert gets a larger sequence number
   // than the latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
   uint32_t logs_per_commit = 0;  // 0: no transactions
   bool wait = false;             // wait for each commit before the next transaction
   uint32_t pipeline_depth = 1;   // unacknowledged transactions of a thread that does not wait
-  bool seal = false;             // write whole records with checksums instead of plain bytes
+  bool seal = false;             // write valid records with checksums, and not arbitrary bytes
   uint64_t run = 0;              // the log's run number, for the checksums
   bool pin = true;               // pin thread i to core i
-  const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
-  bool polls = true;  // threads without commits poll the log regularly
+  const platform::WorkerClass* worker_class = nullptr;  // null: the class of the process
+  bool polls = true;  // without logs_per_commit, threads poll the log regularly
 };
 
 struct Result {
-  double seconds = 0;  // all members are of the measured phase
+  double seconds = 0;  // like all members, about the measured phase only
   uint64_t inserts = 0, bytes = 0, commits = 0;
-  uint64_t least_inserts = 0, most_inserts = 0;  // of a thread
+  uint64_t least_inserts = 0, most_inserts = 0;  // by a single thread
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement
   platform::ProcessUse usage;
   Counters counters;

@@ -44,10 +44,10 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row. The rest of the row follows from them and the key, so verify() notices
-// a torn or misplaced row. The updates of a transaction change balances by amounts that add up to
-// 0, and each update names the worker's previous update. So verify() also notices a lost update,
-// and a transaction that was recovered in part.
+// The first bytes of a row. All later bytes follow from the Head and the key, so verify() notices a
+// torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
+// and each update names the previous update by the same worker. So verify() also notices a lost
+// update, and a transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -86,7 +86,7 @@ class UpdateClient : public Client {
   uint32_t next() override {
     LJ_ASSERT_IN_TESTS(kind_.updates + kind_.reads <= scale_.rows);
     int64_t sum = 0;
-    before_ = last_;  // the previous transaction has committed
+    before_ = last_;  // the transaction executed last has committed
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) {
       do {
         keys_[i] = random_.below(scale_.rows);
@@ -149,7 +149,7 @@ class UpdateClient : public Client {
   AckCounter& ack_counter_;
   Table& table_;
   Random random_;
-  uint64_t acknowledged_ = 0;  // updates
+  uint64_t acknowledged_ = 0;  // the number of acknowledged updates
   uint64_t sum_ = 0;           // a member, so that the compiler cannot drop the reads
 
   PreviousUpdate before_;  // the worker's last update before the drawn transaction

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
-// The statements of a transaction, by sysbench's defaults. There are kRanges selects of each Range.
+// sysbench's default numbers of statements in a transaction. kRanges: selects of each Range.
 constexpr uint32_t kPointSelects = 10, kRanges = 1, kNonIndexUpdates = 1, kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
 
@@ -34,7 +34,7 @@ struct Options {
 
 enum Kind : uint8_t {
   kPoint,
-  kSimpleRange,  // this kind and the next three are also in Range
+  kSimpleRange,  // this kind and the next three have the same order as in Range
   kSumRange,
   kOrderRange,
   kDistinctRange,
@@ -79,7 +79,7 @@ class OltpClient : public Client {
     return Status::kOk;
   }
 
-  // Encodes all statements, also the selects, because recovery executes the whole procedure again.
+  // Encodes all statements, also selects, because a recovery executes the whole transaction again.
   std::span<const std::byte> command() override {
     command_.clear();
     CommandFields fields(&command_);
@@ -108,9 +108,9 @@ class OltpClient : public Client {
  private:
   struct Statement {
     Key id;
-    uint64_t delta;  // added to the number in c
-    uint32_t k;      // of the new row
-    uint16_t table;  // in tables_
+    uint64_t delta;  // the number that the statement adds to the number in c
+    uint32_t k;      // the column k of the row that kDeleteInsert inserts
+    uint16_t table;  // an index into tables_
     Kind kind;
   };
 
@@ -228,7 +228,7 @@ class Oltp : public Workload {
 
   Specification spec() const override {
     char text[400];
-    // The bytes of the rows that a transaction logs, and the number of these bytes that it changes.
+    // The bytes of the rows that a transaction logs; `written`: how many of them it changes.
     const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
     const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
                            sizeof(Row) * kDeleteInserts;

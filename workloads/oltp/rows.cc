@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kGroup = 11;
 
-// Writes groups of digits, whose n-th digit is digit(n).
+// Writes groups of digits. The n-th digit is digit(n).
 template <class Digit>
 void fill_groups(char* text, size_t bytes, const Digit& digit) {
   size_t n = 0;
@@ -20,11 +20,11 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
   text[bytes - 1] = 0;
 }
 
-// Returns the number with which c of row `id` begins after the load.
+// Returns the number with which the loaded text c of row `id` begins.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
-// Fills pad so that updates_of_k() returns `updates` for the row's k. The upper half of the number
-// in pad only makes the number look random.
+// Fills pad so that updates_of_k() returns `updates` while the row has its present k. The upper
+// half of the number in pad serves only to make this number look random.
 void fill_pad(Row* row, uint64_t id, int32_t updates) {
   const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
   fill_text(row->pad.data(), row->pad.size(), ~id, seed);
@@ -105,7 +105,7 @@ namespace {
 struct Found {
   uint64_t rows = 0, strays = 0;
   uint64_t current = 0;  // postings that lead from a row's present k to this row
-  uint64_t misled = 0;   // postings that lead to another row
+  uint64_t misled = 0;   // postings whose tuple is not the row that they name
   uint64_t added_to_c = 0;
   uint64_t updates_of_k = 0;
   BrokenRows broken;
@@ -125,9 +125,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // One of a row's postings is under its present k; the other postings are left from earlier values
-  // of k. The index has each (k, id) only once. So each row has its posting if the number of
-  // postings that lead from a row's present k to this row is the number of rows.
+  // A row may have a posting under its present k, and others under earlier values of k. The index
+  // has each (k, id) only once. So if there are as many postings under present values of k as rows,
+  // each row has one.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;
@@ -136,7 +136,7 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
   });
 }
 
-// Counts the rows to which the index does not lead.
+// Counts the rows that have no posting under their present k.
 BrokenRows unposted_rows(Database& database) {
   BrokenRows rows;
   for (const auto& table : database.tables()) {

@@ -1,11 +1,11 @@
 // The rows of sysbench's tables, sbtestN(id primary key, k indexed, c char(120), pad char(60)),
 // their range queries and their checks.
 //
-// The texts, which sysbench fills with random digits, contain counters here. The text c begins with
-// a number. Updates of c, and deletes with inserts, add to this number; a transaction adds 1 in
-// total. The text pad begins with a number. This number plus k is the number of updates of k under
-// this id. A delete with an insert copies both counts to the new row. So the sums over all rows
-// show updates and transactions that were lost or recovered in part.
+// The texts c and pad, which sysbench fills with random digits, begin with counters here. Updates
+// of c, and deletes with inserts, add to the number in c; a transaction adds 1 in total. The number
+// in pad plus k is the number of updates of k under this id. A delete with an insert copies both
+// counters to the new row. So the sums over all rows show updates and transactions that were lost
+// or recovered in part.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace logjam::oltp {
 struct Row {
   uint32_t k;
   std::array<char, 120> c;   // ten groups of eleven digits, separated by dashes
-  std::array<char, 60> pad;  // five such groups
+  std::array<char, 60> pad;  // five groups of eleven digits, separated by dashes
 };
 
 // Returns the columns, for exports.
@@ -27,7 +27,7 @@ Columns columns();
 inline const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
 
 inline constexpr size_t kByK = 0;             // the secondary index on k: ordered, not unique
-inline constexpr uint32_t kIndexUpdates = 1;  // updates of k in a transaction, by default
+inline constexpr uint32_t kIndexUpdates = 1;  // updates of k in a transaction
 
 // Fills `text` with digits: `seed`, and then digits that follow from `seed` and `owner`. So
 // is_text_of() recognizes a torn or misplaced text.
@@ -37,15 +37,15 @@ uint64_t seed_of(const char* text);
 // Returns whether fill_text() made `text` for this owner, with any seed.
 bool is_text_of(const char* text, size_t bytes, uint64_t owner);
 
-// Fills the row `id` as the load does: no update has changed it.
+// Fills the row `id` as the load does.
 void load_row(Row* row, uint64_t id, uint32_t k);
 // Adds `delta` to the number in c, and rewrites the rest of the text.
 void add_to_c(Row* row, uint64_t id, uint64_t delta);
-// Fills the row that replaces `old` under the same id, with a new k. The number in c is that of
-// `old` plus `delta`.
+// Fills the row that replaces `old` under the same id, with a new k. The number in the new c is the
+// number in the c of `old`, plus `delta`.
 void replace(Row* row, uint64_t id, const Row& old, uint32_t k, uint64_t delta);
 
-// Returns the sum of the changes of c in this row, and the number of updates of its k.
+// Returns the sum of all numbers that transactions have added to the number in c of the row `id`.
 uint64_t added_to_c(const Row& row, uint64_t id);
 int32_t updates_of_k(const Row& row);
 
@@ -60,11 +60,12 @@ struct Scale {
 // Returns the name of the table with this number, counted from 1.
 std::string table_name(uint32_t number);
 
-// Draws an id in [1, n]: uniformly, or like --rand-type=special, sysbench's default in version 1.0,
-// with the defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A quarter of
-// these draws are the mean of twelve uniform draws, so they are densest in the middle. The other
-// draws lie in a range in the middle: sysbench maps [0, 1) to this range. But it maps the number
-// that chose the range, 1/4 or more, so no id is in the lowest quarter of the range.
+// Draws an id in [1, n]: uniformly or, if `special`, like --rand-type=special, sysbench's default
+// in version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12.
+// A quarter of the special ids are the mean of twelve uniform numbers, so they are densest in the
+// middle. The other ids are in a hot range in the middle. sysbench chooses the hot range if a
+// number is at least 1/4, and maps the same number from [0, 1) to the range. So no id is in its
+// first 1/4.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);
@@ -123,8 +124,8 @@ struct RangeSelect {
 // Returns the number of transactions that the rows show. Call it when no transaction runs.
 uint64_t transactions_there(Database& database);
 
-// Checks that all rows are present and whole, that the index on k leads to each row and to no other
-// row, and that no update was lost. `transactions` counts the acknowledged transactions of a run.
+// Checks that all rows are present and whole, that the index on k leads to each row and to nothing
+// else, and that no update was lost. `transactions` counts the acknowledged transactions of a run.
 // Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& transactions);
 

@@ -4,7 +4,7 @@
 // 1994). David et al. (SOSP 2013) describe the same locks in sections 4.1 and 5.3.
 //
 // A thread makes one Handle, uses it for all locks of one type, and holds at most one of these
-// locks at a time. A thread calls unlock() with the Handle of its lock().
+// locks at a time. A thread passes the same Handle to lock() and to the following unlock().
 //
 // Protocol. The writes of a thread before unlock() are visible after the next lock(), because
 // unlock() releases and lock() acquires the same word:
@@ -39,14 +39,14 @@ using platform::memory_order_acquire;
 using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
-// One wait of a thread. If each thread has a core of its own, the thread only pauses, as in David
-// et al. Otherwise (`crowded`) the thread gives its core away, because the awaited thread may need
-// this core.
+// One wait of a thread for another thread. If each thread has a core of its own, the thread only
+// pauses, as in David et al. Otherwise (`crowded`) the thread yields its core, because the other
+// thread may need this core.
 class Wait {
  public:
   explicit Wait(bool crowded) : crowded_(crowded) {}
   void once() { crowded_ ? spin_.once() : platform::pause(); }
-  // Waits for about `ticks`.
+  // Waits for about `ticks` ticks. If crowded, waits as once() does.
   void ticks(uint64_t ticks) { crowded_ ? spin_.once() : platform::spin_ticks(ticks); }
 
  private:
@@ -80,8 +80,8 @@ class LJ_CAPABILITY("lock") TicketLock {
     while (true) {
       const uint32_t ahead = mine - current_.load(memory_order_acquire);
       if (ahead == 0) return;
-      // Looks again after a time in proportion to the threads that are served before this thread
-      // (David et al., 5.3).
+      // Reads current_ again after a time in proportion to the number of threads that get the lock
+      // before this thread (David et al., 5.3).
       if constexpr (kBackOff) {
         wait.ticks(ahead == 1 ? kNextTicks : ahead * kTicks);
       } else {
@@ -95,7 +95,7 @@ class LJ_CAPABILITY("lock") TicketLock {
   }
 
  private:
-  // The times of David et al. in libslock, include/ticket.h.
+  // The waiting times, in ticks, of David et al. in libslock, include/ticket.h.
   static constexpr uint64_t kTicks = 512, kNextTicks = 128;
   platform::atomic<uint32_t> next_{0}, current_{0};  // in one cache line
 };
@@ -124,7 +124,7 @@ class LJ_CAPABILITY("lock") McsLock {
                                         memory_order_relaxed)) {
         return;
       }
-      // The next thread is between its exchange and its announcement.
+      // The next thread has executed its exchange, but has not announced its node in `next` yet.
       platform::SpinWait wait;
       while ((next = mine.next.load(memory_order_acquire)) == nullptr) wait.once();
     }
@@ -141,8 +141,8 @@ class LJ_CAPABILITY("lock") ClhLock {
   };
 
  public:
-  // A thread enters the queue with its node, and leaves with its predecessor's node. So while no
-  // thread holds or awaits a lock, each lock and each Handle owns one node.
+  // A thread enters the queue with its Handle's node, and afterwards keeps its predecessor's node.
+  // So while no thread holds or awaits a lock, each lock and each Handle owns one node.
   class Handle {
     friend ClhLock;
     std::unique_ptr<Node> mine_ = std::make_unique<Node>();

@@ -16,7 +16,7 @@
 namespace logjam::sync {
 namespace {
 
-// The operation of a call on a shared word. A call returns whether it succeeded.
+// Executes the atomic operation `kKind` on a shared word. A call returns whether it succeeded.
 template <Kind kKind>
 class WordCall {
  public:
@@ -53,7 +53,7 @@ class WordCall {
   uint64_t seen_ = 0;
 };
 
-// A lock, and its data in another cache line. A call is one critical section.
+// A lock, and its data in another cache line. A call executes one critical section.
 template <class Lock>
 class LockCall {
  public:
@@ -125,7 +125,7 @@ class alignas(platform::kCacheLine) Caller {
   platform::Lcg random_;
 };
 
-// The counts up to one moment.
+// The time of one moment, and the counts up to this moment.
 struct Reading {
   uint64_t ns = 0, failed = 0;
   std::vector<uint64_t> calls;  // by thread
@@ -173,7 +173,7 @@ Result drive(const Options& options) {
   return result;
 }
 
-// The kinds, in the order of Kind.
+// The names of the kinds and their functions, in the order of Kind.
 struct KindInfo {
   std::string_view name;
   Result (*run)(const Options& options);

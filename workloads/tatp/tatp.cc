@@ -1,4 +1,4 @@
-// TATP: its flags, its population, and its place in the registry.
+// TATP: its flags, clients and tables, and its entry in the registry of workloads.
 #include "workloads/tatp/tatp.h"
 
 #include <gflags/gflags.h>
@@ -21,7 +21,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// Makes clients draw subscribers uniformly if it is 1, and not by the specification's NURand.
+// Makes clients draw subscribers uniformly, and not by the specification's NURand, if it is 1.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
@@ -32,15 +32,14 @@ struct Options {
   std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
-// Returns a rollback if `status` is `failed`, the failure of a write; otherwise returns `status`.
+// Returns kRollback if `status` is `failed`, a failed write's status, and otherwise `status`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
 
-// A read that finds no row is a miss, and commits. A write that finds no row, or an insert that
-// finds its key taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
-// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads but no
-// failed writes.
+// A transaction whose read finds no row commits. A transaction whose write finds no row, or whose
+// insert finds its key present, rolls back (TATP's kit, client.c, runTransaction). So the number of
+// commits per second is the kit's MQTh, which counts failed reads but no failed writes.
 //
 // Options, counters and database must outlive the client.
 class TatpClient : public Client {
@@ -60,7 +59,7 @@ class TatpClient : public Client {
     acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
   }
 
-  // Draws for every type the fields that most types need. To distinguish the types would cost more.
+  // Draws the fields that most types need for all types, because branches would cost more.
   uint32_t next() override {
     before_ = last_;
     if (options_.only) {
@@ -146,14 +145,14 @@ class TatpClient : public Client {
   }
 
  private:
-  // Draws from the specification's "Key value distribution": NURand(A, 1, P).
+  // Draws by the specification's "Key value distribution", which is NURand(A, 1, P).
   uint64_t draw_subscriber() {
     const uint64_t p = options_.population.subscribers;
     if (options_.uniform) return 1 + random_.below(p);
     return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
   }
 
-  // Encodes the input into a command, or decodes it, for the types that write.
+  // Encodes the input of a type that writes into a command, or decodes it.
   void input(CommandFields& fields) {
     switch (type_) {
       case kUpdateSubscriberData:
@@ -235,7 +234,7 @@ class TatpClient : public Client {
     return Status::kOk;
   }
 
-  // Counts an update of the subscriber in its row, and seals the row.
+  // Writes the row's number of updates, the worker's previous update, and the seal into the row.
   void sign(Key s_id, Subscriber* row) {
     ++row->updates;
     row->previous = before_;
@@ -243,8 +242,8 @@ class TatpClient : public Client {
     last_ = {static_cast<uint32_t>(s_id), row->updates};
   }
 
-  // Selects the types of the subscriber's facilities, as the specification asks. Inserts the row if
-  // these types include the type to which the row refers (its foreign key).
+  // Selects the types of the subscriber's facilities, as the specification demands. Inserts the row
+  // if the facility to which the row refers (its foreign key) is among these.
   Status insert_call_forwarding(Transaction& txn) {
     Key s_id;
     if (!find_by_number(txn, &s_id)) return Status::kAbort;
@@ -269,7 +268,7 @@ class TatpClient : public Client {
     return rolled_back_if(Status::kNotFound, txn.erase(tables_.call_forwarding, key));
   }
 
-  // Looks up the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
+  // Finds the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
   bool find_by_number(Transaction& txn, Key* s_id) {
     bool found = false;
     const Status status =
@@ -329,7 +328,7 @@ std::string check_flags() {
 uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
 uint64_t type_of_typed(Key key) { return type_of(key); }
 
-// The functions below return the columns of a table, for exports, under the names of the
+// Each function below returns the columns of a table, for exports, under the names in TATP's
 // description.
 
 Columns subscriber_columns() {
@@ -438,7 +437,7 @@ class Tatp : public Workload {
                                          table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
                                          table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
                                          table_bytes(n * 15 / 4, sizeof(CallForwarding)),
-                       // MQTh leaves out failed writes, which roll back; achieved_s does not.
+                       // MQTh leaves out failed writes, which roll back; achieved_s counts them.
                        .headline = Headline{.name = "MQTh"}};
     for (const TypeInfo& type : kTypeInfos) {
       const double share = options_.only ? (*options_.only == spec.types.size() ? 100 : 0)

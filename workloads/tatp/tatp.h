@@ -16,9 +16,9 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows do not repeat their keys. Besides the columns of the description they have members for
-// verify(): counts of the row's updates, the previous update of a subscriber by the same worker,
-// and a seal, which is a hash of the key and of all members that change.
+// Rows do not repeat their keys. Besides the columns in TATP's description they have members for
+// verify(): the number of updates, the subscriber that the same worker updated before, and a seal,
+// which is a hash of the key and of all members that change.
 struct Subscriber {
   uint32_t msc_location, vlr_location;
   uint32_t updates;
@@ -69,8 +69,8 @@ constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwa
 // Returns the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 
-// The secondary index of table subscriber. Its keys are hashes, so a reader must also compare the
-// number.
+// The secondary index of table subscriber. Its keys are hashes of numbers, so a search must also
+// compare the number in the row.
 inline constexpr size_t kBySubNbr = 0;
 inline Key sub_nbr_key(const Digits& sub_nbr) {
   uint64_t low, high;
@@ -90,7 +90,7 @@ enum class EndTimes : uint8_t {
   kText,  // start_time + [1, 8], as TATP's description says
 };
 
-// The parameters of the initial rows.
+// The parameters from which the initial rows follow.
 struct Population {
   uint64_t subscribers = 100'000;
   EndTimes end_times = EndTimes::kKit;
@@ -134,7 +134,7 @@ struct TypeInfo {
   uint32_t share_pct;
   double success_pct;
 };
-// The shares and success rates of the specification.
+// The shares and success rates of the types that the specification demands.
 inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
     {"GetSubscriberData", 35, 100},
     {"GetNewDestination", 10, 23.9},
@@ -147,13 +147,13 @@ inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
 
 // The acknowledged changes of all clients of a run.
 struct Acknowledged {
-  AckCounter forwardings;  // inserted, minus deleted
-  AckCounter updates;      // of subscribers
+  AckCounter forwardings;  // inserted call forwardings, minus deleted ones
+  AckCounter updates;      // updates of subscribers
 };
 
-// Checks that each column is as loaded, or as transactions wrote it, and that the counts of updates
-// agree. Also checks that each reference between tables and each posting leads to the right row.
-// Call it when no transaction runs.
+// Checks that each column is as loaded, or a value that transactions write, and that the rows count
+// the acknowledged updates. Also checks all references between tables, and all postings. Call it
+// when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
                           const Acknowledged& acknowledged);
 

@@ -5,7 +5,7 @@
 namespace logjam::tatp {
 namespace {
 
-// The result of comparing one table with its expected rows.
+// The result of the comparison of one table with its expected rows.
 class Finding {
  public:
   explicit Finding(std::string name) : name_(std::move(name)) {}
@@ -49,8 +49,8 @@ bool same(Key key, const SpecialFacility& now, const SpecialFacility& loaded) {
   return std::memcmp(&now, &expected, sizeof now) == 0;
 }
 
-// Checks that the row under `key` is as loaded, except in the columns that transactions change, or
-// that there is no such row if none was loaded. Returns the row, or null.
+// Checks that the row under `key` equals `as_loaded`, except in the columns that transactions
+// change. Unless `loaded`, checks that there is no such row. Returns the row, or null.
 template <class Row>
 const Row* compare(Table& table, Key key, bool loaded, const Row& as_loaded, Finding* finding) {
   finding->expect(loaded);
@@ -150,7 +150,7 @@ class Checker {
     }
   }
 
-  // Checks that a call forwarding is as loaded, or was inserted by a transaction.
+  // Checks that a call forwarding is as loaded, or is one that a transaction may have inserted.
   void check_forwarding(Key key, bool has_facility, const CallForwarding* loaded,
                         Findings* found) const {
     const auto* row = find_row<CallForwarding>(tables_.call_forwarding, key);

@@ -27,13 +27,13 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
-// The rows of HISTORY: 100 B for each of at most 2,000,000 transactions per second.
+// The growth of HISTORY: 100 B for each of at most 2,000,000 transactions per second.
 constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
 // Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Aether's program,
-// Shore-Kits (tpcb_input.cpp), skews three draws: of the branch, of its teller, and of the account
-// in the account's branch. Row 0 is the hottest row of each.
+// Shore-Kits (tpcb_input.cpp), skews three choices: the branch, the teller in this branch, and the
+// account in the account's branch. In each choice, number 0 is the most popular.
 struct Choosers {
   Choosers(const Scale& scale, double theta)
       : branches(scale.branches, theta),
@@ -136,7 +136,7 @@ class TpcbClient : public Client {
 
 using Sums = std::vector<int64_t>;
 
-// The balances, by row. Threads set the elements of different rows, or add to an element
+// A balance, or a sum of deltas, for each row. Threads set different elements, or add to an element
 // atomically.
 struct Books {
   explicit Books(const Scale& scale)
@@ -148,14 +148,14 @@ struct Books {
 
 struct Counts {
   uint64_t rows = 0;
-  BrokenRows strays;  // rows under keys that were never loaded, and rows that contradict their key
+  BrokenRows strays;  // rows that were never loaded, and rows whose columns are wrong
   void stray(const std::string& table, Key key) {
     strays.note([&] { return "; first: " + table + " " + std::to_string(key); });
   }
   auto members() { return std::tie(rows, strays); }
 };
 
-// The history rows of one worker.
+// The number of history rows of one worker, and the largest count in their keys.
 struct Counted {
   uint64_t rows = 0, last = 0;
 };
@@ -182,8 +182,8 @@ void add(int64_t& sum, int64_t amount) {
   platform::atomic_ref<int64_t>(sum).fetch_add(amount, platform::memory_order_relaxed);
 }
 
-// Reads a part of a table's balances. `fits` says whether a row's columns other than its id fit its
-// key.
+// Reads the balances of part number `part` of a table. fits(key, row) returns whether the row's
+// foreign keys are right for its key.
 template <class Row, class Fits>
 void read_balances(Table& table, uint32_t part, uint32_t parts, Sums* balances, Counts* counts,
                    const Fits& fits) {
@@ -232,8 +232,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Checks that the numbers of each worker's rows are 1, 2, 3, ... without a gap. A gap is an error,
-// also after a recovery: a row was lost although a later row was not (workloads/previous_update.h).
+// Checks that the counts in each worker's keys are 1, 2, 3, ... without a gap. A recovery must not
+// lose a row and keep a later row of the same worker, either (workloads/previous_update.h).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {
@@ -293,7 +293,7 @@ class Tpcb : public Workload {
   void create_tables(Database& database) override {
     const uint64_t branches = scale_.branches, tellers = branches * kTellers;
     constexpr IndexKind kHash = IndexKind::kHash, kOrdered = IndexKind::kOrdered;
-    // The column of an id is a member that repeats the row's key.
+    // Declares each id, which repeats the row's key, as a field and not as a part of the key.
     Columns branch, teller, account, history;
     branch.field("b_id", &Branch::id).field("b_balance", &Branch::balance);
     teller.field("t_id", &Teller::id).field("t_b_id", &Teller::branch);

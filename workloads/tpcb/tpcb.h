@@ -10,7 +10,7 @@
 
 namespace logjam::tpcb {
 
-inline constexpr uint64_t kTellers = 10;  // of a branch
+inline constexpr uint64_t kTellers = 10;  // the number of tellers of a branch
 
 // The structs are packed to the sizes of the specification. All numbers are aligned nevertheless,
 // because rows begin at multiples of 8 bytes.
@@ -36,7 +36,7 @@ struct Account {
 #pragma pack(push, 2)
 struct History {
   uint64_t account;
-  uint64_t time;  // the worker's count of transactions, so that a run follows from its seed
+  uint64_t time;  // the worker's count of transactions; a time would not follow from the run's seed
   uint32_t teller;
   uint32_t branch;  // the teller's branch; the account may belong to another branch
   int32_t delta;
@@ -58,7 +58,7 @@ constexpr uint64_t count_of(Key history) { return history & ((Key{1} << kCountBi
 
 struct Scale {
   uint64_t branches = 1;
-  uint64_t accounts = 100'000;  // of a branch
+  uint64_t accounts = 100'000;  // in each branch
 };
 
 struct Tables {

@@ -1,5 +1,5 @@
-// The checks of TPC-C's tables. They use the results of one pass over each table: sums by
-// warehouse, district, customer and stock, and the inserted rows that contradict themselves.
+// The checks of TPC-C's tables. They use the results of one scan of each table: sums by warehouse,
+// district, customer and stock, and the errors in inserted rows.
 #pragma once
 
 #include <array>
@@ -39,10 +39,10 @@ struct CustomerSums {
   Cents balance = 0;
   Cents ytd_payment = 0;
   Cents paid = 0;         // H_AMOUNT by H_C_W_ID, H_C_D_ID and H_C_ID
-  uint32_t payments = 0;  // rows of HISTORY
-  // Orders with O_CARRIER_ID, without those that the load delivered.
+  uint32_t payments = 0;  // the number of the customer's rows of HISTORY
+  // The number of the customer's orders with O_CARRIER_ID, without orders that the load delivered.
   uint32_t deliveries = 0;
-  Cents delivered = 0;  // OL_AMOUNT of delivered lines of the customer's orders
+  Cents delivered = 0;  // the sum of OL_AMOUNT of the delivered lines of the customer's orders
   bool bad_credit = false;
 };
 
@@ -50,10 +50,10 @@ struct CustomerSums {
 struct StockSums {
   int64_t quantity = 0;
   uint32_t lines = 0;
-  uint32_t remote_lines = 0;  // of orders of other warehouses
+  uint32_t remote_lines = 0;  // lines of other warehouses' orders
 };
 
-// The number of rows of a table, and the errors: rows that no transaction can have written.
+// The number of rows of a table, and the broken rows: rows that no transaction can have written.
 struct RowsFound {
   uint64_t rows = 0;
   BrokenRows broken;
@@ -67,23 +67,23 @@ struct Totals {
   std::vector<StockSums> stocks;             // [Scale::place_of_stock()]
   std::vector<NotedPayment> noted_payments;  // sorted
   std::array<RowsFound, kTables> found;      // by table
-  uint64_t strays = 0;  // rows of warehouses, districts or customers that do not exist
+  uint64_t strays = 0;  // rows that name a warehouse, district or customer that does not exist
 };
 // Reads all tables. Call it when no transaction runs.
 Totals add_up(Database& database, const Scale& scale);
 
-// Compares the tables with the initial population: loaded rows are unchanged except in the columns
-// that transactions change, and these columns agree with the inserted rows. Returns one result for
-// each table, with the errors that `totals` has found in inserted rows. Call it when no transaction
-// runs.
+// Compares the tables with the initial population. Checks that loaded rows are unchanged except in
+// the columns that transactions change, and that these columns agree with the inserted rows.
+// Returns one result for each table, which includes the broken inserted rows in `totals`. Call it
+// when no transaction runs.
 std::vector<Check> check_rows(Database& database, const Scale& scale, const Totals& totals);
 
-// Checks the twelve consistency conditions of clause 3.3.2; every column of every row, against the
-// initial population and the rows that transactions inserted; and the secondary indexes.
+// Checks the twelve consistency conditions of clause 3.3.2, and the secondary indexes. Compares
+// every column of every row with the initial population and the rows that transactions inserted.
 //
-// Some columns do not follow from the tables, and only their range is checked: O_ENTRY_D, the
-// choice of O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE.
-// Call it when no transaction runs.
+// Some columns do not follow from other rows, so only their range is checked: O_ENTRY_D, O_C_ID,
+// H_DATE, and O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered. Call it when no
+// transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

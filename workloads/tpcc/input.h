@@ -34,14 +34,14 @@ inline uint32_t nu_rand(Random& random, uint32_t a, uint32_t c, uint32_t low, ui
   return static_cast<uint32_t>((mixed + c) % (high - low + 1) + low);
 }
 
-// Writes the last name of a number, three syllables (clause 4.3.2.3).
+// Writes the last name that belongs to `number`: three syllables (clause 4.3.2.3).
 void make_last_name(uint32_t number, char (&name)[16]);
 
 // Fills a field of `field_bytes` with `low` to `high` random letters and digits (clause 4.3.2.2).
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high);
 // Fills a field with random digits (clause 4.3.2.2).
 void fill_digits(Random& random, char* field, size_t bytes);
-// Fills `data` with 26 to 50 characters. One row in ten contains "ORIGINAL" (clause 4.3.3.1).
+// Fills `data` with 26 to 50 characters, with "ORIGINAL" in 10 % of the cases (clause 4.3.3.1).
 void fill_brand_data(Random& random, char (&data)[50]);
 
 // Returns the contents of a field without its padding. The view points into the field.

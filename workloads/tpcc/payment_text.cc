@@ -26,7 +26,7 @@ class Note {
   char* end_ = bytes_;
 };
 
-// Removes the notes from C_DATA from the left, so from the latest payment to the earliest.
+// Finds the notes in C_DATA from left to right, so from the latest payment to the earliest.
 class Reader {
  public:
   Reader(std::span<const NotedPayment> payments, std::string_view loaded, std::string_view data)
@@ -37,8 +37,8 @@ class Reader {
     }
   }
 
-  // Returns whether the remaining payments explain the part of C_DATA from `at` on. Tries the
-  // latest remaining payment of each worker, because payments of two workers may have equal notes.
+  // Returns whether the payments not found yet explain C_DATA from index `at` on. Tries the latest
+  // of these payments of each worker, because payments of two workers may have equal notes.
   bool explained_from(size_t at) {
     LJ_ASSERT(at < data_.size());
     bool any_left = false;

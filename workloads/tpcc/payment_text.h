@@ -9,23 +9,23 @@ namespace logjam::tpcc {
 // Sets H_DATA of `payment` to the names of warehouse and district, with four spaces between them.
 void name_places(const Warehouse& warehouse, const District& district, History* payment);
 
-// Inserts the note of `payment`, its identifiers and its amount, at the left of C_DATA, and cuts
-// off the end of C_DATA.
+// Inserts the note of `payment`, with its identifiers and its amount, at the begin of C_DATA. Cuts
+// off the end of the old text, for which there is no space.
 void note_bad_credit(const History& payment, char (&data)[500]);
 
 // A payment by a customer with bad credit, as HISTORY has it.
 struct NotedPayment {
   size_t customer = 0;  // an index into Totals::customers
-  Key key = 0;          // in HISTORY; a worker's payments have ascending keys
+  Key key = 0;          // the key in HISTORY; a worker's payments have ascending keys
   History row;
 };
-// Sorts by customer, then by key.
+// Sorts the payments by customer, and the payments of a customer by key.
 void sort_payments(std::vector<NotedPayment>* payments);
 // Returns the payments of one customer. `sorted` is the result of sort_payments().
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted);
 
-// Returns whether the payments of one customer turn `loaded` into `data`, in some order that keeps
-// the order of each worker's payments.
+// Returns whether the payments of one customer change the C_DATA `loaded` into `data` in some order
+// that keeps the order of each worker's payments.
 bool payments_explain(std::span<const NotedPayment> payments, const char (&loaded)[500],
                       const char (&data)[500]);
 

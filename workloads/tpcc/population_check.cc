@@ -14,16 +14,16 @@ struct Findings {
   }
 };
 
-// Returns S_QUANTITY after orders. S_QUANTITY falls by each ordered quantity, and rises by 91 where
-// it would fall below 10 (clause 2.4.2.2). So it stays within [10, 100], and depends only on the
-// sum of the quantities.
+// Returns the S_QUANTITY that was `loaded` after orders with the total quantity `ordered`. An order
+// subtracts its quantity, and adds 91 if the result would be below 10 (clause 2.4.2.2). So
+// S_QUANTITY stays within [10, 100], and depends only on the sum of the ordered quantities.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));
 }
 
-// Compares loaded rows with the present rows. Each change() gives a loaded row the values that the
-// columns must have now, and returns an error that it finds in the present row, or an empty string.
+// Compares loaded rows with the present rows. Each change() sets the columns of a loaded row to the
+// values that they must have now. It returns an error that it finds in the present row, or "".
 class Comparer {
  public:
   Comparer(const Tables& tables, const Scale& scale, const Totals& totals, Findings* findings)
@@ -79,7 +79,7 @@ class Comparer {
     return "";
   }
 
-  // Conditions 5 and 7 check that an order, its lines and NEW-ORDER agree on its delivery.
+  // Conditions 5 and 7 check that ORDER, ORDER-LINE and NEW-ORDER agree on an order's delivery.
   std::string change(Key, const Order& found, Order* row) const {
     if (row->carrier == 0 && found.carrier <= 10) row->carrier = found.carrier;
     return "";

@@ -34,7 +34,7 @@ void add_address(Columns& columns, const std::string& prefix) {
       .field(prefix + "zip", &Row::address, &Address::zip);
 }
 
-// The functions below return the columns of a table, for exports, under the names of clause 1.3.
+// Each function below returns the columns of a table, for exports, with the names in clause 1.3.
 
 Columns warehouse_columns() {
   Columns columns;

@@ -2,9 +2,9 @@
 // workers.
 //
 // A row does not repeat the identifiers of which its key consists. Money is in cents, and taxes and
-// discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the load,
-// and each terminal of a run counts on from kLoadDate, so that a run follows from its seed. Rows
-// have no padding, so the engine can hash and log them as bytes.
+// discounts are in basis points. A date is a number: 0 is null, and kLoadDate is the date of the
+// load. Each terminal of a run uses the numbers after kLoadDate in order, because times would not
+// follow from the run's seed. Rows have no padding, so the engine can hash and log them as bytes.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ using Date = uint64_t;
 inline constexpr Date kNoDate = 0;
 inline constexpr Date kLoadDate = 1;
 
-inline constexpr uint32_t kDistricts = 10;  // of a warehouse
-inline constexpr uint32_t kMaxLines = 15;   // of an order
+inline constexpr uint32_t kDistricts = 10;  // the number of districts of a warehouse
+inline constexpr uint32_t kMaxLines = 15;   // the largest number of lines of an order
 inline constexpr uint32_t kMinLines = 5;
 
 struct Address {
@@ -112,14 +112,14 @@ constexpr uint16_t number_in_list() {
   (void)((std::is_same_v<Row, Rows> || (++number, false)) || ...);
   return number;
 }
-// The id of the table with rows of this type: the tables are created in this order.
+// The id of the table with rows of this type. The tables are created in the order of this list.
 template <class Row>
 inline constexpr uint16_t kTableId = number_in_list<Row, Warehouse, District, Customer, History,
                                                     NewOrder, Order, OrderLine, Item, Stock>();
 inline constexpr uint16_t kTables = kTableId<Stock> + 1;
 
-// The number of bytes at the beginning of a row that contain the columns that a transaction reads
-// (Transaction::read_head).
+// The sizes of the heads of rows, for Transaction::read_head. A head contains all columns that a
+// certain transaction reads.
 inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerDiscount = offsetof(Customer, payments),
                           kCustomerNames = offsetof(Customer, address),
@@ -173,8 +173,8 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Returns a key of a secondary index. The key has a hash of the last name, so a reader must also
-// compare the name.
+// Returns a key of the secondary index kByLastName. The key has a hash of the last name, so a
+// search must also compare the name in the row.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;
@@ -182,16 +182,16 @@ constexpr Key customer_order_key(Key customer, uint64_t order) {
 inline constexpr size_t kByLastName = 0;  // CUSTOMER: (district, last name), hash, not unique
 inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), ordered, unique
 
-// The numbers of rows loaded. A place is the index of a warehouse, district, customer or stock in a
-// list of all of them, or the size of that list if a key names none of them.
+// The numbers of loaded rows. The functions place_of_*() return the index of a row in a list of all
+// districts, customers or stocks. For a key that names none, they return the size of this list.
 struct Scale {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;
-  uint32_t customers = 3000;  // of a district; also the number of its initial orders
+  uint32_t customers = 3000;  // the number of customers, and of initial orders, of a district
 
   // Returns the number of a district's initial orders that are not delivered: the last 900 of 3000.
   uint32_t undelivered() const { return customers * 3 / 10; }
-  // Returns the number of last names that occur in every district.
+  // Returns the number of different last names that are certain to occur in every district.
   uint32_t names() const { return customers < 1000 ? customers : 1000; }
 
   uint64_t districts() const { return uint64_t{warehouses} * kDistricts; }
@@ -240,16 +240,16 @@ uint64_t loaded_bytes(const Scale& scale);
 
 // The warehouses for which a worker works.
 enum class HomePolicy : uint8_t {
-  kSplit,  // a share of all warehouses, as in Silo's TPC-C
+  kSplit,  // some warehouses: the workers divide all warehouses, as in Silo's TPC-C
   kFixed,  // one warehouse, and one district for Stock-Level (clause 2.8.1's terminal)
   kAny,    // all warehouses
 };
 
-// The warehouses [first, first + count), of which a worker draws one for every transaction.
+// The warehouses [first, first + count). For each transaction, a worker draws one of them.
 struct Home {
   uint32_t first = 1;
   uint32_t count = 1;
-  uint32_t district = 0;  // Stock-Level's; 0: drawn, as if the worker were all terminals
+  uint32_t district = 0;  // of each Stock-Level; 0: each Stock-Level draws its district
 
   static Home of(HomePolicy policy, uint32_t worker, uint32_t workers, uint32_t warehouses) {
     LJ_ASSERT(worker < workers && warehouses > 0);
@@ -269,8 +269,8 @@ struct Home {
     return {};
   }
 
-  // Returns a worker that works for `warehouse` under kSplit; `turn` chooses one of several
-  // workers.
+  // Returns a worker that works for `warehouse` under kSplit. If there are several, `turn` chooses
+  // one of them.
   static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
                             uint32_t warehouses) {
     LJ_ASSERT(warehouse >= 1 && warehouse <= warehouses && workers > 0);

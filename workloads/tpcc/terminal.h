@@ -22,14 +22,14 @@ struct Tries {
   auto members() { return std::tie(hits, all); }
 };
 
-// The outcomes of draws for which the specification prescribes shares.
+// The counts of those draws for whose outcomes the specification prescribes percentages.
 struct Drawn {
   Tries remote_lines, unused_items, remote_payments, named, skipped;
   auto members() { return std::tie(remote_lines, unused_items, remote_payments, named, skipped); }
 };
 
-// The output that a real terminal would display. Most values go into one sum, so that the compiler
-// cannot drop their computation.
+// The output that a real terminal would display. Most values are added to `text`, so that the
+// compiler cannot drop their computation.
 struct Screen {
   uint64_t text = 0;
   // Output of the last NewOrder: the total amount, and the lines that are marked "B".
@@ -85,7 +85,7 @@ struct Terminal {
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
-  uint64_t payments = 0;  // drawn by this worker; each payment has a key of HISTORY
+  uint64_t payments = 0;  // the number of payments drawn by this worker, for keys of HISTORY
   Screen screen;
   Drawn drawn;
 };
@@ -98,11 +98,11 @@ class TransactionType {
   virtual ~TransactionType() = default;
   // Draws the input of the next transaction.
   virtual void draw() = 0;
-  // Executes the transaction with the present input, perhaps several times. Returns kOk to commit,
-  // kAbort if the transaction must abort, or kRollback for a NewOrder with an unused item.
+  // Executes the transaction with the latest input, also for a retry. Returns kOk to commit, kAbort
+  // if the transaction must abort, or kRollback for a NewOrder with an unused item number.
   virtual Status execute(Transaction& txn) = 0;
-  // Encodes into a command, or decodes, the part of the input that determines the writes. A type
-  // without this function writes nothing.
+  // Encodes the part of the input that determines the writes into a command, or decodes it. A type
+  // that does not override this function writes nothing.
   virtual void input(CommandFields&) {}
 
  protected:
@@ -127,14 +127,14 @@ class TransactionType {
     if (status != Status::kOk && status != Status::kAbort) die(status, table);
     return status == Status::kOk;
   }
-  // Stays out of the callers, which would otherwise be too large to be inlined.
+  // Is never inlined, because its callers would then be too large to be inlined.
   [[gnu::cold, gnu::noinline]] static void die(Status status, const Table& table) {
     (void)found_or_die(status, ("tpcc: a row of " + table.schema().name).c_str());
   }
 
   Terminal& terminal_;
   Tables& tables_;
-  uint32_t warehouse_ = 0, district_ = 0;  // drawn as part of the input
+  uint32_t warehouse_ = 0, district_ = 0;  // part of the input
 };
 
 // The five types in the order of clause 2.

@@ -13,7 +13,7 @@ constexpr uint32_t kMaxQuantity = 10;                       // clause 2.4.1.5
 constexpr uint8_t kMaxCarrier = 10;                         // clause 2.7.1.2
 constexpr const char* kFine = nullptr;
 
-// Adds to a sum atomically, because threads read parts of a table at once and add to the same sums.
+// Adds to a sum atomically, because the threads that read parts of a table add to the same sums.
 template <class Value, class Amount>
 void add(Value& sum, Amount amount) {
   platform::atomic_ref<Value>(sum).fetch_add(static_cast<Value>(amount),
@@ -49,14 +49,14 @@ struct LinesFound {
   uint32_t count = 0;
   uint32_t last = 0;       // the largest line number
   uint32_t delivered = 0;  // lines with OL_DELIVERY_D
-  bool remote = false;     // another warehouse supplies one of the lines
+  bool remote = false;     // a warehouse other than the order's supplies one of the lines
   bool one_date = true;    // all lines have the same OL_DELIVERY_D
-  Date date = kNoDate;     // of the first line
-  Cents amount = 0;        // of the delivered lines
+  Date date = kNoDate;     // OL_DELIVERY_D of the first line
+  Cents amount = 0;        // the sum of OL_AMOUNT of the delivered lines
 };
 
-// Adds up the rows. Each wrong() checks a row that a transaction inserted: its columns follow from
-// each other, and from the rows that they name. It returns the row's error, or kFine.
+// Makes Totals of all rows. Each wrong() checks that the columns of an inserted row agree with each
+// other, and with the rows that they name. It returns the row's error, or kFine.
 class Adder {
  public:
   Adder(Database& database, const Scale& scale)
@@ -76,8 +76,8 @@ class Adder {
   Totals totals() && { return std::move(totals_); }
 
  private:
-  // Returns the sums of a place. If a row has no place, counts the row in Totals::strays, and
-  // returns sums that no check reads.
+  // Returns sums[place]. If there is no such element, counts the row that needs it in
+  // Totals::strays, and returns sums that no check reads.
   template <class Sums>
   Sums& at(std::vector<Sums>& sums, size_t place) {
     if (place < sums.size()) return sums[place];
@@ -151,7 +151,7 @@ class Adder {
           const History* row_before = nullptr;
           tables_.history.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
             const auto& row = *reinterpret_cast<const History*>(bytes);
-            // The row before the first row of a part is in the previous part.
+            // Looks the previous row up if it may be in the previous part of the table.
             if (before + 1 != key) row_before = find_row<History>(tables_.history, key - 1);
             note(tables_.history, key, read_payment(key, row, row_before, &sum->noted), &sum->rows);
             before = key;
@@ -172,7 +172,7 @@ class Adder {
     CustomerSums& customer = at_customer(customer_row);
     add(customer.paid, row.amount);
     add(customer.payments, 1);
-    if (is_loaded_history(key)) return kFine;  // compared with the load
+    if (is_loaded_history(key)) return kFine;  // check_rows() compares the row with the load
     if (customer.bad_credit) noted->push_back({scale_.place_of_customer(customer_row), key, row});
     const bool same_worker =
         before != nullptr && worker_of_history(key - 1) == worker_of_history(key);
@@ -208,7 +208,7 @@ class Adder {
     each<OrderLine>([this](Key key, const OrderLine& row) {
       const Key order = order_of_line(key);
       add(at_district(district_of_order(order)).lines, 1);
-      if (is_loaded_order(order)) return kFine;  // compared with the load
+      if (is_loaded_order(order)) return kFine;  // check_rows() compares the row with the load
       StockSums& stock = at(totals_.stocks, scale_.place_of_stock(row.supply_warehouse, row.item));
       add(stock.quantity, row.quantity);
       add(stock.lines, 1);
@@ -295,7 +295,7 @@ class Adder {
 
   Tables tables_;
   const Scale& scale_;
-  std::vector<History> names_;  // by district; only H_DATA, as a payment writes it
+  std::vector<History> names_;  // by district: only the H_DATA that a payment there writes
   Totals totals_;
   std::tuple<WarehouseSums, DistrictSums, CustomerSums, StockSums> stray_sums_;
 };

@@ -1,4 +1,4 @@
-// TPC-C: its flags, its mix, and its place in the registry.
+// TPC-C: its flags, its mix, and its entry in the registry of workloads.
 #include <gflags/gflags.h>
 
 #include <charconv>
@@ -31,7 +31,7 @@ constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
 constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
-// 600 B for each of at most 320,000 transactions per second.
+// The growth of the tables: 600 B for each of at most 320,000 transactions per second.
 constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
@@ -78,8 +78,8 @@ std::string check_flags() {
                      FLAGS_tpcc_mix)});
 }
 
-// The draws of all clients of a run. A client adds its draws in its destructor, at the end of the
-// run.
+// The counts of draws by all clients of a run. A client adds its counts in its destructor, at the
+// end of the run.
 struct DrawnByAll {
   platform::mutex mutex;
   Drawn sum LJ_GUARDED_BY(mutex);
@@ -152,7 +152,7 @@ class Tpcc : public Workload {
     });
   }
 
-  // Finds where workers' payments and clocks ended. All clocks continue from the latest date.
+  // Finds each worker's last payment, and the latest date, from which all terminals continue.
   void resume(Database& database) override {
     Table& history = Tables(database).history;
     last_payments_ = last_keys_of_workers(history, kHistoryBits, kFirstLoadedHistory);
@@ -178,14 +178,14 @@ class Tpcc : public Workload {
     Specification spec{.description = said,
                        .expected_bytes = loaded_bytes(scale_),
                        .growth_bytes_s = kGrowthBytesS};
-    // Clause 2.4.1.4 requires that one NewOrder in a hundred is rolled back.
+    // Clause 2.4.1.4 requires that 1 % of NewOrders are rolled back.
     for (size_t type = 0; type < kTypes.size(); ++type) {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    // The rate serves to compare log schemes. Its name is not tpmC, which the specification defines
-    // with keying times, think times and a price. Like tpmC, the rate counts also NewOrders that
-    // are rolled back by clause 2.4.1.4, because the specification calls them completed.
+    // The rate of NewOrders serves to compare log schemes. It is not named tpmC, because tpmC
+    // demands keying times, think times and a price. Like tpmC, it counts also NewOrders that are
+    // rolled back by clause 2.4.1.4, because the specification calls them completed.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;
@@ -221,7 +221,7 @@ class Tpcc : public Workload {
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
-  // Of the clients of an earlier process: each worker's last key of HISTORY, and the latest date.
+  // Each worker's last key of HISTORY, and the latest date, in the tables of an earlier process.
   std::map<uint64_t, Key> last_payments_;
   Date clock_ = kLoadDate;
   mutable DrawnByAll drawn_;

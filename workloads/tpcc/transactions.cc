@@ -36,9 +36,9 @@ class NewOrderType : public TransactionType {
     terminal_.drawn.unused_items.count(unused);
   }
 
-  // Executes the transaction profile (clause 2.4.2.2). An insert returns kExists if another
-  // NewOrder has changed the district since this transaction read it. Then the transaction
-  // continues, and its commit fails.
+  // Executes the transaction profile (clause 2.4.2.2). If another NewOrder has taken the same order
+  // number since this transaction read the district, an insert returns kExists. Then the
+  // transaction continues, and its commit fails.
   Status execute(Transaction& txn) override {
     prefetch(txn);
     const auto* const warehouse =
@@ -139,8 +139,8 @@ class NewOrderType : public TransactionType {
            text(stock.data).find("ORIGINAL") != std::string_view::npos;
   }
 
-  // Displays the total: sum * (1 - discount) * (1 + both taxes), rounded to cents. The product,
-  // with rates in basis points, is below 2^49 for the largest order.
+  // Displays the total: sum * (1 - discount) * (1 + both taxes), rounded to cents. Before the
+  // division by the basis points, the product is below 2^49 for the largest order.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
     constexpr uint64_t kOne = 10'000;
@@ -158,7 +158,7 @@ class NewOrderType : public TransactionType {
 };
 
 // The choice of a customer (clauses 2.5.1.2 and 2.6.1.2): in 60 % of the cases by last name,
-// otherwise by number. One object serves a terminal, which must outlive the object.
+// otherwise by number. The terminal must outlive the object.
 class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
@@ -192,8 +192,8 @@ class CustomerChoice {
     if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});
   }
 
-  // Finds the customer's number. Of the customers with the last name, sorted by first name, chooses
-  // the middle one, rounded up (clause 2.5.2.2). Returns false if the transaction must abort.
+  // Finds the customer's number: of the n customers with the last name, sorted by first name,
+  // number n/2, rounded up (clause 2.5.2.2). Returns false if the transaction must abort.
   bool find(Transaction& txn) {
     found_ = !by_name_;
     if (!by_name_) return true;
@@ -245,11 +245,11 @@ class CustomerChoice {
   bool by_name_ = false;
   char last_name_[16] = {};
   uint32_t number_ = 0;
-  bool found_ = false;               // number_ is that of the chosen customer
+  bool found_ = false;               // number_ is the chosen customer's number
   std::vector<Namesake> namesakes_;  // reused: no allocation per transaction
 };
 
-// Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
+// Payment (clause 2.5) adds a payment to sums of the customer, the district and the warehouse.
 class PaymentType : public TransactionType {
  public:
   explicit PaymentType(Terminal& terminal) : TransactionType(terminal), customer_(terminal) {}
@@ -451,7 +451,7 @@ class DeliveryType : public TransactionType {
 
   uint8_t carrier_ = 0;
   Date date_ = kNoDate;
-  Tries skipped_;  // districts, in the latest execution
+  Tries skipped_;  // counts the districts that the latest execution has skipped
 };
 
 // Stock-Level (clause 2.8) counts the items with low stock among those of a district's last 20
@@ -462,8 +462,8 @@ class StockLevelType : public TransactionType {
     items_.reserve(kOrders * kMaxLines);
   }
 
-  // Draws the threshold, and also the district if the worker has none. A terminal's district never
-  // changes (clause 2.8.1), but a worker without a district stands for many terminals.
+  // Draws the threshold. A terminal's district never changes (clause 2.8.1). But a worker without a
+  // district stands for many terminals, so the function then also draws the district.
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     district_ = terminal_.home.district != 0 ? terminal_.home.district : terminal_.draw_district();

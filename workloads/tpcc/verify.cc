@@ -18,14 +18,14 @@ std::string money(Cents cents) {
   return text;
 }
 
-// A number that each warehouse, district or customer has.
+// A number that each warehouse, district or customer has, such as W_YTD, and its label.
 template <class Sums>
 struct Quantity {
   std::string label;
   std::function<int64_t(const Sums&)> of;
 };
 
-// All warehouses, all districts or all customers.
+// The sums and names of all warehouses, of all districts or of all customers.
 template <class Sums>
 struct Places {
   const std::vector<Sums>& sums;
@@ -33,8 +33,8 @@ struct Places {
   std::function<std::string(size_t place)> name;
 };
 
-// Passes if, in every place, all quantities are equal. Otherwise the detail names the first place
-// where they differ.
+// Returns a check that passes if, for every warehouse (or district, or customer), all quantities
+// are equal. Otherwise the check's detail names the first one whose quantities differ.
 template <class Sums>
 Check equal(const std::string& name, const Places<Sums>& places, Format format,
             const std::vector<Quantity<Sums>>& quantities) {
@@ -102,8 +102,8 @@ std::vector<Check> conditions(const Totals& totals, const Scale& scale) {
   const Places<D> districts{totals.districts, "districts", district_name};
   const Places<C> customers{totals.customers, "customers", customer_name};
   const Quantity<D> last_order{"D_NEXT_O_ID - 1", [](const D& d) { return d.next_order - 1; }};
-  // The specification states the number of delivered orders right after the load, 2100 in each
-  // district. Each later delivery adds one, and is counted in the customer's C_DELIVERY_CNT.
+  // Condition 11 states the number of delivered orders after the load, 2100 in each district. Each
+  // later delivery adds 1 to this number, and 1 to C_DELIVERY_CNT of the order's customer.
   const int64_t loaded = scale.customers - scale.undelivered();
   return {
       rows_loaded_for_good(totals, scale),

@@ -11,9 +11,9 @@
 #include "platform/text.h"
 #include "workloads/flag_refusals.h"
 
-// The defaults (-1, 0, "auto", an empty list) are values that no variant has. They mean: take the
-// variant's value. So a flag's meaning does not depend on who sets the flag: the user, or a
-// recovery from the log's header.
+// A flag with its default (-1, 0, "auto", an empty list) means the variant's value. No variant has
+// the value of a default. So it does not matter whether the user sets a flag, or a recovery does
+// from the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
@@ -123,7 +123,7 @@ constexpr uint32_t kMaxOps = 1024;
 constexpr double kYcsbTheta = 0.99;
 constexpr std::string_view kAuto = "auto";
 
-// The values of flags that have names.
+// A value of a flag, and its name on the command line.
 template <class Value>
 struct Named {
   std::string_view name;
@@ -193,8 +193,8 @@ std::string check_sum_of_ratios(const Options& options) {
   return "";
 }
 
-// Returns as text the average bytes of the rows that a transaction logs, and of their bytes that it
-// changes.
+// Returns a text with two averages: the bytes of the rows that a transaction logs, and the number
+// of these bytes that it changes.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
@@ -253,7 +253,7 @@ Options options_from_flags() {
   }
   // A table with inserts has an ordered index, since the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
-  // Either flag alone makes a mix of uniform rows skewed.
+  // For a mix of uniform draws, --ycsb_theta or --ycsb_distribution alone makes the draws skewed.
   if (options.distribution == Distribution::kUniform && FLAGS_ycsb_distribution == kAuto &&
       options.theta > 0) {
     options.distribution = Distribution::kZipf;
@@ -264,10 +264,10 @@ Options options_from_flags() {
   }
   if (options.theta == 0) options.distribution = Distribution::kUniform;
   if (options.distribution == Distribution::kUniform) options.theta = 0;
-  // As in YCSB: twice the inserts that it expects with an operationcount of --ycsb_records.
+  // As in YCSB with an operationcount of --ycsb_records: twice the expected number of inserts.
   options.expected_inserts = static_cast<uint64_t>(2 * std::max(0.0, options.insert_ratio) *
                                                    static_cast<double>(options.records));
-  // A mix's transactions must be valid with any number of records.
+  // Operations of a transaction have different rows, so there are at most as many as records.
   if (FLAGS_ycsb_ops == 0) {
     options.ops = static_cast<uint32_t>(std::min<uint64_t>(options.ops, options.records));
   }
@@ -297,8 +297,8 @@ std::string check_flags() {
        unless(
            theta >= 0 && theta < 1,
            "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)"),
-       // With a theta closer to 1 the method's formula has too few digits: with 1 - 1e-15 it draws
-       // only 52 of 1000 rows.
+       // With a theta closer to 1, Zipf's formula in doubles is too inexact: with 1 - 1e-15 it
+       // draws only 52 of 1000 rows.
        unless(theta <= 1 - 1e-9,
               "--ycsb_theta is 0.999999999 at most (Gray's method loses its digits closer to 1)"),
        unless(

@@ -10,7 +10,7 @@ namespace logjam::ycsb {
 
 enum class Distribution : uint8_t { kUniform, kZipf, kScrambled, kLatest };
 
-// The kinds of updates. YCSB has kField and kReadField.
+// The kinds of updates. YCSB itself has only kField and kReadField.
 enum class Update : uint8_t {
   kField,
   kReadField,  // reads the row first: YCSB's read-modify-write
@@ -19,20 +19,20 @@ enum class Update : uint8_t {
 };
 enum class Read : uint8_t { kRow, kField };
 
-// A value of --ycsb_workload: the values that flags have unless they are given.
+// A mix of --ycsb_workload: the values for the flags that are not given.
 struct Variant {
   std::string_view name;
   std::string_view what;                                    // for `logjam list`
-  double read_ratio = 0, insert_ratio = 0, scan_ratio = 0;  // other operations are updates
+  double read_ratio = 0, insert_ratio = 0, scan_ratio = 0;  // all other operations are updates
   Update update = Update::kField;
   Distribution distribution = Distribution::kScrambled;
   double theta = 0.99;
   uint32_t value_bytes = 1000;
-  uint32_t ops = 1;    // point operations per transaction
-  bool hashed = true;  // keys are hashes of the rows' numbers (YCSB's insertorder), not the numbers
+  uint32_t ops = 1;      // point operations per transaction
+  bool hashed = true;    // keys are hashes of row numbers (YCSB's insertorder), not the row numbers
   bool ordered = false;  // whether the primary index is ordered
-  // The rows of the scan that ends every transaction (0: no scan). With a scan_ratio, the rows of
-  // the longest scan.
+  // The number of rows of the scan that ends every transaction; 0: there is no such scan. If
+  // scan_ratio is not 0, the number of rows of the longest scan.
   uint32_t scan_length = 0;
   Read read = Read::kRow;
 };
@@ -41,10 +41,10 @@ std::span<const Variant> variants();
 // Returns the variant with this name, or null.
 const Variant* find_variant(std::string_view name);
 
-// A variant with the values of the given flags.
+// A variant in which the values of the given flags replace its own values.
 struct Options : Variant {
   uint64_t records = 0;
-  uint64_t expected_inserts = 0;  // future inserts that scrambled ranks include
+  uint64_t expected_inserts = 0;  // future inserts to which draws map ranks under kScrambled
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
   // Returns whether an update overwrites its row without reading it.

@@ -3,11 +3,11 @@
 //   field := stamp, check + 1, check + 2, ... , check
 //
 // A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the
-// size of a field is no multiple of the word size, the check overlaps the previous word. The writer
-// chooses the stamp. The check is a hash of the stamp and of the field's owner, a number made of
-// key and field. So each stamp changes all bytes, as in YCSB. Verification fails for a field that
-// two writers have torn, or that was written under another key. Writing a field costs as much as a
-// memset.
+// size of a field is no multiple of the word size, the last word overlaps the word before it. The
+// writer chooses the stamp. The check is a hash of the stamp and of the field's owner, a number
+// made of the row's key and the field's number. So a new stamp changes all bytes, as an update in
+// YCSB does. Verification fails for a field that has parts of two writes, or that was written under
+// another key. To write a field costs as much as a memset.
 #pragma once
 
 #include <cstring>
@@ -40,12 +40,12 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   }
 }
 
-// Returns the bytes of a stamp in a field of `bytes`. A small field has only the stamp's low bytes.
+// Returns how many low bytes of its stamp a field of `bytes` bytes stores.
 inline size_t stamp_bytes(size_t bytes) { return bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2; }
-// Returns a mask of the bits of a stamp that a field of `bytes` has.
+// Returns a mask of the bits of a stamp that a field of `bytes` bytes stores.
 inline uint64_t stamp_mask(size_t bytes) { return ~uint64_t{0} >> (64 - 8 * stamp_bytes(bytes)); }
 
-// Returns the stamp of a field. The rest of a whole field follows from its stamp and its owner.
+// Returns the stamp of a field.
 inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   uint64_t stamp = 0;
   std::memcpy(&stamp, field, stamp_bytes(bytes));

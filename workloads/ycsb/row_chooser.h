@@ -1,12 +1,12 @@
-// RowChooser: draws the numbers of existing rows, loaded and (as in YCSB) inserted.
+// RowChooser: draws the numbers of existing rows. As in YCSB, they may be loaded or inserted rows.
 #pragma once
 
 #include "workloads/ycsb/rows.h"
 
 namespace logjam::ycsb {
 
-// The draws of one client. All clients share `inserted`. If workers of an earlier process inserted
-// rows, these rows are drawn like the rows of the present `workers`.
+// Draws rows for one client. All clients share `inserted`. Rows that workers of an earlier process
+// inserted are drawn like the rows of the present `workers` workers.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -14,13 +14,13 @@ class RowChooser {
       : space_(space),
         inserted_(inserted),
         distribution_(options.distribution),
-        // YCSB's upper bound is one larger than the last number, so the row `slots_` - 1 never
-        // exists.
+        // YCSB draws numbers up to the expected number of rows, although rows count from 0. So the
+        // row `slots_` - 1 never exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
         counts_(std::max(workers, inserted.workers())) {}
 
-  // Returns the ranks from which all clients begin to draw.
+  // Returns the ranks with which each client's RowChooser begins.
   static Zipf ranks(const Options& options) {
     const bool scrambled = options.distribution == Distribution::kScrambled;
     return Zipf(scrambled ? kScrambledRanks : options.records, options.theta);
@@ -45,8 +45,8 @@ class RowChooser {
   // depend on the number of rows, because otherwise the popular rows would change with each insert.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
-  // Draws from the loaded rows and the expected inserts, which belong to the workers in turn. Draws
-  // again if the row does not exist yet (CoreWorkload.nextKeynum).
+  // Draws a loaded row or an expected insert, until it has drawn a row that exists, as YCSB does
+  // (CoreWorkload.nextKeynum). Expected inserts belong to the workers in turn.
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {
@@ -74,7 +74,7 @@ class RowChooser {
   const Distribution distribution_;
   const uint64_t slots_;
   Zipf zipf_;
-  std::vector<uint64_t> counts_;  // for kLatest: the workers' counts at the last draw
+  std::vector<uint64_t> counts_;  // for kLatest: each worker's number of inserts at the last draw
 };
 
 }  // namespace logjam::ycsb

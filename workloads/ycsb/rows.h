@@ -2,10 +2,10 @@
 // w inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
 // YCSB's hash of its number.
 //
-// So each worker numbers its inserts 0, 1, 2, ... (YCSB draws the numbers of all threads from one
-// counter.) A missing number below a later number of the same worker is a lost insert. A run that
-// continues with recovered rows uses the missing numbers first, and then the numbers after the
-// largest number. So all rows below a worker's count exist.
+// So each worker counts its inserts n = 0, 1, 2, ... (In YCSB, all threads take numbers from one
+// counter.) If a worker's row n is missing, and a later row of the worker exists, insert n was
+// lost. A run that continues with recovered rows first uses each worker's missing numbers, and then
+// the numbers after the worker's largest. So all rows below a worker's count exist.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ struct KeySpace {
     LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
     return records + n * kMaxWorkers + worker;
   }
-  // Returns the key of a row. Two rows may have the same hash by chance: with a million rows, in
-  // one of 10^7 loads. The load then ends with one sentence.
+  // Returns the key of the row `number`. Two rows may have the same hash by chance: with a million
+  // rows, in one of 10^7 loads. Such a load ends with an error message.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
@@ -38,7 +38,7 @@ struct KeySpace {
 class FreeNumbers {
  public:
   FreeNumbers() = default;
-  // Takes the free numbers below `end`, in ascending order. All numbers from `end` on are free.
+  // The free numbers are `missing`, which ascend and are below `end`, and all from `end` on.
   FreeNumbers(std::vector<uint64_t> missing, uint64_t end)
       : missing_(std::move(missing)), end_(end) {
     LJ_ASSERT(std::ranges::is_sorted(missing_) && (missing_.empty() || missing_.back() < end));
@@ -55,7 +55,7 @@ class FreeNumbers {
   uint64_t end_ = 0;
 };
 
-// The number of rows that each worker has inserted, without a gap.
+// For each worker, the number n such that the worker's rows 0 to n - 1 exist.
 //
 // Protocol. A worker stores its count (relaxed) after the transactions that inserted the rows have
 // committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes no
@@ -64,7 +64,7 @@ class FreeNumbers {
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
-  // Sets which numbers of `worker` are free. Call it before any worker runs.
+  // Sets which numbers `worker` has not used. Call it before any worker runs.
   void resume(uint32_t worker, FreeNumbers free) {
     publish(worker, free.at(0));
     workers_ = std::max(workers_, worker + 1);
@@ -75,7 +75,7 @@ class Inserted {
     const auto found = free_.find(worker);
     return found == free_.end() ? all : found->second;
   }
-  // Returns the number of workers that inserted rows before this process, counted from worker 0.
+  // Returns one more than the largest number of a worker that inserted rows in an earlier process.
   uint32_t workers() const { return workers_; }
   void publish(uint32_t worker, uint64_t count) {
     LJ_ASSERT_IN_TESTS(worker < kMaxWorkers && count >= this->count(worker));
@@ -91,11 +91,11 @@ class Inserted {
   uint32_t workers_ = 0;
 };
 
-// Returns the number of the row with this age. The newest row has age 0. `counts` are the numbers
-// of rows that the workers have inserted. The workers' rows alternate, as if workers had inserted
-// them in turn, until a worker has no more rows. Loaded rows are older than all inserted rows.
+// Returns the number of the row with the age `age`, which is the number of newer rows. `counts` has
+// the number of rows that each worker has inserted. The workers' rows alternate, newest first, as
+// if workers had inserted in turn, until a worker has no more rows. Loaded rows are the oldest.
 inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
-  uint64_t dealt = 0;  // rows of each worker that are younger
+  uint64_t dealt = 0;  // the number of each worker's rows that are newer
   while (true) {
     uint64_t active = 0, end = ~uint64_t{0};
     for (const uint64_t count : counts) {
@@ -122,11 +122,10 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
 // row, or ten fields.
 //
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
-// to a stamp: 1 if its transaction has only one update, otherwise a number that looks random; the
-// numbers of a transaction add up to 1. So the sum of all stamps is the number of transactions that
-// updated fields. The sum shows a lost update, a lost transaction, and a transaction that was
-// recovered in part. A blind update (--ycsb_update=row) does not know the old stamp, and writes a
-// new stamp.
+// to a stamp. The numbers that a transaction adds have the sum 1; if there are several, they look
+// random. So the sum of all stamps is the number of transactions that updated fields. The sum shows
+// a lost update, a lost transaction, and a transaction that was recovered in part. A blind update
+// (--ycsb_update=row) does not know the old stamp, and writes a new stamp.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}
@@ -167,8 +166,8 @@ struct Fields {
 // The acknowledged changes of a run's clients.
 struct Acknowledged {
   struct Counts {
-    uint64_t inserts = 0;   // rows
-    uint64_t updating = 0;  // transactions that update
+    uint64_t inserts = 0;   // the number of inserted rows
+    uint64_t updating = 0;  // the number of transactions that update rows
   };
   void add(const Counts& counts) {
     inserts.add(counts.inserts);
@@ -178,13 +177,13 @@ struct Acknowledged {
 };
 
 // Checks that all rows exist, that each field is whole and under its own key, and that no insert
-// and no update is lost. With `any_order`, the database was recovered, and a worker's insert may be
-// there without an earlier insert of that worker. Call it when no transaction runs.
+// and no update is lost. `any_order` allows that a recovered database has an insert without an
+// earlier insert by the same worker. Call it when no transaction runs.
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order);
 
-// Finds the inserts of each worker, and the counts to which clients add acknowledged changes. Call
-// it when no transaction runs.
+// Sets `inserted` and `acknowledged` for a run that continues with the rows of `table`. Call it
+// when no transaction runs.
 void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

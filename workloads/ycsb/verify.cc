@@ -10,14 +10,14 @@ namespace {
 struct Found {
   uint64_t rows = 0;
   uint64_t loaded = 0;   // rows of the load
-  uint64_t ordered = 0;  // inserted rows, without gaps in their workers' orders
-  uint64_t stamps = 0;   // the sum of all
+  uint64_t ordered = 0;  // inserted rows before the first gap in their worker's numbers
+  uint64_t stamps = 0;   // the sum of all stamps
   BrokenRows missing, broken, gaps;
   auto members() { return std::tie(rows, loaded, ordered, stamps, missing, broken, gaps); }
 };
 
-// The rows of a table, by their numbers. The numbers cannot be read from the keys, because a key
-// may be a hash.
+// Looks rows up by their numbers. A row's number cannot be computed from its key, because a key may
+// be a hash.
 struct Rows {
   bool have(uint64_t number) const {
     return find_row<std::byte>(table, space.key_of(number)) != nullptr;
@@ -67,9 +67,9 @@ void follow_inserts(const Rows& rows, uint32_t worker, Found* found) {
   }
 }
 
-// Checks that the sum of the stamps can be a number of transactions. After a recovery this number
-// is unknown, but a transaction that was recovered in part makes the sum an arbitrary number
-// (Fields).
+// Checks that `count`, the sum of the stamps, is small enough for a number of transactions. After a
+// recovery the right number is unknown. But a transaction that was recovered in part makes the sum
+// an arbitrary number (Fields), which is probably too large.
 Check plausible_updates(uint64_t count, uint64_t mask) {
   constexpr uint64_t kMost = uint64_t{1} << 48;
   return {"every update is whole", mask < kMost || count < kMost,
@@ -107,7 +107,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
            std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    // A worker's transactions are in order, but not the inserts of one transaction.
+    // A worker's transactions are in order. The inserts of one transaction are in no order.
     const bool in_order = !any_order && options.ops == 1;
     checks.push_back({"no insert is missing before a later one of its worker",
                       found.ordered == inserted || !in_order,
@@ -126,7 +126,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
 
 namespace {
 
-// The inserts of one worker: the number before the first gap, and the row numbers after this gap.
+// One worker's inserts: how many are before the first gap, and the numbers n of those after it.
 struct Worker {
   uint64_t ordered = 0;
   std::vector<uint64_t> after_gap;
@@ -160,8 +160,8 @@ Workers find_inserts(const Rows& rows, uint64_t inserted) {
       found->found += found->all[worker].ordered = rows.inserted_in_order(worker);
     }
   });
-  // The row of a gap was in flight when the process ended, so a gap is no longer than the number of
-  // transactions in flight.
+  // The transaction that inserts a missing row was in flight when the process ended. So a gap is
+  // not longer than the number of transactions that a worker has in flight.
   constexpr uint64_t kFurthest = 100'000;
   for (uint64_t step = 1; workers.found < inserted && step <= kFurthest; ++step) {
     for (uint32_t w = 0; w < kMaxWorkers; ++w) {

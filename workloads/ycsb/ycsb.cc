@@ -8,9 +8,9 @@ namespace logjam::ycsb {
 namespace {
 
 constexpr const char* kTable = "usertable";
-constexpr uint64_t kMostOperationsS = 2'000'000;  // of one worker
-// A transaction with an update is kReadWrite; otherwise, with an insert, kInserting; otherwise,
-// with a scan, kScanning; otherwise kReadOnly.
+constexpr uint64_t kMostOperationsS = 2'000'000;  // operations per second of one worker
+// A transaction with an update is kReadWrite. Without an update, it is kInserting if it has an
+// insert, else kScanning if it has a scan, else kReadOnly.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
 
 struct Shared {
@@ -95,9 +95,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp, the number of operations, and first row and length of the final scan. Then
-  // each operation has a word with its kind, field and row. A scan has another word with its
-  // length.
+  // Encodes the stamp, the number of operations, and the first row and the length of the scan at
+  // the end. For each operation, encodes a word with its kind, field and row. A scan operation has
+  // another word with its length.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -142,8 +142,8 @@ class YcsbClient : public Client {
     uint64_t row;     // the row's number
     Key key;          // the row's key
     uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
-    uint32_t field;   // of the row
-    uint32_t length;  // of a scan
+    uint32_t field;   // the number of the field in the row
+    uint32_t length;  // the number of rows of a scan
     Kind kind;
   };
 
@@ -162,8 +162,8 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
-  // Derives from the input the keys, the numbers that the updates add to stamps (Fields), and the
-  // transaction's counts.
+  // Computes from the input the keys, the numbers that the updates add to stamps (Fields), and the
+  // numbers of inserts and updates of the transaction.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
@@ -181,8 +181,8 @@ class YcsbClient : public Client {
     if (updates_ && !options_.blind()) last->delta += 1 - sum;
   }
 
-  // Draws a row that differs from the first `taken` rows. After 64 tries takes the next free loaded
-  // row, because drawing could take long if nearly all rows are taken.
+  // Draws a row that differs from the rows of the first `taken` operations. After 64 tries, takes
+  // the next loaded row that none of them has, because further draws could take long.
   uint64_t draw_distinct(uint32_t taken) {
     LJ_ASSERT_IN_TESTS(taken < options_.records);
     constexpr int kTries = 64;
@@ -224,7 +224,7 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads the row or the field. The sum is a member, so that the compiler cannot drop the reads.
+  // Adds the bytes of the row or of the field to a member, so that the compiler cannot drop reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
@@ -351,7 +351,7 @@ class Ycsb : public Workload {
  private:
   Shared shared_;
   const Options& options_;
-  bool any_order_ = false;  // the database was recovered from a log without workers' orders
+  bool any_order_ = false;  // the recovered log does not keep each worker's transactions in order
 };
 
 std::vector<WorkloadVariant> table_of_variants() {
@@ -367,8 +367,8 @@ const WorkloadRegistration registration({
     .what =
         "point reads, updates, inserts and scans of one table: YCSB's A to F, and papers' mixes",
     .memory = "1.06 kB a row of 1000 B",
-    // Lists all flags of a variant. A recovery needs all of them to describe the run, and verify()
-    // to know what the run's transactions did.
+    // All flags of a variant: a recovery needs them to describe the run, and verify() needs them to
+    // know what the run's transactions did.
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
                    "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
