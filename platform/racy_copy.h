@@ -4,7 +4,7 @@
 // the version word has changed. C++ calls that a data race unless every access is atomic. On x86 a
 // torn copy does no harm, so the normal build uses memcpy between compiler barriers. The
 // ThreadSanitizer build copies word by word with relaxed atomics, which tells the tool that the
-// race is intended. The simulated machine has its own copies (sim/include) for the explorer.
+// race is intended. The simulated machine has its own version (sim/include).
 //
 // A reader that finds the version unchanged, or has a lock, calls racy_load_is_whole(). The
 // explorer then checks that the program's memory orders put the writer's stores before the copy.

@@ -27,7 +27,7 @@ uint32_t files_there(const std::string& path) {
   return lives;
 }
 
-// Returns how many lives have files of one log, without a gap from the first life on.
+// Returns how many lives, from the first to the first gap, have files of the first life's log.
 uint32_t files_of_log(const std::string& path) {
   const uint32_t there = files_there(path);
   const HistoryFile first = open_history_file(path);

@@ -26,7 +26,7 @@ def _is_own(value):
 
 
 def refuse(name, value, told=False):
-    """Raises Refused if a flag names a user's file. `told`: --overwrite is also given."""
+    """Raises Refused if a flag names a user's file. `told`: the user allows his --wal_dir."""
     if name not in ALL:
         return
     if value is None:

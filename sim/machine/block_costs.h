@@ -10,8 +10,8 @@ namespace logjam::sim {
 
 // The address and the length of the program's code.
 extern uint64_t blocks_begin, blocks_bytes;
-// Where the costs lie, one byte for each return address of a call at a block's beginning. The
-// address is constant, because block_cost() is called more often than any other function.
+// The address of the table of costs, which has one byte for each return address of a call at a
+// block's beginning. It is a constant, because no function is called as often as block_cost().
 inline constexpr uint64_t kBlockCosts = uint64_t{1} << 46;
 
 // Returns the cost of the block that called the hook with the return address `site`. If the call is

@@ -139,7 +139,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   };
   const Watchdog watchdog("a run takes no memory for its inserts");
   const double least = memory_mb("--threads=1 --seconds=0.5 --transactions=1");
-  // A run stops allocating after its own number of seconds. On a busy core it may allocate little.
+  // A run allocates for at most --seconds. On a busy core it may get little memory in that time, so
+  // the loop tries longer runs.
   for (double seconds = 0.5;
        memory_mb("--threads=1 --seconds=" + std::to_string(seconds)) < least + 20; seconds *= 2) {
   }
@@ -147,8 +148,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   EXPECT_LT(memory_mb("--seconds=0.5 --threads=" + more_than_cores), least + 20);
 }
 
-// The log's bandwidth does not count the bytes that are flushed after the measured time. Bandwidths
-// of streams have two decimals, so the rounding errors are large on a busy machine.
+// The streams' bandwidths leave out the bytes that are flushed after the measured time. All
+// bandwidths have two decimals, so small bandwidths, of a busy machine, have large rounding errors.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "
