@@ -23,6 +23,7 @@
 #include "logging/format/log_file.h"
 #include "logging/format/log_reader.h"
 #include "logging/format/range_image.h"
+#include "proof/disk/memory_files.h"
 #include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/proof/damage.h"

@@ -275,7 +275,7 @@ Options options_from_flags() {
 }
 
 std::string check_flags() {
-  const std::string no_mix =
+  std::string no_mix =
       first_refusal({check_workload(),
                      refuse_unless_in(kDistributions, "ycsb_distribution", FLAGS_ycsb_distribution),
                      refuse_unless_in(kIndexes, "ycsb_index", FLAGS_ycsb_index),
