@@ -5,19 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "platform/assert.h"
 #include "platform/text.h"
 
 namespace logjam::platform {
-
-CommandError::CommandError(const std::string& sentence, int exit_code)
-    : std::runtime_error(sentence), exit_code_(exit_code) {
-  LJ_ASSERT(!sentence.empty() && exit_code != 0);
-}
-
-void refuse(const std::string& sentence) { throw CommandError(sentence, kExitBadInput); }
-
-void fail(const std::string& sentence) { throw CommandError(sentence, kExitFailed); }
 
 void fatal(const std::string& sentence, int exit_code) {
   LJ_ASSERT(!sentence.empty() && exit_code != 0);

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "platform/assert.h"
+
 namespace logjam::platform {
 
 inline constexpr int kExitBadInput = 2;   // a flag, a file or a combination cannot be used
@@ -17,7 +19,10 @@ inline constexpr int kExitViolation = 4;  // a check failed: lost, torn or incon
 // The sentence that ends the command, and the exit code of the process.
 class CommandError : public std::runtime_error {
  public:
-  CommandError(const std::string& sentence, int exit_code);
+  CommandError(const std::string& sentence, int exit_code)
+      : std::runtime_error(sentence), exit_code_(exit_code) {
+    LJ_ASSERT(!sentence.empty() && exit_code != 0);
+  }
 
   int exit_code() const { return exit_code_; }
 
@@ -26,9 +31,13 @@ class CommandError : public std::runtime_error {
 };
 
 // Throws a CommandError with kExitBadInput: for bad input that is found before anything is loaded.
-[[noreturn]] void refuse(const std::string& sentence);
+[[noreturn]] inline void refuse(const std::string& sentence) {
+  throw CommandError(sentence, kExitBadInput);
+}
 // Throws a CommandError with kExitFailed: the machine failed before transactions run.
-[[noreturn]] void fail(const std::string& sentence);
+[[noreturn]] inline void fail(const std::string& sentence) {
+  throw CommandError(sentence, kExitFailed);
+}
 
 // Prints "logjam: <sentence>" on stderr and exits at once with `exit_code`. No destructor runs:
 // other threads may still be inside the engine, and nothing may be acknowledged after a failed

@@ -6,13 +6,6 @@
 
 namespace logjam::platform {
 
-CommandError::CommandError(const std::string& sentence, int exit_code)
-    : std::runtime_error(sentence), exit_code_(exit_code) {}
-
-void refuse(const std::string& sentence) { throw CommandError(sentence, kExitBadInput); }
-
-void fail(const std::string& sentence) { throw CommandError(sentence, kExitFailed); }
-
 void fatal(const std::string&, int exit_code) { throw fuzz::ProcessEnded{exit_code}; }
 
 }  // namespace logjam::platform
