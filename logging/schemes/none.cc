@@ -1,8 +1,8 @@
 // `none`: no log and no durability. It shows the cost of a transaction without a log.
 //
 // A tuple's version must grow with every write, so there is a sequence number. As with Silo's TIDs,
-// it is one more than the largest of the numbers that the transaction depends on and the worker's
-// last number. A counter shared by all workers would add a cost of logging.
+// it is larger than the numbers that the transaction depends on and than the worker's last number.
+// A shared counter would add a cost of logging.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/worker_states.h"
 

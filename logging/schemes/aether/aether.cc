@@ -2,17 +2,15 @@
 // in two decisions: whether inserts are consolidated, and how regions are released.
 //
 //   aether-c          Inserts that find the log's lock busy are consolidated. The lock is held
-//                     until the whole group is filled; the last member that leaves releases the
-//                     lock (section 5.1).
+//                     until the whole group is filled (section 5.1).
 //   aether-d          The lock is held only to acquire buffer space. Regions are filled in
 //                     parallel, and released in LSN order (section 5.2, Alg. 3).
 //   aether-cd         Both (section 5.3). A group's last member releases the group's region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
-//                     to the worker before it (section 5.2, Alg. 5, A.6). With probability 1/32
-//                     the worker waits all the same, which ends a treadmill.
+//                     to the worker before it (section 5.2, Alg. 5, A.6). With probability 1/32 the
+//                     worker waits instead, so that no worker releases for others for ever.
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
-//                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
-//                     sockets.
+//                     leaders of groups use cache lines of other sockets (section 7.1).
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 

@@ -1,17 +1,16 @@
 // The log buffers of Aether (section 5, appendix A). Two decisions define a buffer:
 //
-//   consolidate   how many consolidation arrays there are. With none, every insert waits for the
-//                 lock. With arrays, an insert that finds the lock busy joins a group. The group's
-//                 leader acquires the buffer space of all its members, and the last member that has
-//                 filled its part releases the space.
+//   consolidate   how many consolidation arrays there are. With arrays, an insert that finds the
+//                 lock busy joins a group, whose leader acquires the space of all members. The last
+//                 member that has filled its part releases the space.
 //   `Release`     whether the lock is held while a region is filled, and which thread releases the
 //                 region (release.h, release_queue.h).
 //
 // Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and stores of
 // `next_`. The owner of a region waits for buffer space under the lock. The threads that make space
-// do not need the lock: the owner of each earlier region already has its region, and a worker holds
-// at most one reservation. With ReleaseUnderLock the thread that releases the region also releases
-// the lock, which another member of its group may have taken.
+// do not need the lock: the owners of earlier regions have their regions already, and a worker
+// holds at most one reservation. With ReleaseUnderLock the thread that releases the region also
+// releases the lock, which another member of its group may have taken.
 #pragma once
 
 #include "logging/schemes/aether/consolidation_array.h"
@@ -49,8 +48,7 @@ class AetherBuffer {
     }
   }
 
-  // Reserves a hole of `bytes` for the worker (Alg. 2, L1-L19). Waits while the ring has no room.
-  // Only the worker calls reserve() and fill_done().
+  // Reserves a hole (Alg. 2, L1-L19). Waits for room. Only the worker calls it and fill_done().
   Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();
@@ -79,7 +77,7 @@ class AetherBuffer {
     return {me.region.begin + offset, waited};
   }
 
-  // Hands over the worker's hole of `bytes`, which is filled (Alg. 2, L21-L26).
+  // Hands over the worker's filled hole of `bytes` (Alg. 2, L21-L26).
   void fill_done(uint32_t worker, uint32_t bytes) {
     WorkerState& me = workers_[worker];
     if (me.slot == nullptr) {
@@ -94,7 +92,7 @@ class AetherBuffer {
 
   // Returns the position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return release_.filled(); }
-  // Returns the tail: all reserved regions lie before it. Any thread may call it.
+  // Returns the end of the last reserved region. Any thread may call it.
   uint64_t reserved() const { return next_.load(platform::memory_order_acquire); }
 
   Counters counters() const {
@@ -120,8 +118,7 @@ class AetherBuffer {
     platform::Counter inserts, consolidated, groups, delegated;
   };
 
-  // Acquires the worker's region, under the lock. Releases the lock if the fill is decoupled.
-  // Returns how many ticks the worker waited for room.
+  // Acquires the worker's region, under the lock. Returns the ticks of the wait for room.
   uint64_t acquire(WorkerState& me, uint64_t bytes) LJ_NOT_ANALYSED {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);

@@ -13,8 +13,7 @@
 //   close   The leader puts a free slot into the array: it stores the free slot's `index`, then its
 //           state (release), then the array's pointer (release). Then it exchanges the closed
 //           slot's state for kPending. After that no thread joins the group.
-//   notify  stores `region`, then the state (release). Members load the state (acquire), then
-//           `region`.
+//   notify  stores `region`, then the state (release). Members load the state (acquire).
 //   leave   is fetch_add(bytes) (acq_rel). So the fills of all other members, and their reads of
 //           `region`, happen before the last member reaches kDone and frees the slot.
 //
@@ -31,8 +30,8 @@ class ConsolidationArray {
  public:
   struct alignas(platform::kCacheLine) Slot {
     platform::atomic<int64_t> state;
-    uint32_t index = 0;            // the slot's index in the array; only the leader uses it
-    Region region;                 // the buffer region of the group
+    uint32_t index = 0;            // in the array; only the leader uses it
+    Region region;                 // of the group
     platform::EventCount members;  // where members wait for the region
   };
   struct Position {
@@ -40,8 +39,7 @@ class ConsolidationArray {
     uint64_t offset;  // in the group's region, in bytes; 0 means that the thread is the leader
   };
 
-  // Makes an array that at most `members` threads use. A group of more than one member has at most
-  // `max_group_bytes`.
+  // At most `members` threads use the array. A group has at most `max_group_bytes`, or one member.
   ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes)
       : max_group_bytes_(max_group_bytes), array_(slots), pool_(2 * (slots + members) + 1) {
     for (Slot& slot : pool_) slot.state.store(kFree, platform::memory_order_relaxed);
@@ -53,9 +51,8 @@ class ConsolidationArray {
     }
   }
 
-  // Joins a group, at a slot chosen by `random`. Returns the caller's position in the group. Any
-  // thread may call it. Then the leader calls close() and notify(), the other members call wait(),
-  // and the last member to leave calls free().
+  // Joins a group, at a slot chosen by `random`. Any thread may call it. Then the leader calls
+  // close() and notify(), the other members call wait(), and the last member to leave calls free().
   Position join(uint64_t bytes, uint64_t random) {
     platform::SpinWait spin;
     for (;; ++random, spin.once()) {
@@ -73,7 +70,7 @@ class ConsolidationArray {
     }
   }
 
-  // Closes the group, under the log's lock, which also guards the pool. Returns the group's bytes.
+  // Closes the group, under the log's lock, which also guards the pool. Returns the group's length.
   uint64_t close(Slot& slot) {
     Slot* fresh;
     do {
@@ -100,8 +97,8 @@ class ConsolidationArray {
     return slot.region;
   }
 
-  // Leaves the group, after the member has filled its bytes. Returns true to the last member, which
-  // must free the slot and release the region, of which it has a copy.
+  // Leaves the group. Returns true to the last member, which must call free() and release the
+  // region.
   bool leave(Slot& slot, uint64_t bytes) {
     const auto amount = static_cast<int64_t>(bytes);
     const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;

@@ -8,17 +8,15 @@ namespace logjam {
 
 // The dependency queue of one worker. An entry holds the *tails* of one moment: the positions up to
 // which the logs were reserved. The entry is met when every log is durable up to its tail. The
-// tails only grow from entry to entry, so when an entry is met all entries before it are met.
+// tails grow from entry to entry: when an entry is met, so are all entries before it.
 //
 // Protocol. The worker pushes; any thread may call the other functions. `met_` is the number of the
-// last entry that is met, and `bound_` is the bound of that entry. Both only grow and are stored
-// with release. If an entry is already met, met() takes no latch.
+// last entry that is met, and `bound_` its bound. Both only grow and are stored with release.
 class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
 
-  // Adds an entry and returns its number, which is not 0. When the entry is met, bound() returns at
-  // least `bound`.
+  // Adds an entry. Returns its number. When it is met, bound() returns at least `bound`.
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     LJ_ASSERT(tails.size() == logs_);
     const platform::lock_guard<platform::SpinLock> hold(latch_);
@@ -31,7 +29,7 @@ class DependencyQueue {
     return last_;
   }
 
-  // Returns whether entry `number` is met. `durable(log)` returns the durable position of `log`.
+  // Returns whether entry `number` is met. `durable(log)` returns a log's durable position.
   template <class Durable>
   bool met(uint64_t number, const Durable& durable) {
     if (number <= met_.load(platform::memory_order_acquire)) return true;
@@ -45,8 +43,8 @@ class DependencyQueue {
     return number <= met_.load(platform::memory_order_relaxed);
   }
 
-  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
-  // dropped because the queue was full, copies the tails of the entry that replaced it.
+  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If another entry
+  // replaced it, because the queue was full, copies the tails of that other entry.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     for (uint64_t i = 0; i < count_; ++i) {

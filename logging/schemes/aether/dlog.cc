@@ -1,18 +1,17 @@
 // `dlog-s`, `dlog-r`: a log for each socket, with Aether's CD buffer in each (Aether, sections 7.2
-// to 7.4). A transaction writes to one log. In `dlog-s` that is the log of its worker's socket; in
-// `dlog-r` it is a random log for each transaction. --sockets=N pretends N sockets.
+// to 7.4). A transaction writes to one log. In `dlog-s` this is the log of the worker's socket; in
+// `dlog-r` a log chosen at random for each transaction. --sockets=N pretends N sockets.
 //
 // Sequence number. GSN, a Lamport clock. The GSN is larger than the numbers of the rows that the
-// transaction reads and overwrites, and than the clock of its log, which is then raised to the GSN.
-// A commit raises the clocks of the other logs too (7.3.3). Overwriting follows GSN, so the last
-// writer wins by GSN (R3). Within a log, GSNs need not follow positions.
+// transaction reads and overwrites, and than the clock of its log. A commit raises the clocks of
+// the other logs too (7.3.3). A row's writers have growing GSNs, so the last writer wins by GSN
+// (R3). Within a log, GSNs need not grow with positions.
 //
 // Tails. When a commit record has its position, the worker loads the *tails*: the positions up to
 // which the logs are reserved. It writes the tails into a *sync record* (a watermark record whose
 // body is the tails) after the commit record, in the same hole. The paper records time stamps
-// instead, and makes the logs durable up to the transaction's own time stamp. This stamp may be
-// smaller than the recorded stamps, so recovery would miss records for which no commit waited.
-// Commits and recovery can both compare positions.
+// instead, and makes the logs durable up to the transaction's own stamp. This stamp may be smaller
+// than the recorded stamps, so recovery would ask for records for which no commit waited.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
@@ -20,25 +19,22 @@
 //   (2) Let T be reserved later than T' in the same log, whether T depends on T' or not. Then (1)
 //       also holds for T and each D on which T' depends: D's tails were read before T' reserved.
 //
-// Safe when every log is durable up to the transaction's tails. Then its sync record is durable.
-// The records that it depends on are durable too, with sync records that are met (R1). A
-// transaction that wrote nothing takes the tails of the moment when it commits, unless a bound says
-// that this transaction need not wait. The bound is the least of the clocks, which a worker loads
-// before the tails (load_tails()): when the tails are durable, all versions with numbers up to the
-// bound are safe.
+// Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
+// and so are the records that it depends on, with sync records that are met (R1). A transaction
+// that wrote nothing takes the tails of the moment when it commits, unless its reads have numbers
+// up to a *bound* whose tails are durable. A worker loads the bound, the least of the clocks,
+// before the tails (load_tails()). So all versions with numbers up to the bound are safe then.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before this sync record. By (1)
-// and (2), a record before this sync record depends only on records whose tails are no larger. So
-// these records are before a met sync record, whatever their log (R4). The records of a transaction
-// are in one log, and count with its commit record (R2). With one log there are no sync records,
-// and all records up to the first gap are used.
+// and (2), a record before this sync record depends only on records whose tails are no larger,
+// which are hence before a met sync record of their log (R4). The records of a transaction are in
+// one log, and count with its commit record (R2). With one log there are no sync records.
 //
 // Idle logs stall no other log (R5), because their tails are durable. Records in an idle log are
-// flushed by the log's flusher, or by a worker that waits for them.
+// flushed by its flusher, or by a waiting worker.
 //
-// Protocol. A worker draws a GSN after it has read the tails, which come from AetherBuffer. A
-// WorkerState is used only by its worker.
+// Protocol. A worker draws a GSN after it has read the tails, which come from AetherBuffer.
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"
@@ -139,7 +135,7 @@ class Dlog final : public DependencyScheme {
     uint64_t bound = 0;
 
     std::vector<uint64_t> goal;  // the tails of a transaction that wrote nothing
-    platform::Counter syncs;     // how many sync records the worker wrote
+    platform::Counter syncs;     // sync records written
   };
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }

@@ -1,12 +1,11 @@
-// A log's Lamport clock: global sequence numbers (GSN) that grow along dependencies and in the log
-// (Aether, 7.3.3).
+// A log's Lamport clock: sequence numbers (GSN) that grow along dependencies (Aether, 7.3.3).
 //
-// Protocol. `clock_` only grows, by read-modify-writes (acquire and release). Let a thread load
-// (acquire) a number. It then sees all that other threads did before they drew a smaller or equal
-// number. Any thread may call any function.
+// Protocol. `clock_` only grows, by read-modify-writes (acquire and release). A thread that loads
+// (acquire) a number sees all that other threads did before they drew a smaller or equal number.
+// Any thread may call any function.
 //
-// next() is a fetch-add, because a compare-and-swap fails when another thread is faster, so its
-// cost grows with contention. A number that is not larger than `depends_on` is dropped.
+// next() is a fetch-add, because the cost of a compare-and-swap, which fails when another thread is
+// faster, grows with contention. next() drops a number that is not larger than `depends_on`.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace logjam {
 
 class alignas(platform::kCacheLine) GsnClock {
  public:
-  // Sets the clock to a new number, larger than `depends_on` and than the clock, and returns it.
+  // Raises the clock to a new number, which is larger than `depends_on`. Returns the number.
   uint64_t next(uint64_t depends_on) {
     const uint64_t gsn = advance();
     if (gsn > depends_on) return gsn;
@@ -39,8 +38,7 @@ class alignas(platform::kCacheLine) GsnClock {
 
 // Loads the clocks of `logs`, and then into `tails` the position up to which each log is reserved.
 // Returns the least clock. A record with a GSN up to the least clock lies before the tails, because
-// a worker reserves a record before it draws the GSN. `logs` are pointers to logs, each of which
-// has a `clock` and a `buffer` (AetherBuffer). Any thread may call it.
+// a worker reserves a record before it draws the GSN. Any thread may call it.
 template <class Logs>
 uint64_t load_tails(const Logs& logs, std::vector<uint64_t>& tails) {
   uint64_t least = ~uint64_t{0};

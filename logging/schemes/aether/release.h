@@ -1,15 +1,13 @@
 // The release of buffer regions in the order of their LSNs, although they are filled in any order:
 // `filled` passes a region only when that region and all regions before it are filled. This file
-// has two ways to release, and release_queue.h has the third, delegated release. AetherBuffer is
-// built with one of the three. All have this interface:
+// has two ways to release, and release_queue.h the third. All have this interface:
 //
 //   kDecoupled     true if the log's lock is free while a region is filled
 //   join           called under the log's lock, in LSN order, with the end of the new region
-//   release        called by the thread that filled the region's last byte; returns false if it
-//                  left the release to another thread
-//   after_publish  called after the full fence of Stream::on_publish(); wakes the threads that
-//                  sleep here
-//   filled         any thread: the stream position up to which all regions are released
+//   release        called after the region is filled; returns false if another thread will release
+//                  it
+//   after_publish  wakes sleeping threads; called after the full fence of Stream::on_publish()
+//   filled         the position up to which all regions are released; any thread may call it
 #pragma once
 
 #include "platform/event_count.h"
@@ -21,8 +19,8 @@ struct Region {
   uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue
 };
 
-// Releases under the log's lock, which is held from acquire to release. So regions are released in
-// order. Protocol. `filled_` is stored (release) under the lock, loaded (acquire) by flushers.
+// Releases under the log's lock, which is held from acquire to release. Protocol. `filled_` is
+// stored (release) under the lock, loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;
@@ -42,13 +40,13 @@ class ReleaseUnderLock {
 
 // Makes the owner of a region wait until all regions before it are released (Aether, Alg. 3; its
 // next_release_lsn is `filled_` here). Protocol. Only the owner of the region that begins at
-// `filled_` stores `filled_` (release), after its fill. This owner has loaded (acquire) the value
-// that the previous owner stored, so all earlier fills happened before.
+// `filled_` stores `filled_` (release), after its fill. It has loaded (acquire) the previous
+// owner's value, so all earlier fills happened before.
 //
 // The further away an owner's turn is, the longer the owner pauses between two loads of `filled_`
 // (like a waiter at a ticket lock: Mellor-Crummey and Scott 1991). Otherwise each turn would cost a
-// transfer of the cache line to each owner. An owner estimates the turns before its own: the bytes
-// before its region, divided by the size of its region. It does not sleep while `filled_` advances.
+// transfer of the cache line to each owner. An owner estimates the turns before its own by the
+// bytes before its region, divided by the region's size.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

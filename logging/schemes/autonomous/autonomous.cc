@@ -1,5 +1,5 @@
-// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves. A
-// worker fills a private buffer. The number of bytes decides which thread moves them to the log:
+// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): workers write the log themselves.
+// The number of bytes in a worker's private buffer decides which thread moves them to the log:
 //
 //   16 KiB and more   the worker moves its own records
 //   4 to 16 KiB       the worker *steals*: it moves the records of all eight workers of its
@@ -13,11 +13,11 @@
 // worker's last number, and than the stream's floor. Numbers do not grow along the stream.
 //
 // Safe when. In the paper each worker publishes its state, and the least of these states decides.
-// Here the workers of a stream publish one state, a watermark record at the end of a write. A
+// Here a stream has one state for all its workers, a watermark record at the end of each write. A
 // watermark of number C states that all records of the stream with numbers up to C lie before the
 // watermark record, and that later records have larger numbers. A transaction is safe when its GSN
-// <= the least, over all streams, of the last durable watermark. All records that it depends on
-// have smaller numbers, in whatever stream (R1). The paper's remote flush avoidance is in `rfa`.
+// <= the least, over all streams, of the last durable watermark. All records that the transaction
+// depends on have smaller numbers, in whatever stream (R1).
 //
 // The thread that appends a watermark
 //   1 raises the stream's floor to C, the largest number that a commit waits for;
@@ -25,9 +25,8 @@
 //     and then moves to the log all records that the worker has handed over;
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
-// Let a record be handed over after the look at its worker. Either it was open at the look, and has
-// at least the number that the thread saw; or its number was drawn after the floor was raised, and
-// exceeds C.
+// A record that is handed over after the look either was open then, and has at least the number
+// that the thread saw, or it drew its number after the floor was raised, above C.
 //
 // Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
 // lie in one stream in their order, and the last has the largest number (R2). The last writer wins
@@ -41,8 +40,8 @@
 //   floor      A thread stores the floor under `advancing`, fences, and looks at the workers. A
 //              worker announces its bound, fences, and loads the floor. So the thread sees the
 //              bound, or the worker draws a number above the floor.
-//   wanted()   raised to a record's number before the record is handed over. A thread that finds
-//              the record also finds its number in wanted().
+//   wanted()   raised to a record's number before the record is handed over, so that a thread that
+//              finds the record also finds its number in wanted().
 #include "logging/schemes/autonomous/stealing_groups.h"
 #include "logging/schemes/common/watermark_scheme.h"
 #include "platform/test_value.h"
@@ -109,7 +108,7 @@ class Autonomous final : public WatermarkScheme {
 
   uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
-  // Includes all records that workers have handed over, because a write first moves these records.
+  // Counts all records that workers have handed over, because a write first moves these records.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
@@ -124,14 +123,13 @@ class Autonomous final : public WatermarkScheme {
     log.advancing.lock();
     const uint64_t most = advance(index, log);
     log.advancing.unlock();
-    // These commits have waited for this stream's T (--flush=us:T). They wait for no other T.
+    // These commits have waited for this stream's T (--flush=us:T): they wait for no other T.
     notify_lagging_flushers(
         most, [&](uint32_t s) { return s == index ? most : watermark(s); }, Flush::kNow);
     return log.groups.filled();
   }
 
-  // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
-  // number that the watermark should reach.
+  // Moves all records to the log, and appends a watermark. Returns the number it should reach.
   uint64_t advance(uint32_t index, StreamLog& log) LJ_REQUIRES(log.advancing) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);

@@ -16,9 +16,9 @@
 //           worker loads it (acquire), and may then reuse the memory of these bytes.
 //   base, memory
 //           The worker changes them only if all its records are moved. Another thread uses them
-//           only if a record is not moved. This thread has seen (acquire) the record's end, which
-//           was stored (release) after the change.
-// Records of a member that are moved later lie in a later piece, because pieces are opened under
+//           only if it has seen (acquire) the end of a record that is not moved, stored (release)
+//           after the change.
+// If a member's records are moved later, they lie in a later piece, because pieces are opened under
 // `moving`. unwritten() loads `moved` before the end, so it is never negative. A record that was
 // published before the call is counted, or is already in a piece.
 #pragma once
@@ -36,7 +36,7 @@ class StealingGroup {
  public:
   static constexpr uint32_t kMembers = 8;
 
-  // Makes the group. A buffer has `buffer_bytes`, or room for one larger record.
+  // Makes buffers of `buffer_bytes`, or larger for a larger record.
   explicit StealingGroup(uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes) {}
 
   // Only the thread of the member's worker calls the next four functions.
@@ -52,7 +52,7 @@ class StealingGroup {
     if (me.memory.size() < words) me.memory.resize(words);
     return true;
   }
-  // Opens a record, after fits(). Returns its number, drawn by draw() and at least `bound`.
+  // Opens a record, after fits(). Returns its number, which draw() draws: at least `bound`.
   template <class Draw>
   uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
     return members_[member]->log.open(bound, draw).number;
@@ -73,9 +73,8 @@ class StealingGroup {
     return total;
   }
 
-  // Both steal() and take() move records into a piece. They call piece.open(bytes), which returns
-  // false if the log has no room; move(from, bytes) for each member in the order of the
-  // records in the piece; and close(). If there is nothing to move, they do not use `piece`.
+  // If there are records to move, steal() and take() call piece.open(bytes), which returns false if
+  // the log has no room; piece.move(from, bytes) for each member, in order; and piece.close().
 
   // Moves the thief's records, and then the records of the next `count` - 1 members. If the log has
   // no room for all records, moves the records of fewer members, or of none. Does nothing if
@@ -108,7 +107,7 @@ class StealingGroup {
   }
   // Moves the member's records. Returns a number below which all records of the member, present and
   // future, are in the log; 0 if the log has no room. The caller is the member's worker (`own`), or
-  // a thread that is not a thief now.
+  // no thief.
   template <class Piece>
   uint64_t take(uint32_t number, bool own, Piece&& piece) {
     Member& member = nth(number);
@@ -123,8 +122,8 @@ class StealingGroup {
     return fits ? place : 0;
   }
 
-  // Returns how often other threads than a member's worker have moved the member's records, or how
-  // many bytes. Any thread may call both functions.
+  // Returns how many pieces (or bytes) were moved by other threads than the records' worker. Any
+  // thread may call both functions.
   uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
   uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
 

@@ -1,8 +1,6 @@
-// The stealing groups of a stream, and the pieces that they move into its ring. This file says when
-// a worker steals.
+// The stealing groups of a stream, and the pieces that they move into its ring.
 //
-// Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot of
-// the ring. stealing_group.h has the protocol of the groups.
+// Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot.
 //
 // No thread goes to sleep while records wait to be moved. unwritten() counts records as soon as
 // they are handed over. filled() includes a closed piece before the worker's publish looks for
@@ -22,9 +20,9 @@ namespace logjam {
 // log is filled up to the first piece that is still open.
 //
 // Protocol. A thread draws the position of its piece under `drawing_`, after it has checked that
-// the ring has room. So the bound that OpenHoles announces is the exact position, and is never
-// stale. The thread closes the piece when the records are copied. `filled_` only grows: a thread
-// whose look at the holes is outdated keeps the larger value that another thread has stored.
+// the ring has room. So the bound that OpenHoles announces is the exact position. The thread closes
+// the piece when the records are copied. `filled_` only grows: a thread whose look is outdated
+// keeps the larger value.
 class LogPieces {
  public:
   // At most `slots` pieces are open at once. `run` seeds the checksums.
@@ -53,7 +51,6 @@ class Piece {
  public:
   Piece(LogPieces& log, uint32_t slot) : log_(log), slot_(slot) {}
 
-  // Returns false if the ring has no room for `bytes`.
   bool open(uint64_t bytes) {
     LJ_ASSERT(end_ == limit_);
     const platform::lock_guard<platform::SpinLock> hold(log_.drawing_);
@@ -88,8 +85,7 @@ class Piece {
 
 class StealingGroups {
  public:
-  // Makes the groups of the `workers` workers that write to `stream`. A worker steals when its
-  // buffer has `steal_bytes`. `run` seeds the checksums.
+  // A worker steals when its buffer has `steal_bytes`. `run` seeds the checksums.
   StealingGroups(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
       : stream_(stream),
         steal_bytes_(steal_bytes),
@@ -104,9 +100,8 @@ class StealingGroups {
 
   // Only worker number `worker` of the stream calls the next three functions.
 
-  // Opens a record of `bytes`. Returns the record's memory; its number, which draw() draws and
-  // which is at least `bound`; and how many ticks the worker has waited for room in the ring. The
-  // wait comes before the draw, because other workers wait for a drawn number.
+  // Opens a record, with the number draw() >= `bound`. Returns also the ticks that the worker
+  // waited for room. It waits before the draw, because other workers wait for a drawn number.
   struct Opened {
     std::byte* memory;
     uint64_t sequence, waited_ticks;
@@ -119,8 +114,8 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. If the worker has many records, moves them to the log. If it has few,
-  // moves the group's records. If it has fewer still, they wait for a later write.
+  // Hands the record over. If the worker has many bytes of records, moves them to the log. If it
+  // has fewer, moves the group's records. If it has few, they wait for a later write.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     group.publish(worker % kMembers, bytes);

@@ -2,8 +2,7 @@
 // *herds*: it computes SBL from the flags (Kim et al., Border-Collie, SIGMOD 2019, the centralized
 // variant). herd_flags.h has the algorithm, and proves R1 and R5.
 //
-// The algorithm is wait-free, and read-optimal: a herding thread reads as many words as there are
-// workers, and no list of records. A worker writes its flag twice per record.
+// Herding is wait-free: the thread reads one word for each worker, and no list of records.
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 

@@ -2,11 +2,10 @@
 // each worker, a clock in place of the shared sequencer, and a boundary computed from all workers'
 // flags. nvm/per_worker_scheme.h has the logs, the boundary, the cut, and the proof of R1 to R5.
 //
-// Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp must be
-// larger than the stamps of the rows that the transaction reads and overwrites, than its worker's
-// last stamp, and than the floor. If the clock is not larger (the paper's hasty log), the stamp is
-// one more than the largest of these numbers. So stamps follow dependencies, even if two sockets'
-// clocks differ.
+// Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp is larger
+// than the stamps of the rows that the transaction reads and overwrites, than the worker's last
+// stamp, and than the floor. If the clock is not larger (the paper's hasty log), the stamp is one
+// more than the largest of these numbers. So stamps grow along dependencies, even if clocks differ.
 //
 // Before a worker takes its stamp, it announces the clock as a bound (its flag is black). A worker
 // without an open record is white, and counts as the cutoff: it delays nobody.

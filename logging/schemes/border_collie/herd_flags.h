@@ -1,21 +1,19 @@
 // Border-Collie's tracker. A worker's flag has a colour and an LSN. A *black* flag says that the
-// worker may have a hole, which begins at the LSN or after it. A *white* flag says that the worker
-// has no hole, and that its last record ended at the LSN. The thread that herds takes a cutoff, and
-// then the least value of all flags. The value of a black flag is its LSN; the value of a white
-// flag is the larger of LSN and cutoff. The least value is SBL (the paper's RLB, recoverable
-// logging boundary).
+// worker may have a hole, which begins at the LSN or after it. A *white* flag says that it has no
+// hole, and that its last record ended at the LSN. The thread that herds takes a cutoff, and then
+// the least value of all flags. The value of a black flag is its LSN; the value of a white flag is
+// the larger of LSN and cutoff. The least value is SBL (the paper's RLB).
 //
-// Why the boundary passes no hole (common/worker_words.h has the orders). Take an open hole, its
-// worker's flag as the thread saw it, and a boundary that is at most the flag's value.
+// Why the boundary passes no hole (common/worker_words.h has the orders). Let a worker have an open
+// hole. The boundary is at most the value of this worker's flag, as the thread saw it:
 //   black  The LSN was loaded from `next` before the flag's hole was drawn, or the hole begins at
-//          the LSN. So this hole, and each later hole of the worker, begins at the LSN or after it.
-//          The worker's earlier holes are filled.
-//   white  Holes that the cutoff counts are filled. A later hole begins at the cutoff or after it,
-//          and after the worker's last record.
+//          the LSN. So this hole and the worker's later holes begin at the LSN or after it. Its
+//          earlier holes are filled.
+//   white  Holes that the cutoff counts are filled. A later hole begins at the cutoff or later.
 // An idle worker is white, with the value of the cutoff: it stops no boundary (R5).
 //
-// The boundary is always the end of a record. The boundary may go back when a worker draws its hole
-// long after the announcement; advance() keeps the larger boundary, which stays true.
+// The boundary is always the end of a record. A later look may find a smaller boundary if a worker
+// draws its hole long after the announcement; advance() keeps the larger one, which stays true.
 #pragma once
 
 #include "logging/schemes/common/worker_words.h"

@@ -1,9 +1,8 @@
 // The number of the record, or of the transaction, that a worker has open. From this number, other
 // threads learn up to which number the worker adds no more records.
 //
-// A worker cannot announce a number before it has drawn it, and another thread's look would miss a
-// number that is drawn but not announced. So the worker first announces a bound, at most the
-// number.
+// Other threads would miss a number that is drawn but not announced yet. So the worker first
+// announces a bound, which is at most the number, and then draws the number.
 //
 // Why a look misses no number. Numbers are drawn from `source`.
 //
@@ -15,15 +14,14 @@
 //
 //   first fence   then
 //   W2            L3 sees the bound, or a later announcement of the worker
-//   L2            W3 draws from the value of L1, or from a later one: the number is at least
-//                 L1's value
+//   L2            W3 draws from L1's value or a later one: the number is at least L1's value
 //
 // No L2 is necessary if L1 loads (acquire) a value above the number, and numbers are drawn by
 // read-modify-writes (release), which continue each other's release: then L3 sees the bound.
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
 // finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
-// So announce() returns `others_may_wait`. Its caller fences, and then looks or wakes waiters.
+// So if announce() returns `others_may_wait`, its caller fences, and then looks or wakes waiters.
 //
 // Protocol. Only the worker stores `number_` (release); any thread loads it (acquire). A thread
 // that sees kNone, or the number of a later record, sees all that the worker did before.
@@ -39,9 +37,9 @@ class AnnouncedNumber {
 
   struct Announced {
     uint64_t number;
-    bool others_may_wait;  // other threads may wait for a number between the bound and this one
+    bool others_may_wait;  // for a number between the bound and `number`
   };
-  // Announces the number that draw() returns, which is at least `bound`. Only the worker calls it.
+  // Announces the number draw() >= `bound`. Only the worker calls announce() and withdraw().
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);
@@ -51,11 +49,10 @@ class AnnouncedNumber {
     number_.store(number, platform::memory_order_release);
     return {number, true};
   }
-  // Says that the worker adds no more records with the number. Only the worker calls it.
+  // Says that the worker adds no more records with the announced number.
   void withdraw() { number_.store(kNone, platform::memory_order_release); }
 
-  // Returns a number below which the worker has no open number: the announced number, a bound, or
-  // kNone. Any thread may call it.
+  // Returns a number (or kNone) below which no number is open. Any thread may call it.
   uint64_t look() const { return number_.load(platform::memory_order_acquire); }
 
  private:

@@ -1,21 +1,18 @@
-// A lock whose waiters all try one word; the first waiter that finds the word free takes the lock.
-// Any thread may release it.
+// A lock whose waiters all try one word. Any thread may release the lock.
 //
 // A waiter spins, then yields, then sleeps. Each try takes the lock's cache line from the thread
-// that holds the lock and uses other words of the line. So the time between two tries doubles, but
-// only up to four pauses: waiters that try less often starve if one thread inserts again and again.
-// Waiters that sleep early make a convoy (platform/event_count.h).
+// that holds the lock, which uses other words of this line. So the time between two tries doubles,
+// but only up to four pauses: a waiter that tries less often starves if one thread inserts again
+// and again. Waiters that sleep early make a convoy (platform/event_count.h).
 //
 // A thread that has the lock in its cache takes the lock again long before a sleeper has woken up.
 // So a sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
-// threads about to sleep compete with it. kMostWaitNs is long, because the lock may
-// be idle while a starving sleeper wakes up.
+// threads about to sleep compete with it. kMostWaitNs is long, because the lock may be idle during
+// a wake-up.
 //
-// Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with acquire
-// and released with release. A thread that goes to sleep, or has woken up, takes the lock as
-// kSleepers, so that its release wakes the next thread. `starving_` counts the threads that starve,
-// each of which adds and removes itself; try_lock() loads the count (relaxed), and a stale count
-// only delays the starving thread.
+// Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). A thread that goes to
+// sleep, or has woken up, takes the lock as kSleepers, so that its release wakes the next thread.
+// `starving_` counts the threads that starve. A stale count only delays a starving thread.
 #pragma once
 
 #include "platform/park.h"

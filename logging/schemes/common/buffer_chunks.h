@@ -1,23 +1,23 @@
 // Buffer chunks: workers get a stream's ring in chunks, which serve as private buffers. A worker
 // takes a chunk of the ring and fills it with record after record, without touching shared memory.
-// To hand the chunk over takes one store and no copy. The log may be flushed up to the first chunk
-// that is not handed over. If an open chunk keeps other chunks waiting and its owner is not using
-// it, a flushing thread can take the chunk from the owner. The unused part of the chunk becomes
-// padding. While workers wait for room in the ring, a flushing thread takes chunks only when
-// nothing else can be flushed, because padding takes time on the device that the workers wait for.
+// To hand the chunk over, the worker needs one store and no copy. The log may be flushed up to the
+// first chunk that is not handed over. If an open chunk keeps other chunks waiting and its owner is
+// not using it, a flushing thread can take the chunk from the owner. The unused part of the chunk
+// becomes padding. While workers wait for room in the ring, a flushing thread takes chunks only
+// when nothing else can be flushed, because padding takes time on the device.
 //
-// A watermark record is a chunk by itself, which is durable only when all chunks before it are
-// durable. Like a worker's chunk, it may take a position at which the ring has no room yet. If it
-// first waited for room, workers might take each next position before it, for ever. A *boundary*
-// is a position before which all chunks must be handed over: the end of a watermark record, or one
-// that close() sets. A worker whose chunk begins before a boundary then takes a new chunk.
+// A watermark record is a chunk by itself, and durable only when all chunks before it are durable.
+// It takes its position even if the ring has no room yet. If it first waited for room, workers
+// might take every next position before it, for ever. A *boundary* is a position before which all
+// chunks must be handed over: the end of a watermark record, or one that close() sets. A worker
+// whose chunk begins before a boundary then takes a new chunk.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
 //                       acquire), and kBusy -> kOpen or kNone (release). A flushing thread changes
 //                       kOpen -> kTaken (acquire), under `passing_`; then it hands the chunk over
 //                       and stores kNone (release). `chunk` and `used` belong to the thread that
-//                       changed the state to kBusy or kTaken.
+//                       stored kBusy or kTaken.
 //   next_               the number and the begin of the next chunk, in one word. A worker takes a
 //                       chunk by one addition (acquire), and waits for no other worker. A watermark
 //                       takes its position likewise (release), so the worker of a later chunk sees
@@ -28,13 +28,13 @@
 //                       worker waits until it sees that `dealt` is false (acquire), fills the slot
 //                       and stores `dealt` (release). Passing the chunk stores false (release).
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
-//   filled_             is stored (release) under `passing_`, after the caller has recorded which
-//                       durable sequence the new value stands for.
+//   filled_             is stored (release) under `passing_`, after the new value's durable
+//                       sequence is recorded.
 //   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
 //                       misses the newest boundary puts one more record before it: harmless.
 //   passed_             counts the chunks that were passed, in order, under `passing_`. A thread
-//                       that sees an old count looks at a slot that was passed, and later again.
-//   padding_bytes       of an owner: only the thread that hands the owner's chunk over adds to it.
+//                       that sees an old count looks at a passed slot, and looks again later.
+//   padding_bytes       of an owner: only a thread that hands the owner's chunk over adds to it.
 #pragma once
 
 #include "logging/format/record_writer.h"
@@ -60,7 +60,7 @@ class ChunkOwner {
   ChunkLength::Filled filled;
   platform::Counter padding_bytes;  // in all chunks of this owner
 
-  // Begins to use the chunk. Waits while another thread hands it over. Only the worker calls it.
+  // Waits while another thread hands the chunk over. Only the worker calls begin() and end().
   void begin() {
     platform::SpinWait wait;
     uint32_t state = state_.load(platform::memory_order_acquire);
@@ -103,7 +103,7 @@ class alignas(platform::kCacheLine) BufferChunks {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // Makes chunks for `owners` workers. `run` seeds the checksums of padding and watermarks.
+  // `run` seeds the checksums of padding and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
                ChunkLength::Rule rule = ChunkLength::Rule::kFixed)
       : stream_(stream),
@@ -139,12 +139,11 @@ class alignas(platform::kCacheLine) BufferChunks {
     owner.end();
   }
 
-  // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes the record when all earlier chunks are passed and the ring has room. Returns false if
-  // too many watermark records are not passed yet. Workers of later chunks see all that the caller
-  // did before the call.
+  // too many of them are not passed yet. A worker of a later chunk sees all that the caller did
+  // before.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
     constexpr uint64_t kBytes = sizeof(RecordHeader);
     uint64_t next = next_.load(platform::memory_order_relaxed);
@@ -160,9 +159,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   }
   void close() LJ_REQUIRES(passing_) { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Advances filled() over the chunks that were handed over, in order. If an open chunk blocks a
-  // flush, takes the chunk from its owner. If the owner uses this chunk, waits; all waits together
-  // take at most `patience` ticks. `owner_of(worker)` returns the worker's ChunkOwner. Calls
-  // `note(chunk)` before filled() includes the chunk.
+  // flush, takes the chunk from its owner. If the owner is using this chunk, waits; all waits
+  // together take at most `patience` ticks. Calls `note(chunk)` before filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) LJ_REQUIRES(passing_) {
     platform::SpinWait wait;
@@ -200,7 +198,6 @@ class alignas(platform::kCacheLine) BufferChunks {
     }
   }
 
-  // Returns whether pass() may find something to do.
   bool pass_due() const {
     const BufferChunk& next = slot(passed_.load(platform::memory_order_relaxed));
     const bool filled = next.dealt.load(platform::memory_order_acquire) &&
@@ -215,7 +212,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
  private:
-  // If this many chunks wait for an open chunk, the open chunk blocks a flush.
+  // If this number of chunks wait for an open chunk, the open chunk blocks a flush.
   static constexpr uint64_t kManyChunks = 8;
   static constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
   static constexpr uint64_t kWatermarks = 8;  // slots for watermarks that were not passed yet
@@ -244,7 +241,7 @@ class alignas(platform::kCacheLine) BufferChunks {
     const uint64_t end = owner.used + bytes;
     return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
   }
-  // Fills the slot of the chunk `next`, a value that was drawn from `next_`.
+  // Fills the slot of the chunk whose number and begin are in `next`, a value drawn from `next_`.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
     BufferChunk& chunk = slot(number_of(next));
     platform::SpinWait wait;
@@ -266,8 +263,7 @@ class alignas(platform::kCacheLine) BufferChunks {
     owner.used = owner.chunk->begin;
     return stream_.wait_for_space(owner.chunk->end);
   }
-  // Fills the chunk's unused part with padding. The owner calls it, or the thread that took the
-  // chunk.
+  // Pads the unused part of the chunk. Called by the owner or a thread that took the chunk.
   void hand_over(ChunkOwner& owner) {
     BufferChunk& chunk = *owner.chunk;
     LJ_ASSERT(owner.used == chunk.end || owner.used + kLeastRecordBytes <= chunk.end);
@@ -293,8 +289,7 @@ class alignas(platform::kCacheLine) BufferChunks {
                               .bytes = static_cast<uint32_t>(bytes)};
     RecordWriter(hole, kind, 0).seal(run_, begin);
   }
-  // Returns whether kManyChunks or more are handed over but not passed. An owner has one open
-  // chunk.
+  // Returns whether kManyChunks chunks wait to be passed, not counting one open chunk per owner.
   bool many_wait() const {
     const uint64_t next = number_of(next_.load(platform::memory_order_relaxed));
     const uint64_t passed = passed_.load(platform::memory_order_relaxed);

@@ -2,10 +2,10 @@
 // when a flushing thread takes it. A long chunk means that the worker needs a new chunk less often.
 //
 //   kAdaptive  as much as the worker fills in 16 us, plus 0.6 us for each owner, but at most half
-//              of what it fills between two boundaries. On average half of a worker's last chunk
-//              becomes padding. Padding is a fifth of the log if boundaries are frequent, and
-//              little if the device sets their pace. A worker that fills little takes a chunk for
-//              each record.
+//              of what the worker fills between two boundaries. On average half of a worker's last
+//              chunk before a boundary becomes padding: a fifth of the log if boundaries are
+//              frequent, and little if they come at the pace of the device. A worker that fills
+//              little takes a chunk for each record.
 //   kFixed     32 KiB, or more in a large ring
 //   kRecord    the record's length, but at least least(), as in a shared buffer
 #pragma once
@@ -23,23 +23,21 @@ class ChunkLength {
 
   static constexpr uint64_t kUnit = 8;  // the length of each record is a multiple of it
 
-  // The bytes and chunks that a worker fills. Only the worker uses it.
+  // The bytes and chunks that a worker fills. Only this worker uses it.
   struct Filled {
     uint64_t boundary = 0;  // the newest boundary that the worker has seen
     uint64_t since = 0;     // when the worker saw that boundary, in ticks
-    uint64_t bytes = 0;     // how many bytes it has filled since then
+    uint64_t bytes = 0;     // the bytes filled since then
     uint64_t chunks = 2;    // the number of chunks to take until the next boundary
     uint64_t length = 0;    // the length of the next chunk
   };
 
-  // `owners` workers share a ring of `ring_bytes`.
   ChunkLength(uint64_t ring_bytes, uint32_t owners, Rule rule)
       : ticks_(platform::ns_to_ticks(kChunkNs + kChunkNsOfOwner * owners)),
         least_(rule == Rule::kFixed ? longest(ring_bytes, owners) : shortest(ring_bytes, owners)),
         most_(rule == Rule::kRecord ? least_ : longest(ring_bytes, owners)) {}
 
-  // Returns the length of the shortest chunk. A chunk that is made for one record may be shorter,
-  // by at most sizeof(RecordHeader).
+  // Returns the least length of a chunk. A chunk for one record may be a RecordHeader shorter.
   uint64_t least() const { return least_; }
   // Notes that the worker saw a new boundary at `now`, in ticks.
   void begin_interval(Filled& filled, uint64_t boundary, uint64_t now) const {

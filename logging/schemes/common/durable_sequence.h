@@ -8,8 +8,8 @@
 // before `next_` (release), so a thread that loads a `next_` beyond its durable position finds the
 // position's sequence number. A thread that has stored or loaded (acquire) the durable watermark
 // sees every pair that was recorded before the write of those bytes began. `end_` is stored before
-// `sequence_` (release), so a thread that has loaded `sequence_` (acquire) finds the end of the
-// number's pair in `end_`, or a later end.
+// `sequence_` (release): a thread that has loaded `sequence_` (acquire) finds its pair's end, or a
+// later end.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Adds a pair. Any thread calls it, before the stream can write beyond the previous pair's end.
+  // Adds a pair, before the stream can write beyond the last pair's end. Any thread may call it.
   void record(uint64_t end, uint64_t sequence) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     const uint64_t last =
@@ -37,8 +37,8 @@ class DurableSequence {
   uint64_t at(uint64_t durable) {
     platform::SpinWait wait;
     while (durable >= next_.load(platform::memory_order_acquire)) {
-      // A thread that finds the latch taken waits for its holder to remove the pairs, and takes no
-      // latch. If hundreds of workers took it in turn, each would pay for a cache-line transfer.
+      // A thread that finds the latch taken waits until the holder has removed the pairs. If
+      // hundreds of workers took the latch in turn, each would pay for a cache-line transfer.
       if (latch_.try_lock()) {
         remove_reached(durable);
         latch_.unlock();

@@ -4,26 +4,26 @@
 //
 // Which thread advances SBL:
 //
-//   --flush_help (default)   every thread that asks for sbl(): the leader before it writes, a
-//                            worker that polls, the daemon. The tracker's thread (flusher 0), which
-//                            wakes up late on busy cores, advances SBL only if no other thread
-//                            does.
-//   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
-//                            (flusher 1) alone flushes
+//   --flush_help (default)   every thread that asks for sbl(): a leader before it writes, a worker
+//                            that polls, the daemon. The tracker's thread (flusher 0), only if no
+//                            other thread does.
+//   --flush_help=false       the tracker's thread alone; only the daemon (flusher 1) flushes, as in
+//                            ELEDA
 //   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of
 //             the records that it depends on: the worker has seen their versions, so these numbers
-//             were drawn before (coherence). The addition is acquire and release. Let a worker draw
-//             a number and then validate. It sees the write locks that a worker with a smaller
-//             number took before its draw (read-write precedences, for `command`).
-//   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
-//             passes a record after acquiring what the record's worker released in the tracker. SBL
-//             may lie inside a record. So published_positions() loads next_, which is always the
-//             end of a record, and waits a little until SBL has reached this end. If a hole stays
-//             open, it returns an earlier call's end, which SBL has reached since.
-//   tracking_ the tracker's thread sleeps there. A publisher publishes in the tracker, fences
+//             were drawn before (coherence). The addition is acquire and release. So a worker that
+//             draws a number and then validates sees the write locks that workers with smaller
+//             numbers took before they drew. (`command` needs this for read-write precedences.)
+//   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. Before
+//             SBL passes a record, the thread acquires what the record's worker released in the
+//             tracker. SBL may lie inside a record. So published_positions() loads next_, which is
+//             always the end of a record, and waits a little until SBL has reached this end. If a
+//             hole stays open, published_positions() returns the end that an earlier call found,
+//             and that SBL has reached since.
+//   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
 //             (Stream::on_publish), and loads tracking_ (platform/event_count.h).
 // A thread that finds advancing_ taken waits a moment and then uses the current SBL. If the holder
 // of advancing_ is descheduled, the daemon asks for SBL again after its nap.
@@ -40,7 +40,7 @@ concept AnnouncesHoles = requires(Tracker& tracker, const platform::atomic<uint6
   tracker.announce(0, next);
 };
 
-// Draws a hole of `bytes` from `next`. Returns where the hole begins. Only the worker calls it.
+// Returns where the hole of `bytes` begins. Only the worker calls it.
 template <class Tracker>
 uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>& next,
                    uint64_t bytes) {
@@ -51,7 +51,6 @@ uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
-  // Makes the scheme. The tracker's arguments are the workers, the ring and `tracker_options`.
   template <class... TrackerOptions>
   explicit FetchAddScheme(const LogConfig& config, const TrackerOptions&... tracker_options)
       : SingleStreamScheme(config),
@@ -156,7 +155,7 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Performs one step of the tracker's thread. If SBL has moved, tells the stream.
+  // Performs one step of the tracker's thread. Tells the stream if SBL has moved.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);
@@ -182,12 +181,11 @@ class FetchAddScheme : public SingleStreamScheme {
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
   platform::mutex boundaries_;
-  // The record's end for which published_positions() waits, and the last one that SBL has reached.
+  // The record end for which published_positions() waits, and the last one that SBL has reached.
   uint64_t reserved_end_ LJ_GUARDED_BY(boundaries_) = 0;
   uint64_t published_end_ LJ_GUARDED_BY(boundaries_) = 0;
 };
 
-// Returns the registration of a fetch-add scheme, as lsn_scheme() does.
 inline SchemeInfo fetch_add_scheme(SchemeInfo info) {
   fill_in(info.sequence, "byte offset (LSN), fetch-add");
   fill_in(info.safe_when, "LSN <= SDL");

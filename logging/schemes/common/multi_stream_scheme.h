@@ -1,32 +1,30 @@
 // The common part of all schemes with several streams: a Stream with a flusher for each device (or
-// worker), durable watermarks in sequence numbers, the least watermark, and waiting across streams.
+// worker), the sequence number up to which each stream is durable, and waiting for streams.
 //
-// A scheme implements three functions: `reserve`, as every scheme does, `fill_done`, and
-// `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
-// filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme
-// calls record_durable_sequence(s, end, sequence), which says which sequence numbers that position
-// stands for. Two functions follow from this:
+// A scheme implements `reserve`, `fill_done`, and `filled(s)`, which returns the position up to
+// which stream s has no unfilled hole. Before filled(s) (or filled_to_write(s), if the scheme has
+// one) returns a larger position than before, the scheme calls record_durable_sequence(s, end,
+// sequence): all records of s with numbers up to `sequence`, present or future, lie before `end`.
+// Two functions follow:
 //
-//   durable_sequence(s)         all records that stream s has, or will ever have, with numbers up
-//                               to this one are durable (Poplar's DSN)
-//   global_durable_sequence()   the least durable_sequence(s) of all streams (Poplar's CSN)
+//   durable_sequence(s)         all records of stream s, present or future, with numbers up to this
+//                               are durable (DSN)
+//   global_durable_sequence()   the least durable_sequence(s) of all streams (CSN)
 //
 // and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
 // in_every_stream(n) when global_durable_sequence() >= n.
 //
 // Idle streams (R5). A stream *lags* if its numbers have not reached a number that a commit waits
 // for (WantedWatermark). If stream s lags and has no record to write, filled(s) writes a watermark
-// record into s: "every record that follows has a larger number". So the global durable sequence
-// does not stall, and neither does recovery's cut. Every thread that may flush s calls filled(s):
-// the daemon of s, its leader, and all workers between transactions (poll: their own stream, and in
-// turn the other streams). When a stream needs a watermark record, the scheme calls
-// notify_flusher(s), which wakes a daemon that sleeps.
+// record into s: "every record that follows has a larger number". So neither the global durable
+// sequence stalls nor recovery's cut. Every thread that may flush s calls filled(s): the daemon of
+// s, its leader, and all workers between transactions (poll: their own stream, and in turn the
+// other streams).
 //
 // Waiting. A worker that waits for every stream first starts a write on every device that can start
-// one, and then waits for one stream after the other (Stream::wait). No worker parks for a stream
-// that is durable far enough already, and no worker relies on time-outs: a hole that blocks a
-// stream belongs to a worker that will publish the hole. A stream that lags has work pending, or
-// its flusher is notified.
+// one, and then waits for one stream after the other (Stream::wait). No worker relies on time-outs:
+// a hole that blocks a stream belongs to a worker that will publish the hole, and a stream that
+// lags has work pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a loaded value
 // stays true. lagging_ is a hint: a stream that lagged at an earlier look.
@@ -99,12 +97,12 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     for (const auto& entry : streams_) positions.push_back(entry->stream.durable());
     return positions;
   }
-  // Calls filled_to_write(), because filled() may count a hole in the open group of records.
+  // Calls filled_to_write(), because filled() may count an open group of records that has a hole.
   std::vector<uint64_t> published_positions() override {
     std::vector<uint64_t> positions;
     for (uint32_t index = 0; index < streams(); ++index) {
       positions.push_back(filled_to_write(index, filled(index)));
-      // filled_to_write() may have appended a watermark record, of which no flusher knows.
+      // No flusher knows of a watermark record that filled_to_write() has appended.
       if (positions.back() != stream(index).durable()) {
         stream(index).on_wanted(Flush::kByPolicy);
       }
@@ -127,8 +125,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
  protected:
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
 
-  // Makes the streams of config.devices. `of_waiters` says whether a waiting worker follows the
-  // flush policy. `writers` says which workers write to which stream.
+  // Makes the streams. `of_waiters` says whether a waiting worker follows the flush policy.
   explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
                              Writers writers = Writers::kDealt)
       : LogScheme(config), of_waiters_(of_waiters), turns_(config.workers) {
@@ -145,13 +142,11 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // Completes a publish, after Stream::on_publish() and its full fence.
   virtual void after_publish(uint32_t /*worker*/, const LogReservation& /*reservation*/,
                              RecordRole /*role*/) {}
-  // Returns filled() again, so that a write includes records that were filled since the last look.
-  // A scheme that groups records closes the open group here. It does not close the group in
-  // filled(), which is called much more often. Called under the flush latch when a write is due,
-  // and by any thread for published_positions().
+  // Returns filled() again, so that a write includes the newest records. A scheme that groups
+  // records closes the open group here, and not in filled(), which is called much more often.
+  // Called under the flush latch when a write is due, and by any thread for published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
-  // Returns the workers that write to stream `index`.
   std::vector<uint32_t> workers_of(uint32_t index) const {
     std::vector<uint32_t> workers;
     for (uint32_t worker = 0; worker < homes_.size(); ++worker) {
@@ -204,8 +199,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
   // Fills a hole at `begin` with a watermark record. The record's body has a word for each stream:
-  // the stream's position in `positions`, and how far the stream is durable now. The hole has
-  // watermark_body_bytes() bytes. If `positions` is empty, there is no body.
+  // the stream's position in `positions`, and the position up to which the stream is durable. If
+  // `positions` is empty, the record has no body.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                             std::span<const uint64_t> positions) {
     LJ_ASSERT(positions.empty() || positions.size() == streams());
@@ -220,7 +215,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   uint32_t watermark_body_bytes() const {
     return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
   }
-  // Waits in each stream for `point_of(stream)`, a point in that stream.
+  // Waits, in each stream, for the commit point `point_of(stream)`.
   template <class PointOf>
   void wait_for_each(uint32_t worker, const PointOf& point_of) {
     const uint32_t own = home(worker);
@@ -235,7 +230,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call it and notify_flusher().
+  // the flusher does not wait for its stream's T. Any thread may call both functions.
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {
@@ -254,8 +249,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   };
 
   // Returns whether every stream is durable up to number `wanted`. Workers ask after each
-  // transaction, and most often the answer is no. So the function first asks the stream that lagged
-  // last time, because each further stream may cost a transfer of a cache line.
+  // transaction, and mostly the answer is no. So the function first looks at the stream that lagged
+  // last time: each further stream may cost a transfer of a cache line.
   bool everywhere_durable(uint64_t wanted) const {
     if (global_durable_sequence_.load(platform::memory_order_acquire) >= wanted) return true;
     if (durable_sequence(lagging_.load(platform::memory_order_relaxed)) < wanted) return false;

@@ -1,17 +1,17 @@
 // A lock at which threads wait in line, each at its own word (Mellor-Crummey and Scott 1991). So a
 // hand-off costs the same transfers of cache lines for two waiters and for sixty, and no thread
-// starves. Any thread may release the lock: a waiter's node is on its stack, and a thread that gets
-// the lock removes its node. The lock keeps the line's first and last waiter.
+// starves. Any thread may release the lock: a waiter's node is on the waiter's stack, and a thread
+// that gets the lock removes its own node. The lock keeps the line's first and last waiter.
 //
 // A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which each of 64
-// waiters could get the lock. A sleeper delays all later waiters by a wake-up: threads that sleep
-// too early make other threads sleep (platform/event_count.h).
+// waiters could get the lock. A sleeper delays all later waiters by the time of a wake-up, so that
+// they sleep too (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
-// an exchange of `last_`. Then the waiter stores its node (release) in the link of the thread
-// before it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits
-// for the link. Only the owner, or the waiter that found no_waiter() in `last_`, stores `next_`.
+// an exchange of `last_`. Then it stores its node (release) in the link of the thread before it;
+// the owner's link is `next_`. A link may be stored late, so follower() waits for it. Only the
+// owner, or the waiter that found no_waiter() in `last_`, stores `next_`.
 //
 // The releaser hands the lock over by an exchange of the first waiter's `state` (release), which
 // that waiter loads (acquire). After this exchange the releaser uses only the node's address, not
@@ -19,8 +19,7 @@
 // releaser knows whether to wake it. A waiter that has become the owner takes its node out of the
 // line: if it is the last node, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
-// `next_` comes last, so that the fields that the lock guards can lie in the cache line of `next_`
-// ([[no_unique_address]]).
+// `next_` comes last, so that guarded fields can lie in its cache line ([[no_unique_address]]).
 #pragma once
 
 #include "platform/cpu.h"

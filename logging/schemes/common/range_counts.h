@@ -7,13 +7,12 @@
 // publishers write the table, as ELEDA's Table 2 demands.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
-// entry e is full when e counts all bytes of this lap and of all earlier laps. The load is an
-// acquire: the loading thread then sees the bytes of all publishers, because read-modify-writes
-// continue each other's release.
+// entry e is full when e counts all bytes of this lap and of all earlier laps. A load (acquire)
+// then sees the bytes of all publishers, because read-modify-writes continue each other's release.
 //
-// Why the count of an entry proves that the range of each lap is full: no range gets more bytes
-// than its size. And while the caller's watermark is in range i, no publisher adds bytes of the
-// entry's next lap, because the ring is shorter than the table.
+// Why the count of an entry proves that the range of each lap is full. No range gets more bytes
+// than its size. While the caller's watermark is in range i, no publisher adds bytes of the entry's
+// next lap, because the ring is shorter than the table.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +37,6 @@ class RangeCounts {
   uint64_t range_of(uint64_t position) const { return position >> shift_; }
   uint64_t begin_of(uint64_t range) const { return range << shift_; }
 
-  // Counts the bytes of [begin, end), after their publisher has filled them.
   void add(uint64_t begin, uint64_t end) {
     LJ_ASSERT_IN_TESTS(begin < end);
     while (true) {
@@ -50,8 +48,8 @@ class RangeCounts {
     }
   }
 
-  // Returns how many bytes of `range` are filled, if the caller's watermark is in `range` or before
-  // it. The same condition holds for full(). Any thread may call both functions.
+  // Returns how many bytes of `range` are filled. The caller's watermark must be in `range` or
+  // before it, also for full(). Any thread may call both functions.
   uint64_t filled_bytes(uint64_t range) const {
     const uint64_t counted = entries_[index_of(range)]->load(platform::memory_order_acquire);
     const uint64_t filled = counted - begin_of(range >> lap_shift_);

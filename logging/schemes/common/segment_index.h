@@ -1,6 +1,5 @@
-// Poplar's segment index (section 4.3, figure 4). The records of a log buffer are grouped into
-// segments of any length. Each segment has one count of filled bytes, which tells whether the
-// segment has a hole.
+// Poplar's segment index (section 4.3, figure 4). A log buffer has segments of any length. Each
+// segment has one count of filled bytes, which tells whether the segment has a hole.
 //
 // A segment is open while records are allocated in it. It is closed by the worker whose record
 // makes the segment an I/O unit long, or by a flusher that is about to write. A segment is passed
@@ -31,7 +30,7 @@ class SegmentIndex {
  public:
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // Returns the number of the open segment, for filled(). Called under the buffer's latch.
+  // Returns the number of the open segment, for filled().
   uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
@@ -42,9 +41,8 @@ class SegmentIndex {
                passed_.load(platform::memory_order_acquire) >=
            entries_.size();
   }
-  // Closes the open segment, in which `bytes` were allocated, and opens the next one. The segment's
-  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
-  // under the buffer's latch, unless the index is full().
+  // Closes the open segment, in which `bytes` were allocated, and opens the next one. The last
+  // record of the closed segment ends at `end` and has the segment's largest number, `sequence`.
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
     LJ_ASSERT(!full() && bytes != 0);
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
@@ -56,14 +54,13 @@ class SegmentIndex {
     closed_.store(number + 1, platform::memory_order_release);
   }
 
-  // Returns whether a closed segment waits to be passed. Any thread may call it.
+  // Returns whether a closed segment is not passed yet. Any thread may call it.
   bool pending() const {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
   // Returns whether the first segment that is not passed is closed and filled. Callers ask before
-  // they take the flushers' latch, for which many threads contend. If the caller has closed or
-  // filled a segment, this function or the thread in advance() sees it. Any thread may call it.
+  // they take the flushers' latch, for which many threads contend. Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();
@@ -78,7 +75,7 @@ class SegmentIndex {
   }
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
   // Passes the segments that are closed and filled, in order, up to the first one that is not.
-  // Calls `pass(end, sequence)` for each. Called under the flushers' latch.
+  // Calls `pass(end, sequence)` for each.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

@@ -3,13 +3,11 @@
 // the number of the buffer (Numbers).
 //
 // Under the latch, a thread writes only the latch's cache line, unless it closes a segment. Threads
-// that wait for the latch do not touch this line (handoff_lock.h). Otherwise each hand-off would
-// cost each waiter a transfer of the line.
+// that wait for the latch do not touch this line (handoff_lock.h).
 //
-// Protocol. `sequence_` and `open_bytes_` are stored under `latch_`; any thread may load them at
-// any time: the sequence only grows, and the length of the open segment may be late. `filled_` is
-// stored (release) under `advancing_`, after the caller has recorded the durable sequence of the
-// new value. The segment index has a protocol of its own (segment_index.h).
+// Protocol. `sequence_` and `open_bytes_` are stored under `latch_`. Any thread may load both, and
+// may get old values. `filled_` is stored (release) under `advancing_`, after the caller has
+// recorded the durable sequence of the new value.
 #pragma once
 
 #include <bit>
@@ -20,13 +18,13 @@
 
 namespace logjam {
 
-// The numbers that a buffer may use: their low `bits` bits are `name`. With 0 bits, all numbers.
+// The numbers that a buffer may use: those whose low `bits` bits are `name`.
 struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;  // below 2^bits
 
-  // Returns the first or the second of the buffer's numbers above `above`, which may be a number of
-  // another buffer.
+  // Returns the first or second number of the buffer above `above`, perhaps another buffer's
+  // number.
   uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
 };
 
@@ -94,8 +92,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     const platform::lock_guard<HandoffLock> hold(latch_);
     if (open_bytes() != 0) close_if_possible();
   }
-  // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before
-  // filled() includes it. Returns whether it passed any.
+  // Passes the segments that are closed and filled. Calls `note(end, sequence)` for each segment,
+  // before filled() includes it. Returns whether it passed a segment.
   template <class Note>
   bool pass(const Note& note) {
     if (!segments_.passable()) return false;

@@ -4,8 +4,7 @@
 //
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A thread that is
 // about to write closes a shorter segment, unless a closed segment still has a hole
-// (filled_to_write). A thread that only asks whether there is something to write closes no segment
-// (filled).
+// (filled_to_write). A thread that only looks for something to write closes no segment (filled).
 //
 // Idle buffers (R5). A buffer lags if its last number is below the largest number of a commit that
 // waits for all buffers. The buffer's flusher then appends a watermark record: at once if the
@@ -34,7 +33,7 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes the buffers. The `stream_bits` low bits of a number are its stream's index.
+  // Makes buffers. The `stream_bits` low bits of a number are its stream's index.
   explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -51,7 +50,7 @@ class SegmentedScheme : public MultiStreamScheme {
     open_segments_[worker] = segment;
     return reservation(index, begin, bytes, sequence, waited);
   }
-  // Hands over the filled hole. `everywhere` says whether the commit waits for all streams.
+  // Hands over the hole. `everywhere` says whether the commit waits for all streams.
   CommitPoint hand_over(uint32_t worker, const LogReservation& reservation, RecordRole role,
                         bool everywhere) {
     const uint32_t index = reservation.stream;
@@ -82,7 +81,7 @@ class SegmentedScheme : public MultiStreamScheme {
     notify_lagging_flushers(
         wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
-  // Counts the open segment, even if it has a hole: a thread closes it before a write.
+  // Counts the open segment, even if it has a hole: filled_to_write() closes this segment.
   uint64_t filled(uint32_t index) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
@@ -105,14 +104,14 @@ class SegmentedScheme : public MultiStreamScheme {
   uint64_t pass_segments(uint32_t index) {
     const bool passed = buffers_[index]->pass(
         [&](uint64_t end, uint64_t sequence) { record_durable_sequence(index, end, sequence); });
-    // The publishers have raised `wanted_` before they filled these segments.
+    // The publishers of these segments raised `wanted_` before they filled their records.
     if (passed) notify_lagging();
     return buffers_[index]->filled();
   }
 
   WorkerStates<uint32_t> open_segments_;  // of the worker's hole, until hand_over()
   std::vector<std::unique_ptr<SegmentedBuffer>> buffers_;
-  WantedWatermark wanted_;  // a slot for each buffer
+  WantedWatermark wanted_;
 };
 
 }  // namespace logjam

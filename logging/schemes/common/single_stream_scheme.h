@@ -1,11 +1,10 @@
-// The common part of all schemes that put records into the ring of one Stream, which a leader or
-// the daemon flushes.
+// The common part of all schemes with one Stream, which a leader or the daemon flushes.
 //
 // The sequence number is the LSN: the byte offset of the record's *end*. So the LSN is never 0, and
 // "LSN <= durable" means that the whole record is durable. Log order is the order of reserve(),
 // hence a serial order. If a transaction reads or overwrites a version, the version's record has a
-// smaller number than the transaction's record, and lies before it. So a prefix of the log lacks
-// nothing that it depends on (R4), and the recovery rule is first_gap(). Under early lock release a
+// smaller number than the transaction's record, and lies before it. So a prefix of the log depends
+// on nothing outside it (R4), and the recovery rule is first_gap(). Under early lock release a
 // transaction may read a version that is not durable yet. So a read-only transaction waits for the
 // largest number that it read (R1).
 //
@@ -81,8 +80,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   Stream stream_;
 };
 
-// Returns the registration of a single-stream scheme, with the most common values. The top of this
-// file says why "LSN <= durable" and the first gap keep R1 to R4.
+// Returns the registration of a single-stream scheme, with the most common values.
 inline SchemeInfo lsn_scheme(SchemeInfo info) {
   fill_in(info.streams, "1");
   fill_in(info.sequence, "byte offset (LSN)");

@@ -7,8 +7,7 @@
 //                                 position at which the next record will begin. One thread at a
 //                                 time calls it, unless the tracker's file says otherwise.
 //
-// A tracker that must know of a hole before the worker draws it also has announce() and must_wait()
-// (worker_words.h).
+// A tracker whose workers announce holes has announce() and must_wait() too (worker_words.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@
 namespace logjam {
 
 struct TrackerBase {
-  // Whether the scheme gives the tracker a thread. If not, a thread that asks for SBL advances SBL.
+  // Whether the tracker gets a thread. If not, each thread that asks for SBL advances SBL.
   static constexpr bool kOwnThread = false;
 
   bool room(uint32_t) const { return true; }
-  // Returns how many bytes of the ring must stay free beside the largest record.
+  // Returns how many bytes of the ring must stay free in addition to the largest record.
   uint64_t slack_bytes() const { return 0; }
   Counters counters() const { return {}; }
 };

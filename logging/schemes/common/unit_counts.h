@@ -1,16 +1,16 @@
 // A tracker that only counts the filled bytes of each I/O unit: the watermark passes a unit when
 // all bytes of the unit are filled.
 //
-// The last unit is seldom full, and a lone commit in it must not wait until other workers fill the
-// unit. So the watermark also advances to the end of the last reservation, if all reserved bytes of
-// the last unit are filled.
+// A lone commit in the last unit must not wait until other workers fill the unit. So the watermark
+// also advances to the end of the last reservation, if all reserved bytes of the last unit are
+// filled.
 //
 // The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
 // before it fills them, so `allocated` lies after all bytes that the count includes. If the count
 // equals the number of the unit's bytes before `allocated`, these bytes have no hole. In the other
 // order, the count could include a record after `allocated` and miss a hole before it.
 //
-// A filled record waits for all unfinished records of its unit, even for later records. No
+// A filled record is passed only with all unfinished records of its unit, even with later ones. No
 // unfinished record waits for ring space for ever: all bytes before the unit can be flushed, and
 // the largest record leaves a unit free (slack_bytes).
 #pragma once

@@ -12,13 +12,13 @@ namespace logjam {
 // Protocol. A thread raises the number *before* another thread can wait for it: before it publishes
 // a record, or before it parks to wait for a number that it has read. So a flusher that finds a
 // record filled also finds the number that the record's publisher wants. Each slot is raised by
-// atomic_max, seq_cst. One slot for each worker or stream keeps workers off each other's cache
-// lines. Any thread may call wanted().
+// atomic_max, seq_cst. Each worker or stream has its own slot, so that workers do not write the
+// same cache line. Any thread may call wanted().
 class WantedWatermark {
  public:
   explicit WantedWatermark(uint32_t slots) : slots_(slots) {}
 
-  // Raises `slot` to `sequence`. Returns whether the slot had a smaller number.
+  // Returns whether the slot had a smaller number.
   bool raise(uint32_t slot, uint64_t sequence) {
     return platform::atomic_max(*slots_[slot], sequence, platform::memory_order_seq_cst);
   }
@@ -36,14 +36,13 @@ class WantedWatermark {
 // the stream. The stream's *watermark* is the number of its last watermark record.
 //
 // Protocol. One thread at a time stores the watermark of a stream (release), under a lock of the
-// scheme. Any thread loads it (acquire). A thread that finds the watermark too small tells the
-// stream's flusher.
+// scheme. Any thread loads it (acquire), and wakes the stream's flusher if it is too small.
 class WatermarkScheme : public MultiStreamScheme {
  public:
   bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }
 
  protected:
-  // `slots` is the number of slots of the wanted watermark; 0 means one slot for each stream.
+  // `slots` is the number of slots of `wanted_`; 0 means one slot for each stream.
   explicit WatermarkScheme(const LogConfig& config, uint32_t slots = 0)
       : MultiStreamScheme(config),
         wanted_(slots == 0 ? streams() : slots),
@@ -54,7 +53,6 @@ class WatermarkScheme : public MultiStreamScheme {
   uint64_t watermark(uint32_t index) const {
     return watermarks_[index]->load(platform::memory_order_acquire);
   }
-  // Returns whether a commit waits for a number larger than the stream's watermark.
   bool lags(uint32_t index) const { return watermark(index) < wanted(); }
   bool any_lags() const {
     for (uint32_t s = 0; s < streams(); ++s) {

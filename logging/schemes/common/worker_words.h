@@ -1,5 +1,4 @@
-// The common part of the trackers that keep a word for each worker and look at all words to find
-// SBL:
+// The common part of trackers that find SBL from a word of each worker:
 //
 //   HerdFlags   the earliest begin of the worker's hole, or the end of its last record
 //   EpochSlots  the epoch in which the worker drew its position
@@ -8,14 +7,11 @@
 // The fetch-and-add is a worker's only atomic operation, and its only write to a line that other
 // workers write. A thread that looks reads one line per worker, however many records there were.
 //
-// Protocol. A word's worker stores it (release) at three moments; the looking thread loads it
-// (acquire):
+// Protocol. A word's worker stores it (release); the thread that looks loads it (acquire):
 //   announce     before the worker draws a position from the sequencer `next`
-//   must_wait    after the draw, if the ring has no room: the word is then kOpen and the hole's
-//                begin
+//   must_wait    after the draw, if the ring has no room: stores kOpen and the hole's begin
 //   publish      the hole is filled
-// The thread that looks loads `next` (acquire) first; call the value its *cutoff*. Then it loads
-// the words.
+// The thread that looks first loads `next` (acquire), its *cutoff*, and then the words.
 //
 // Why a look misses no hole. Workers add to `next` by read-modify-writes (release), which continue
 // each other's release. So no fence is necessary on either side:
@@ -43,7 +39,7 @@ namespace logjam {
 
 class WorkerWords : public TrackerBase {
  public:
-  // Says that the worker has drawn its hole, which begins at `begin`, and waits for room.
+  // Says that the worker's hole begins at `begin`, and that the worker waits for room.
   void must_wait(uint32_t worker, uint64_t begin) {
     LJ_ASSERT(begin < kOpen);
     store(worker, kOpen | begin);

@@ -1,17 +1,15 @@
 // A tracker with a bit for each byte of a log buffer. A publisher sets the bits of the bytes that
-// it has filled, and a thread scans the bits in order. ELEDA compares its grasshopper with this
-// tracker (section 6.5.4).
+// it has filled, and a thread scans the bits in order (ELEDA, section 6.5.4).
 //
 // A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits` at a time; both are 1
 // or 8. Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only,
-// and a publisher can set its eight bits by one store. If records had any length, two records could
-// share a byte, and a publisher would need an atomic `or`. Here only single bits are set so.
+// and a publisher can set its eight bits by one store. Single bits are set by an atomic `or`.
 //
 // Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
 // scanning thread loads these bytes (acquire), and clears those that it has passed before the
 // watermark is stored. A hole of the next lap fits into the ring only when this watermark is
 // stored, so its publisher finds its bytes of the bitmap clear. The watermark may stop inside a
-// record whose publisher is still setting bits; still, all bytes before the watermark are filled.
+// record whose publisher is still setting bits, but all bytes before the watermark are filled.
 #pragma once
 
 #include <utility>
@@ -32,7 +30,6 @@ class Bitmap : public TrackerBase {
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) fill(bits_[i & mask_]);
   }
-  // Passes at most kBytesPerStep bytes.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>&) {
     uint64_t i = filled / kBytes;
     for (const uint64_t stop = i + kBytesPerStep / kBytes; i < stop; ++i) {
@@ -57,7 +54,7 @@ class Bitmap : public TrackerBase {
       bits.fetch_or(static_cast<uint8_t>(1u << bit), platform::memory_order_release);
     }
   }
-  // Returns whether all bits are set. Loads the bits anew in each step, as a scan bit by bit does.
+  // Returns whether all bits are set. Loads the bits again in each step, as a scan bit by bit does.
   static bool passes(const platform::atomic<uint8_t>& bits) {
     for (uint32_t bit = 0; bit < kBits; bit += kScanBits) {
       if ((bits.load(platform::memory_order_acquire) >> bit & kStep) != kStep) return false;

@@ -1,20 +1,19 @@
 // ELEDA's log: LSN by fetch-add, and a thread that finds SBL, the position up to which the log is
 // filled without a hole (ELEDA, section 4). The three schemes find SBL in different ways:
 //
-//   eleda         with a grasshopper that hops over full ranges and crawls record by record (Alg.
-//                 1)
+//   eleda         with a grasshopper that hops over full ranges and crawls record by record
 //   eleda-crawl   like eleda, but without hopping, h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit per step (section 6.5.4).
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
 //                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. Writes do not overlap. If
-// the log grows by more than a unit during a write, the writes fall behind. Then pending commits
-// fill the workers' pipelines, whose depth determines the commit latency. The paper's settings are
-// in `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA
-// worker), and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
+// the log grows by more than a unit during a write, the writes fall behind, and the depth of the
+// workers' full pipelines determines the commit latency. The paper's settings are in
+// `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA worker),
+// and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
 //
-// A worker waits in reserve() if SBL has not passed its last 262144 records.
+// A worker waits in reserve() while SBL has not passed any of the worker's last 262144 records.
 #include <gflags/gflags.h>
 
 #include "logging/flag_checks.h"

@@ -1,29 +1,24 @@
 // Grasshopper: finds SBL, the position up to which a log buffer is filled without a hole, while
 // many workers fill it at once (ELEDA, sections 3.2 and 4).
 //
-// Each worker has a c-list of the records that it filled, in log order. It also has an h-list. For
-// each range of `hop_bytes`, the h-list says which c-list node has the first record in the range.
+// Each worker has a c-list of the records that it filled, in log order. For each range of
+// `hop_bytes`, the worker's h-list says which c-list node has the first record in the range.
 // *Crawling* merges the heads of the c-lists with a heap, record by record, as long as the smallest
 // record begins at SBL. *Hopping* passes whole ranges that are full according to RangeCounts (the
-// H-index). It also passes the record that straddles the end of the last range: SBL is always the
-// end of a record.
+// H-index). It also passes the record that straddles the end of the last range.
 //
 // Protocol (ELEDA, Table 2). Each list has one producer, its worker, and one consumer, the thread
 // that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
-//   tail     stored by the worker (release) after the node and the record's bytes; loaded by the
-//            consumer (acquire).
-//   head     stored by the consumer (release) when a node is no longer needed; loaded by the worker
-//            (acquire).
+//   tail     stored (release) by the worker after the fill; loaded (acquire) by the consumer.
+//   head     stored (release) by the consumer after a node's use; loaded (acquire) by the worker.
 //   gc       used by the worker only: the last value of head that it has loaded. The worker loads
 //            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA's
 //            nodes have the callbacks of commits. Here the engine queues its commits itself.
 //   h_tail   stored by the worker (release) *before* tail (ELEDA: after tail). So a thread that
-//            sees a node also sees where the node's range begins, and need not walk the c-list in
-//            search of the beginning.
+//            sees a node also sees where the node's range begins in the c-list.
 //   h_head   used by the consumer only. An h-list cannot overflow: it has a node for each range
 //            that a ring can hold, and the consumer drops the ranges that SBL passes before it
-//            stores SBL. A worker that reuses the nodes of these ranges has seen this SBL, because
-//            its hole fits into the ring.
+//            stores SBL. A worker that reuses a node has seen this SBL: its hole fits.
 //   counts   raised by the worker after tail. So the c-lists have all records of a full range.
 #pragma once
 
@@ -36,7 +31,7 @@
 
 namespace logjam {
 
-// If kHops is false, the grasshopper only crawls and keeps neither h-lists nor counts.
+// If kHops is false, the grasshopper only crawls, without h-lists and counts.
 template <bool kHops>
 class Grasshopper : public TrackerBase {
  public:
@@ -81,7 +76,6 @@ class Grasshopper : public TrackerBase {
     if constexpr (kHops) counts_.add(begin, end);
   }
 
-  // Performs one step, starting from `sbl`. Returns the new SBL.
   uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated) {
     const uint64_t first = sbl;
     for (int round = 0; round < kRoundsPerStep; ++round) {
@@ -106,12 +100,12 @@ class Grasshopper : public TrackerBase {
   }
 
  private:
-  // A worker waits if SBL has not passed this number of its records.
+  // A worker waits while SBL has not passed this number of the worker's records.
   static constexpr uint64_t kMaxNodes = 1 << 18;
   static constexpr uint64_t kSmallestRecordBytes = 32;
-  // After it has crawled over this number of records, the crawler checks whether it can hop.
+  // The number of records over which a round crawls before the next round tries to hop.
   static constexpr int kCrawlsBetweenLooks = 64;
-  // A step ends after this number of rounds of hopping and crawling, whatever is left to do.
+  // The most rounds of hopping and crawling in one call of advance().
   static constexpr int kRoundsPerStep = 64;
 
   struct Node {
@@ -136,7 +130,7 @@ class Grasshopper : public TrackerBase {
   struct HeapEntry {
     uint64_t begin;
     uint32_t worker;
-    // Compares for std::push_heap, which puts the largest on top.
+    // Inverts the order, because std::push_heap puts the largest entry on top.
     bool operator<(const HeapEntry& other) const { return begin > other.begin; }
   };
 
@@ -166,8 +160,7 @@ class Grasshopper : public TrackerBase {
       const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
       const uint64_t head = list.head.load(platform::memory_order_relaxed);
       if (to > head) {
-        // This list's last record before the boundary may straddle it. At most one record of all
-        // lists straddles the boundary.
+        // The last record before the boundary may straddle it. Only one list has such a record.
         reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
         list.head.store(to, platform::memory_order_release);
       }

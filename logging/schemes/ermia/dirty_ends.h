@@ -3,20 +3,17 @@
 // end of all workers. SBL is never larger than the tail, the cutoff that the thread loads first.
 //
 // Why SBL passes no hole (common/worker_words.h has the orders). A hole that the tail does not
-// count begins at the tail or after it. If the tail counts a hole, the hole is filled, or the
-// thread sees its worker dirty, with an end up to the hole's begin. If no worker is dirty, the
-// largest end is at least the tail, because the worker whose hole ends at the tail is clean:
-// SBL is the tail.
+// count begins at the tail or after it. Any other hole is filled, or the thread sees its worker
+// dirty, with an end up to the hole's begin. If no worker is dirty, SBL is the tail: the worker
+// whose hole ended at the tail is clean, so the largest end is at least the tail.
 //
 // A worker that was idle for a long time has an old end. So while this worker has a hole, SBL does
-// not advance, not even over records before the hole. An idle worker is clean: it stops nothing
-// (R5).
+// not even advance to the hole. An idle worker is clean: it stops nothing (R5).
 //
 // The bound. ERMIA does not bound the largest end (sm-log-alloc.cpp, smallest_tls_lsn_offset).
 // Without the bound this order is possible: a thread sees A clean; A sets its dirty bit, and draws
 // a hole; B draws the next hole, and fills it; the thread sees B clean, and so finds no dirty
-// worker; SBL passes A's hole. The hole's old bytes are written. Recovery ends at the hole, and
-// loses B's acknowledged record (R1). `bounded` says whether the bound is in force.
+// worker; SBL passes A's hole. Recovery ends at the hole, and loses B's acknowledged record (R1).
 #pragma once
 
 #include "logging/schemes/common/worker_words.h"

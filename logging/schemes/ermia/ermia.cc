@@ -1,9 +1,9 @@
 // `ermia`: LSN by fetch-add, and for each worker the end of its last record and a dirty bit, as in
 // the log of ERMIA (Kim et al., SIGMOD 2016; the algorithm is from ERMIA's source code).
-// Border-Collie's paper compares itself with this log. dirty_ends.h has the proof.
+// Border-Collie's paper compares its log with this one. dirty_ends.h has the proof.
 //
 // The rule in the source code has an error, which this scheme corrects by one bound. --ack=unsafe
-// is the rule as published, which can lose acknowledged transactions: output rows say `unsafe`.
+// is the rule as published, which can lose acknowledged transactions.
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/ermia/dirty_ends.h"

@@ -1,9 +1,8 @@
 // FasterLog's tracker, which keeps no list of records. A worker enters the current epoch before it
 // draws its position, and leaves the epoch when its hole is filled. A thread that wants SBL to
 // advance takes the position at which the next record will begin as the *read-only address*, and
-// raises the epoch. When no worker is in an older epoch any more (the epoch is *drained*), all
-// bytes before the read-only address are filled, and SBL moves to this address. One advance at a
-// time is under way.
+// raises the epoch. When no worker is in an older epoch (the epoch is *drained*), all bytes before
+// the read-only address are filled, and SBL moves there.
 //
 // Why these bytes are filled (common/worker_words.h has the orders; the address is the cutoff). Let
 // a worker's hole lie before the address. A thread that has loaded the address sees the word that
@@ -13,9 +12,9 @@
 //   this epoch, or a later one
 //                   The worker has loaded the raised epoch (acquire), which was stored (release)
 //                   after the address had been loaded from `next`. So the worker draws its position
-//                   after that load: at the address or after it. Its earlier holes are filled.
-//   kOpen           The worker waits for room, and the slot has the begin of its hole. The worker
-//                   counts as having left the epoch, and SBL stops at the hole.
+//                   at the address or after it. Its earlier holes are filled.
+//   kOpen           The worker waits for room, and the word has the begin of its hole. The worker
+//                   does not hold the epoch up, but SBL stops at the hole.
 // A worker enters an epoch for each record, so it delays an advance only until its current record
 // is filled. An idle worker is in no epoch (R5).
 //
@@ -37,8 +36,7 @@ class EpochSlots : public WorkerWords {
   }
   void publish(uint32_t worker, uint64_t, uint64_t) { store(worker, kNoEpoch); }
 
-  // Returns the new watermark, starting from `filled`. Ends the advance that is under way, if it
-  // can, and then begins the next one, which ends at once if no worker has a hole.
+  // Ends the advance that is under way, if it can, and then begins the next one.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) {
     if (filled < read_only_) filled = drain(filled);
     if (filled < read_only_) return filled;

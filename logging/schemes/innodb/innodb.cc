@@ -1,18 +1,15 @@
 // `innodb`: the redo log of MySQL 8.0 (WL#10310), written from a description of its steps. LSN by
 // fetch-add; workers fill their holes side by side, link the filled records (link_buf.h), and move
-// the tail, up to which there is no hole, along the links. In WL#10310 itself one thread follows
-// the links; since a rewrite of 2020 (Bug#30088404) workers do.
+// the tail, up to which there is no hole, along the links. Workers follow the links, as in MySQL
+// since 2020 (Bug#30088404); in WL#10310 one thread does.
 //
 // With --flush_help=false one thread writes up to the tail, and workers wait for this thread, like
 // MySQL's dedicated log threads. With --flush_help (the default) a worker that waits for its commit
 // writes the log, or waits for another worker that is writing, as with
-// innodb_log_writer_threads=OFF. MySQL's worker waits until its record is before the tail, and then
-// writes. Our worker writes up to the current tail.
+// innodb_log_writer_threads=OFF. MySQL's worker waits until the tail has passed its record, and
+// then writes. Our worker writes up to the current tail.
 //
-// SBL is a copy of the tail. LinkBuf has no thread of its own: a thread that asks for SBL also
-// advances it, even with --flush_help=false.
-//
-// --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
+// SBL is a copy of the tail. A thread that asks for SBL advances it, even with --flush_help=false.
 #include "logging/flag_checks.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/innodb/link_buf.h"
@@ -23,7 +20,7 @@ namespace {
 
 const platform::TestValue window("innodb_window");
 
-// Returns the window: by default, the default of innodb_log_recent_written_size.
+// Returns --test=innodb_window or, without it, the default of innodb_log_recent_written_size.
 uint64_t window_bytes() { return window.get() != 0 ? window.get() : uint64_t{1} << 20; }
 
 class Innodb final : public FetchAddScheme<LinkBuf> {

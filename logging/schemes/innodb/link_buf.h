@@ -1,43 +1,38 @@
 // The links of InnoDB's log: a tracker that finds the position up to which the log has no hole, the
-// *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link from its
-// begin to its end, stored in the table entry of its begin. A thread that has stored a link, or
-// needs the tail, follows the links from the tail on. The table covers `window` bytes of the log,
-// and is reused for each window. A worker whose record begins at the tail stores the record's end
-// as the tail, and no link.
+// *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link: its end,
+// stored in the table entry of its begin. A thread that has stored a link, or needs the tail,
+// follows the links from the tail on. The table covers a window of the log, and is reused for the
+// next. A worker whose record begins at the tail stores the record's end as the tail.
 //
 // Protocol.
 //   links_  an entry is stored by the worker whose record begins at one of the entry's positions
 //           (release, after the record's bytes), and set to 0, by compare-and-swap, by the thread
 //           that takes the link at the tail. Any thread loads it (acquire).
-//   tail_   stored (release) by the one thread that may move it; any thread loads it (acquire).
+//   tail_   stored (release) by the thread that may move it; any thread loads it (acquire).
 //
 // Which thread may move the tail from position p. If the worker of the record at p sees that the
-// tail is p before it stores its link, only that worker may: p will never have a link. Other
-// threads need a link at p. They follow it by a compare-and-swap that takes the link out, so one
-// thread does. In both cases the bytes before the new tail happen before its store, because the
-// thread has acquired their workers' releases from the links or from the tail.
+// tail is p before it stores its link, only that worker may: p will never have a link. Otherwise
+// the thread that takes the link at p out, by a compare-and-swap, may. In both cases the thread has
+// acquired the bytes before the new tail, from the links or from the tail.
 //
-// Only the link at the tail is set to 0. Links that are followed after it in the same walk stay in
-// the table. A *lap* is one window of the log. At a tail p the entry's value is a link if it is
-// larger than p:
-//   * A link of an earlier lap is at most p. It is the end of a record that begins before p. This
-//     record cannot contain p, at which another record begins.
-//   * A link of a later lap is stored only when the tail has passed p: its worker waits until its
-//     begin is less than a window after the tail. So a thread that finds a value and then sees that
-//     the tail *still* is p has found p's link. If the entry changes after that, the
+// Only the link at the tail is set to 0. Further links stay in the table. If the tail is p, a value
+// above p in p's entry is p's link. (A *lap* is one window.)
+//   * A link of an earlier lap is at most p: it is the end of a record before the record at p.
+//   * A link of a later lap is stored only when the tail has passed p, because its worker waits
+//     until its begin is less than a window after the tail. So a thread that finds a value and then
+//     sees that the tail *still* is p has found p's link. If the entry changes after that, the
 //     compare-and-swap fails: an entry's links grow from lap to lap, and 0 (no link) is not a link.
-//     A thread that follows further links stores the tail only after it has read them, so these
-//     links do not belong to a later lap either.
+//     A thread stores the tail only after it has read further links, so these do not belong to a
+//     later lap either.
 //
-// A worker that waits for the window to move has filled its record and holds nothing that an
-// earlier worker needs: the worker of the record at the tail waits for nobody here.
+// A worker that waits for the window to move holds nothing that an earlier worker needs: the worker
+// of the record at the tail waits for nobody here.
 //
 // Who looks last. Let worker A store the tail and miss the link of the next record, and let worker
 // B store this link and miss the new tail. Both fence after they have published
 // (Stream::on_publish). The later worker looks again and sees both stores, or a flusher sees both,
-// because it fences and looks before it sleeps. A worker that moves the tail while it waits for the
-// window tells no flusher: the records that the tail has passed may wait for the worker of the next
-// hole, or for a timeout.
+// because it fences and looks before it sleeps. But a worker that moves the tail while it waits for
+// the window tells no flusher: the passed records may wait for a timeout.
 #pragma once
 
 #include <bit>
@@ -71,7 +66,7 @@ class LinkBuf : public TrackerBase {
     follow(end);
   }
 
-  // Follows the links, and returns the tail. Any thread may call it.
+  // Returns the tail. Any thread may call it.
   template <class Position>
   uint64_t advance(uint64_t, const Position&) {
     follow(kToTheEnd);
@@ -87,8 +82,7 @@ class LinkBuf : public TrackerBase {
     return links_[(position & (window_bytes_ - 1)) / kEntryBytes];
   }
 
-  // Moves the tail along the links, up to `stop` or later, or to the first missing link. Does
-  // nothing if another thread is doing so.
+  // Moves the tail along the links, to `stop` or later, unless another thread is moving the tail.
   void follow(uint64_t stop) {
     for (uint64_t from = tail(); from < stop; from = tail()) {
       uint64_t to = link(from).load(platform::memory_order_acquire);

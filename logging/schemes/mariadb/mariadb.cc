@@ -1,19 +1,16 @@
 // `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's), written from a
-// description of its steps. A worker shares the log's latch, takes its LSN under a short spin lock
-// (log_sys.lsn_lock), fills its record in parallel to other workers, and leaves the latch. A thread
-// that is about to write takes the latch exclusively. Then all records up to the end of the log are
-// filled (shared_latch.h).
+// description of its steps. A worker shares the log's latch, takes its LSN under a spin lock
+// (log_sys.lsn_lock), fills its record, and leaves the latch. A thread that is about to write takes
+// the latch exclusively, when all records up to the end of the log are filled (shared_latch.h).
 //
-// filled_to_write() takes the latch exclusively, so no hole lies before the position that it
-// returns. sbl() is only the end of the log: it shows whether there is something to write.
+// sbl() is the end of the log, which shows whether there is something to write.
 //
 // Stream::wait replaces MariaDB's group_commit_lock. The owner of group_commit_lock writes for all
 // workers. Then it wakes the workers whose commits are durable, and the next owner.
 //
 // Protocol. A thread that shares the latch stores position_ (release) under position_lock_; any
 // thread loads it (acquire). A worker that finds no room leaves the latch before it waits, because
-// the write that makes room needs the latch. filled_ is stored (release) under the exclusive latch,
-// and loaded (acquire) by any thread.
+// the write that makes room needs the latch. filled_ is stored (release) under the exclusive latch.
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "logging/schemes/mariadb/shared_latch.h"
 
@@ -55,8 +52,8 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // How often a writer pauses, yields or sleeps before it gives up: 20 ms in all. If a sharer is
-  // descheduled, a less patient writer would give up each time, and nothing would become durable.
+  // How often a writer pauses, yields or sleeps before it gives up: 20 ms in all. With less,
+  // writers would give up whenever a sharer is descheduled.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;

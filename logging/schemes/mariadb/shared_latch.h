@@ -1,17 +1,17 @@
 // MariaDB's log latch (log_sys.latch since 10.8). Workers share the latch while they fill the log
 // buffer, and a thread that is about to write takes the latch exclusively. When the writer has the
 // latch, no worker is copying a record. So the log does not track holes. The price is a cache line
-// that each record writes twice.
+// that each worker writes twice for each record.
 //
-// While a writer waits or writes, new sharers wait for this writer. So a stream of records does not
-// starve the writer. The writer gives up after a while, because a flusher must return even if a
-// sharer is descheduled; MariaDB's writer does not give up.
+// While a writer waits or writes, new sharers wait, so that they do not starve the writer. The
+// writer gives up after a while (MariaDB's does not), because a flusher must return even if a
+// sharer is descheduled.
 //
 // Protocol. The low bits of `word_` count the sharers, and kWriter is set from a writer's arrival
 // until the writer leaves. All stores are read-modify-writes, so each store continues the earlier
 // releases. A writer that loads (acquire) no sharers sees all that earlier sharers have done. A
 // sharer that finds no writer (acquire) sees all that earlier writers have done. A sharer that
-// finds a writer takes its count back; if the writer sees the count, it waits a moment longer.
+// finds a writer takes its own count back; a writer that sees this count waits a moment longer.
 #pragma once
 
 #include "platform/spin.h"
@@ -20,7 +20,7 @@ namespace logjam {
 
 class LJ_CAPABILITY("latch") alignas(platform::kCacheLine) SharedLatch {
  public:
-  // Any thread may call any function. The latch is not reentrant.
+  // The latch is not reentrant.
 
   void lock_shared() LJ_ACQUIRE_SHARED() {
     for (platform::SpinWait wait;; wait.once()) {

@@ -2,10 +2,9 @@
 // Poplar describes it in section 3.3: decentralised buffers, "a total LSN to track the order of log
 // records and the commit order of transactions").
 //
-// LSN: 1, 2, 3, ... by fetch-add. The versions that a transaction has read or overwritten got their
-// numbers before the transaction's record. A transaction is safe when the records of all logs with
-// LSNs up to its LSN are durable. So transactions commit in total LSN order. per_worker_scheme.h
-// has the cut, and why it keeps R1 to R5.
+// LSN: 1, 2, 3, ... by fetch-add. So transactions commit in total LSN order: a transaction is safe
+// when the records of all logs with LSNs up to its LSN are durable. per_worker_scheme.h has the
+// cut, and why it keeps R1 to R5.
 //
 // Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for its next number. A
 // thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or

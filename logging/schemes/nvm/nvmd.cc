@@ -6,12 +6,11 @@
 // version, and the worker's last number. A transaction is safe when its GSN <= the GSN of the
 // passive group commit. per_worker_scheme.h has the commit, the cut, and the proof of R1 to R5.
 //
-// Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
-// these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
-// these rules fails without them. R1 and R4 are about the versions that a transaction has read,
-// which have smaller numbers in any case. R3 is about the order of a tuple's writers. If U
-// overwrites a version that T has read, U does not depend on T: if U is recovered and T is not, the
-// state is as if T had never existed. The stamps make the numbers a serialization order.
+// Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). Poplar's
+// Fig. 10 shows the cost of these stamps. They make the numbers a serialization order, which R1 to
+// R4 do not need. R1 and R4 are about the versions that a transaction has read, which have smaller
+// numbers in any case. R3 is about the order of a tuple's writers. If U overwrites a version that T
+// has read, U may be recovered without T, as if T had never existed.
 #include "logging/read_stamps.h"
 #include "logging/schemes/nvm/per_worker_scheme.h"
 

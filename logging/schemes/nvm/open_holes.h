@@ -1,10 +1,10 @@
 // An LSN sequencer that remembers where each worker's unfilled hole begins. The log is filled
-// exactly up to the first of these holes: no record waits for a later hole. No thread owns the
-// watermark: a thread that needs it looks at the holes of all workers.
+// exactly up to the first of these holes: no record waits for a later hole. A thread that needs
+// this position looks at the holes of all workers.
 //
-// Protocol. Workers add to `next_`. A thread that looks for the watermark loads `next_`, and only
-// then looks at the holes. If this value of `next_` counts a hole, the hole is announced
-// (announced_number.h): its worker drew the position by a fetch-add, from which the load acquires.
+// Protocol. A thread that looks loads `next_` first, and then looks at the holes. If this value of
+// `next_` counts a hole, the hole is announced (announced_number.h): its worker drew the position
+// by a fetch-add, from which the load acquires.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace logjam {
 
 class OpenHoles {
  public:
-  // Makes a sequencer. With `force_stale`, which is for tests, bounds are stale for a while.
+  // Makes announced bounds stale for a while if `force_stale`, for tests.
   explicit OpenHoles(uint32_t workers, bool force_stale = false)
       : force_stale_(force_stale), holes_(workers) {}
 
@@ -33,8 +33,7 @@ class OpenHoles {
   }
   void filled(uint32_t worker) { holes_[worker]->withdraw(); }
 
-  // Returns the position up to which all holes are filled. Any thread may call look() and
-  // reserved().
+  // Returns the position up to which the log is filled. Any thread may call look() and reserved().
   uint64_t look() const {
     uint64_t first = reserved();
     for (const auto& hole : holes_) first = std::min(first, hole->look());

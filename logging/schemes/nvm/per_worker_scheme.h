@@ -1,27 +1,25 @@
-// A log for each worker, a number for each record, and passive group commit over all logs
-// (NV-Logging, NVM-D).
+// A log for each worker, and passive group commit over all logs (NV-Logging, NVM-D).
 //
-// Only the log's worker puts records into a log. So a reservation needs no latch, only a private
-// addition and a number. The worker also persists its log: it leads the flush of its stream when it
-// waits, and it polls between transactions. On `nvm` the records are filled in place, and a flush
-// is the write-back and the fence. Daemons and other workers flush the log of a worker that is
-// descheduled.
+// Only the log's worker puts records into a log, so a reservation needs no latch. The worker also
+// persists its log: it leads the flush of its stream when it waits, and polls between transactions.
+// On `nvm` the records are filled in place, and a flush is the write-back and the fence. Daemons
+// and other workers flush the log of a worker that is descheduled.
 //
 // Group commit. A transaction is safe when its number <= pgsn. All records with numbers up to pgsn
 // are durable, and pgsn itself is durable. pgsn is a watermark in a separate stream. Each thread
 // that waits or polls may write it, and so may the daemon:
 //
-//   1 raise `floor_` to the largest number that a commit waits for. In a scheme whose workers draw
-//     their numbers without a shared counter, numbers drawn from now on are larger than the floor;
+//   1 raise `floor_` to the largest number that a commit waits for. In a scheme without a shared
+//     counter, numbers drawn after that are larger than the floor;
 //   2 find the number up to which no worker has a record that is open or not yet durable; and in
-//     each log a position, the end of a record, up to which the log is durable, and after which the
-//     log has no record up to that number;
+//     each log the end of a record, up to which the log is durable, and after which no record has a
+//     number up to that one;
 //   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
 //
-// When that record is written, all records with numbers up to it, drawn or still to be drawn, are
-// durable, and lie before its positions. Every record that a transaction depends on has a smaller
-// number, in whatever log (R1). Idle workers stall no other worker (R5), in memory or at recovery,
-// and write nothing.
+// When this watermark record is written, all records with numbers up to its number, drawn or still
+// to be drawn, are durable, and lie before its positions. Every record that a transaction depends
+// on has a smaller number, in whatever log (R1). Idle workers stall no other worker (R5), in memory
+// or at recovery, and write nothing.
 //
 // Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. After a crash alone
 // every watermark is met, because its positions were durable before it was written. So no
@@ -29,23 +27,21 @@
 // all its other records, which have smaller numbers and lie earlier in the same log (R2). The last
 // writer has the largest number, because numbers grow along overwrites (R3).
 //
-// Protocol. Only the worker uses its WorkerState::end. The protocol of WorkerState::log is in
-// worker_log.h; the scheme may load `floor_` when it draws the number of a record.
+// Protocol (worker_log.h has that of WorkerState::log). Only the worker uses WorkerState::end.
 //   publish     The worker raises `wanted_` to the number, before another thread can see the
 //               version; records the durable sequence; says that the record is published.
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
-//               stream is durable up to the end that the thread saw, so is every published record
-//               with a number below the `place` that the thread saw.
+//               stream is durable up to the end seen, so is every published record with a number
+//               below the `place` seen.
 //   advance_watermark
-//               The thread stores `floor_`, fences, and looks at the logs. So, for each worker, the
-//               thread sees the worker's bound, or the worker draws its number after the floor was
-//               raised, hence above the floor.
+//               The thread stores `floor_`, fences, and looks at the logs. So the thread sees a
+//               worker's bound, or the worker draws its number above the floor.
 // `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`. The holder of
-// `advancing_` may have looked at a stream before the stream became durable. If workers poll,
-// another thread does not look, because the next poll looks again. Otherwise the other thread waits
-// for the lock, or the flusher of watermarks would sleep although a watermark can advance.
-// `watermark_end_` is stored (release) after its durable sequence was recorded.
+// `advancing_` may have looked at a stream before the stream became durable. If workers poll, the
+// next poll looks again. Otherwise another thread must wait for the lock and look, or the flusher
+// of watermarks would sleep although a watermark can advance. `watermark_end_` is stored (release)
+// after its durable sequence was recorded.
 #pragma once
 
 #include "logging/schemes/common/watermark_scheme.h"
@@ -102,8 +98,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   }
 
  protected:
-  // Reserves a hole of `bytes`. `draw_number` returns the number, which is at least `bound`. Only
-  // the worker calls it.
+  // Opens a record with the number draw_number() >= `bound`. Only the worker calls it.
   template <class DrawNumber>
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {
@@ -127,9 +122,9 @@ class PerWorkerScheme : public MultiStreamScheme {
   uint32_t workers() const { return logs_.size(); }
   uint32_t watermark_stream() const { return workers(); }
 
-  // Returns a number up to which the worker's log has no record that is open or not durable. If
-  // `position` is not null, stores in it a record's end up to which the log is durable. No record
-  // with a number up to the returned number lies after this end.
+  // Returns a number up to which the worker's log has no record that is open or not durable. Stores
+  // in `position`, if not null, a record's end up to which the log is durable. No record with a
+  // number up to the returned number lies after this end.
   uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const {
     const auto [place, filled] = logs_[worker].log.look();
     if (stream(worker).durable() < filled) {
@@ -144,14 +139,13 @@ class PerWorkerScheme : public MultiStreamScheme {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
   }
 
-  // Takes `advancing_`. Returns false if this thread need not look, because another thread looks.
+  // Returns false if this thread need not look, because another thread looks.
   bool take_look() LJ_TRY_ACQUIRE(true, advancing_) {
     if (workers_poll_) return advancing_.try_lock();
     advancing_.lock();
     return true;
   }
-  // Wakes the workers and the flusher of watermarks. They may have found a bound in place of the
-  // number of an open record.
+  // Wakes the workers and the flusher of watermarks, which may have seen a bound, not a number.
   void wake_others() {
     waiters().wake_durable();
     if (watermark_wanted()) notify_flusher(watermark_stream());
@@ -195,7 +189,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   const bool workers_poll_;
 };
 
-// Returns the registration of a per-worker scheme. `number` names its number, for the operator.
+// Returns a registration. `number` is the operator's name for the scheme's sequence number.
 inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
   info.streams = "1 per worker, 1 of watermarks";
   info.buffer = "private";

@@ -2,27 +2,26 @@
 // scheme is Fang et al.'s, as ELEDA describes it and compares with it (2.3.1, 6.4.3).
 //
 // LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
-// lines back, fences, and only then counts the record as filled. There is no buffer that can be
-// full, no flusher, and no flush policy: the log is durable up to its first hole.
+// lines back, fences, and only then counts the record as filled. There is no buffer, no flusher,
+// and no flush policy: the log is durable up to its first hole.
 //
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
 // not enough: with early lock release transaction T may have read from transaction D whose hole is
 // not filled yet, and T would survive without D (R1, R4). All records that T depends on lie before
-// T's record (single_stream_scheme.h). For the same reason recovery stops at the first hole; no
-// record after this hole was acknowledged. Fang et al. find records after holes by scanning. This
-// is right if locks are kept until the record is persistent, but a scheme does not know --locks.
+// T's record (single_stream_scheme.h). For the same reason recovery stops at the first hole. Fang
+// et al. find records after holes by scanning. This is right if locks are kept until the record is
+// persistent, but a scheme does not know --locks.
 //
 // --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent.
 // Then no worker looks at the holes of other workers. But our recovery stops at the first hole, and
-// loses acknowledged transactions after this hole: every output row says `unsafe`.
+// loses acknowledged transactions after this hole.
 //
 // Bytes of an earlier run stay in the holes of a recycled file. These bytes fail their checks,
 // because the run seeds the checksums, and one run uses each position once.
 //
 // Protocol. A thread fences and then raises durable_ (release) when it has filled a hole, has
-// replaced a stale bound, or needs to know how far the log is filled. If several threads do so at
-// the same time, the last thread sees the stores of all (OpenHoles). A thread that has raised
-// durable_ wakes the waiters.
+// replaced a stale bound, or needs to know how far the log is filled. If several threads do so, the
+// last of them sees the stores of all. A thread that has raised durable_ wakes the waiters.
 #include <cstring>
 
 #include "logging/device/device.h"
@@ -37,7 +36,7 @@
 namespace logjam {
 namespace {
 
-// Makes each worker that reserves a hole announce a stale bound for a while, if the value is 1.
+// Makes workers announce stale bounds for a while, in tests.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {

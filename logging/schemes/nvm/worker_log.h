@@ -3,10 +3,9 @@
 //
 // Protocol. Only the log's worker stores `open_` (announced_number.h) and `filled_` (release); any
 // thread loads `filled_` (acquire). note_fill() stores the record's end in `filled_`, and then
-// withdraws the number. look() looks at `open_`, and then loads `filled_`. If look() sees that a
-// publish has withdrawn its number, or that a later record has announced its number, it also sees
-// all that was published before. So every published record with a number below the returned place
-// lies before the returned end.
+// withdraws the number. look() looks at `open_`, and then loads `filled_`. So if look() sees a
+// withdrawal, or the number of a later record, it also sees the end of what was published before:
+// every published record below the returned place lies before the returned end.
 #pragma once
 
 #include "logging/schemes/common/announced_number.h"
@@ -17,13 +16,12 @@ class WorkerLog {
  public:
   static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
-  // Opens a record. The record's number is the result of draw(), at least `bound`. Only the worker
-  // calls open() and note_fill().
+  // Opens a record with the number draw() >= `bound`. Only the worker calls it and note_fill().
   template <class Draw>
   AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);
   }
-  // Says that the open record is filled, and ends at `end`.
+  // Says that the open record is filled, up to `end`.
   void note_fill(uint64_t end) {
     filled_.store(end, platform::memory_order_release);
     open_.withdraw();

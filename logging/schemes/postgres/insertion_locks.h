@@ -1,34 +1,29 @@
 // PostgreSQL's insertion locks (since 9.4): an LSN sequencer, and the position up to which the log
 // has no hole. A worker inserts under one of a few locks: it takes the lock, reserves its bytes
 // under a spin lock, fills them, and releases the lock. So there are never more holes than locks. A
-// thread that wants to write looks at all locks, and writes up to the least position at which a
-// holder may be inserting.
+// thread that wants to write looks at all locks, and writes up to the least `inserting_at`, a
+// position before which the lock's holder inserts nothing.
 //
 // A worker takes the same lock as for its last record. If this lock was busy, the worker waits, and
 // takes the following lock next time. So workers spread over the locks, and a lone worker stays
-// with one lock, which remains in its cache.
+// with one lock, which remains in the worker's cache.
 //
-// `inserting_at` of a lock is a position before which its holder inserts nothing. In PostgreSQL the
-// holder announces no position at first, and flushers sleep until the lock is free. Here look()
-// does not wait: the holder announces the end of the log as it was when the holder took the lock.
-// In PostgreSQL and here the holder announces its exact position before it sleeps for room in the
-// buffer. So the writes that make room do not wait for this holder's record.
+// In PostgreSQL the holder announces no position at first, and flushers sleep until the lock is
+// free. Here look() does not wait: the holder first announces the end of the log at the time when
+// it took the lock. In PostgreSQL and here the holder announces its exact position before it sleeps
+// for room in the buffer, so that the writes that make room do not wait for this holder's record.
 //
 // Protocol.
-//   position_     the end of the reserved bytes. Stored under position_lock_ (release); any thread
-//                 loads it, look() with acquire.
-//   inserting_at  stored (release) by the holder of its lock: a bound before it reserves, perhaps
-//                 its exact position after that, and kNone after the fill; loaded (acquire) by
-//                 look().
-//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). A holder may store a
-//                 bound after a look has found a larger position, so a later look may give a
-//                 smaller position. The larger position stays true.
+//   position_     the end of the reserved bytes; stored under position_lock_ (release).
+//   inserting_at  stored (release) by the lock's holder: a bound before it reserves, perhaps its
+//                 exact position then, and kNone after the fill; loaded (acquire) by look().
+//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). If a holder has
+//                 stored an old bound since, a look finds less, but the larger position stays true.
 //
 // Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
 // that value of position_. The record's worker stored a bound, and then, under position_lock_, a
-// position_. The look acquires this store of position_ or a later store, whose worker took
-// position_lock_ after this worker released it. So the look sees the bound, or a later value of
-// this inserting_at:
+// position_. The look acquires this or a later store under position_lock_. So the look sees the
+// bound, or a later value of this inserting_at:
 //   * the exact position, which is (like the bound) at most the record's begin: the look stops;
 //   * kNone after the fill, or a value of a later holder, which has acquired the lock from this
 //     worker. All these stores are releases, so the look sees the record's bytes.
@@ -69,7 +64,7 @@ class InsertionLocks {
     if (!fits(begin + bytes)) mine.inserting_at.store(begin, platform::memory_order_release);
     return begin;
   }
-  // Releases the worker's insertion lock, after its bytes are filled.
+  // Releases the worker's insertion lock, after the bytes are filled.
   void release(uint32_t worker) LJ_NOT_ANALYSED {
     Lock& mine = locks_[workers_[worker].held];
     LJ_ASSERT_IN_TESTS(mine.inserting_at.load(platform::memory_order_relaxed) != kNone);
@@ -101,7 +96,7 @@ class InsertionLocks {
 
   std::deque<Lock> locks_;
   WorkerStates<WorkerState> workers_;
-  // In one cache line, which the holder of position_lock_ has in its cache.
+  // Both lie in one cache line, which the holder of position_lock_ has in its cache.
   alignas(platform::kCacheLine) platform::SpinLock position_lock_;
   platform::atomic<uint64_t> position_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> finished_{0};

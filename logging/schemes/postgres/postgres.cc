@@ -2,13 +2,13 @@
 // steps. A worker inserts under one of eight insertion locks: it takes its LSN under a spin lock,
 // and fills its record while holders of the other locks fill theirs (insertion_locks.h). A
 // committer whose record is not durable writes the log up to the first hole, for all workers. If
-// another committer is writing, it waits for this write, and then looks whether its own record is
-// durable (Stream::wait; in PostgreSQL, LWLockAcquireOrWait).
+// another committer is writing, the committer waits for this write, and then looks whether its own
+// record is durable (Stream::wait; in PostgreSQL, LWLockAcquireOrWait).
 //
-// The daemon is PostgreSQL's WAL writer, and --flush=us:T is its commit_delay. --flush_help=false
-// leaves all writes to the daemon. --test=postgres_insert_locks:N has N insertion locks in place of
-// eight, a constant in PostgreSQL's source. On 64 simulated cores, 128 locks are slower than eight:
-// a worker that waits for the spin lock has announced an old bound, for which later records wait.
+// The daemon is the WAL writer, and --flush=us:T is commit_delay. --flush_help=false leaves all
+// writes to the daemon. Eight locks are a constant in PostgreSQL's source
+// (--test=postgres_insert_locks:N changes it). On 64 simulated cores, 128 locks are slower: workers
+// that wait for the spin lock have announced old bounds, which delay later records.
 //
 // No wake-up is lost. A look may stop at a bound that is before the holder's record. The holder
 // soon calls Stream::on_publish, or it announces its exact position and then does or starts the

@@ -8,7 +8,7 @@
 // writes, and the NGROUPth worker waits for the daemon under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
-// daemon does not take the mutex, so a worker may wait for the daemon under the mutex.
+// daemon does not take the mutex, so that a worker may wait for the daemon under it.
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "platform/mutex.h"
@@ -54,7 +54,6 @@ class CentrLockFlush final : public SingleStreamScheme {
  private:
   uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
 
-  // Waits until the buffer is durable.
   void flush_buffer(uint32_t worker) LJ_REQUIRES(mutex_) {
     commits_ = 0;
     stream().wait(worker, commit_point(sbl()), Flush::kNow);

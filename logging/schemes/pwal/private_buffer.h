@@ -12,20 +12,19 @@
 //
 //   first       then
 //   W1 then A2  A3 sees open_, or the place that W3 has stored
-//   A2 then W1  the record's number is larger than the watermark's; W2 sees the claim and waits, or
-//               sees the place that A3 has stored
+//   A2 then W1  the record's number is the larger one; W2 sees the claim and waits, or sees A3's
+//               place
 //
 // So the two never fill the same bytes, and records after a watermark have larger numbers.
 //
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. The thread
 //            writes the slot that is not current, and makes this slot current by the next `count_`
-//            (release). place() loads the count, the slot, and the count again. If the count is
-//            the same, no store changed the slot between the two loads: the next store uses the
-//            other slot, and the count grows before the second-next store. The slot's words are
-//            stored with release and loaded with acquire. So a thread that sees a word of the
-//            second-next store also sees a larger count. A thread that stops during a store does
-//            not delay place().
+//            (release). place() loads the count, the slot, and the count again. If the count is the
+//            same, no store changed the slot in between: the next store uses the other slot, and
+//            the count grows before the second-next store. The slot's words are stored with release
+//            and loaded with acquire. So a thread that sees a word of the second-next store also
+//            sees a larger count. A thread that stops during a store does not delay place().
 #pragma once
 
 #include <array>
@@ -40,7 +39,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     uint64_t end = 0, sequence = 0;
   };
 
-  // Makes a buffer. `counter` is the last drawn number, and outlives the buffer.
+  // Makes a buffer. `counter` has the last drawn number, and outlives the buffer.
   explicit PrivateBuffer(platform::atomic<uint64_t>& counter) : counter_(counter) {}
 
   // Draws the number of the next record, which begins at place().end. publish() or cancel()
@@ -60,7 +59,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   }
   void cancel() { open_.store(false, platform::memory_order_release); }
 
-  // Returns the end of the filled bytes and the number of the last record. Any thread may call it.
+  // Returns the place. Any thread may call it.
   Place place() const {
     while (true) {
       const uint64_t count = count_.load(platform::memory_order_acquire);
@@ -71,9 +70,9 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     }
   }
 
-  // Calls `append(place, counter)`, unless the worker has an open record or another thread is in
-  // this function. Records after `place` will have larger numbers than `counter`. `append` returns
-  // the new place. Returns whether a watermark was appended. Any thread may call it.
+  // Calls `append(place, counter)`, which returns the new place, unless the worker has an open
+  // record or another thread is in this function. Records after `place` will have larger numbers
+  // than `counter`. Returns whether a watermark was appended. Any thread may call it.
   template <class Append>
   bool append_if_idle(const Append& append) {
     if (open_.load(platform::memory_order_relaxed) || claimed_.exchange(true)) return false;

@@ -2,44 +2,38 @@
 // workers share one counter (Kamiya et al., P-WAL, Algorithm 2).
 //
 // LSN: 1, 2, 3, ... by fetch-and-add, one for each record. A record's LSN is larger than the LSNs
-// of all that the transaction depends on, because these were drawn before. LSNs grow in each file.
+// that the transaction depends on, which were drawn before. LSNs grow in each file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. As in the paper (Algorithm 2, line 4), it flushes inside the log insert,
 // while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
 // An incomplete group is flushed by the thread of its buffer after a delay (1 ms, or --flush=us).
 //
-//   default              NGROUP is 16, as in the paper. A worker that has to wait does not wait for
-//                        a full group: it flushes its own and other workers' buffers at once. Where
-//                        log threads preempt workers (LogConfig::preemptible_workers), there are no
-//                        groups.
+//   default              NGROUP is 16, as in the paper. A worker that has to wait flushes its own
+//                        and other workers' buffers at once. Where log threads preempt workers
+//                        (LogConfig::preemptible_workers), there are no groups.
 //   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
 //                        buffer, so every commit waits for the delay, unless N is 1.
 //   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
 // Safe when (--ack=safe) all records with LSNs up to the transaction's, present or future, are on
-// disk in every file. Among these records are the transaction's record and, because their LSNs are
-// smaller, the records of all transactions from which it has read or whose rows it overwrote,
-// transitively (R1).
+// disk in every file. All that it depends on has smaller LSNs (R1).
 //
 // The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). This is enough if
 // locks are kept until the flush (--locks=write). Under early lock release, a transaction can be
-// acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
-// says `unsafe`, whatever the locks.
+// acknowledged and recovered although a transaction from which it read is lost: R1 and R4 break.
 //
-// Cut. The least of the files' last LSNs, by which transactions were acknowledged (R4: min_cut()).
-// If the set has the last record of a transaction, it has all its records, which lie earlier in the
-// same file (R2). The last writer has the largest LSN (R3). In unsafe mode all records are used,
-// because an idle worker's file ends anywhere.
+// Cut. The least of the files' last LSNs (R4: min_cut()). If the set has the last record of a
+// transaction, it has all records of the transaction, which lie earlier in the same file (R2). The
+// last writer has the largest LSN (R3). In unsafe mode all records are used.
 //
-// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the file
-// ends before the counter's value, and writes a watermark of that value into it. If one worker of N
-// is busy, every acknowledgement costs N writes: the price of R1 here. (NV-Logging instead has one
-// more file, with watermarks for all logs.)
+// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the
+// file's last LSN is below the counter's value, and writes a watermark of this value into the file.
+// If one worker of N is busy, every acknowledgement costs N writes: the price of R1 here.
+// (NV-Logging instead has one more file, with watermarks for all logs.)
 //
-// Protocol. private_buffer.h proves how a watermark gets into the buffer of an idle worker without
-// a latch. `recorded` is the largest LSN whose durable sequence was recorded; it is raised
-// (release) after that. Only the owner uses `commits` and `committed`.
+// Protocol. private_buffer.h proves how a watermark gets into an idle worker's buffer. `recorded`,
+// the largest LSN whose durable sequence was recorded, is raised (release) later.
 #include <gflags/gflags.h>
 
 #include "logging/schemes/common/multi_stream_scheme.h"
@@ -159,8 +153,7 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Writes a watermark if the whole file is durable and its last LSN is below the counter's value.
-  // Any thread may call it.
+  // Writes a watermark if the file is durable and its last LSN is small. Any thread may call it.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;
@@ -183,7 +176,7 @@ class Pwal final : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };
 
-// Returns the rule. With --ack=unsafe the rule uses all records, as in the paper.
+// Returns a rule that uses all records if --ack=unsafe, as in the paper.
 RecoveryRule recovery() {
   RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   rule.cut = [safe = rule.cut](const StreamTails& tails) {

@@ -1,12 +1,11 @@
 // `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
 // waits for other logs only if it depends on a record that may not be durable there. The paper has
-// a log for each worker. Here there is a log for each device, so that a disk is written at few
-// positions. The buffers are Poplar's (common/segmented_scheme.h).
+// a log for each worker. Here each device has a log, so that a disk is written at few positions.
+// The buffers are Poplar's (common/segmented_scheme.h).
 //
 // Sequence number (GSN). Larger than the numbers of the versions read and overwritten, and than the
-// log's last number. The low bits are the number of the log. So a version's number tells a worker
-// whether the version's record is in the worker's own log or in a remote log
-// (Dependencies::max_foreign).
+// log's last number. The low bits are the number of the log. So a version's number tells whether
+// the version's record is in the worker's own log (Dependencies::max_foreign).
 //
 // The floor of a log is a number up to which all logs were durable when the log's last watermark
 // record was appended. A transaction is *closed* if it has read nothing, or if
@@ -14,21 +13,19 @@
 //   2 the largest number of a transaction in its log that is not closed is at most the floor, too.
 //
 // Safe when. A closed transaction is safe when its GSN <= the DSN of its log. A version that it
-// read is durable everywhere (by 1, or by 2 if the writer is not closed), or a closed transaction
-// wrote the version, with a record before its own record in the same log. A transaction that is not
-// closed is safe when its GSN <= the CSN, the least DSN of all logs.
+// read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or was written
+// by a closed transaction, whose record lies before its own record in the same log. A transaction
+// that is not closed is safe when its GSN <= the CSN, the least DSN of all logs.
 //
 // The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
 // from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
 // crash that loses the remote record, T1 must not survive (R4). So either T2 is lost too, or T2
-// survives and has read a version that does not exist. --ack=unsafe is the rule as published, and
-// every output row says `unsafe`.
+// survives and has read a version that does not exist. --ack=unsafe is the rule as published.
 //
 // Cut. A closed transaction carries kClosed. Its record survives anywhere in the valid bytes of its
-// log, if all watermark records before this record are met. Other records survive up to the least
-// of the logs' last numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers
-// grow along overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar
-// (R5).
+// log, if all watermark records before it are met. Other records survive up to the least of the
+// logs' last numbers (R4: min_cut_or_closed()). The last writer wins by GSN, because numbers grow
+// along overwrites (R3). With one log all transactions are closed. Idle logs are as in Poplar (R5).
 //
 // Protocol.
 //   floor  of a log. Raised (acq_rel) after the watermark record has its position, taken under the
@@ -36,7 +33,7 @@
 //          latch. So the watermark record lies before the worker's record.
 //   open   of a log: the largest number of a transaction that is not closed. Raised before the
 //          record is published. A worker that reads a version of the transaction acquires the
-//          version after that, so it sees this number or a larger number.
+//          version later, so it sees this number or a larger number.
 #include "logging/schemes/common/segmented_scheme.h"
 
 namespace logjam {
@@ -99,7 +96,7 @@ class Rfa final : public SegmentedScheme {
   struct WorkerState {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // Commits that wait for all logs; and those of them that read only durable rows of remote logs.
+    // Commits that wait for all logs; and how many of these read only durable rows of remote logs.
     platform::Counter remote_waits, false_waits;
   };
 
@@ -113,7 +110,7 @@ class Rfa final : public SegmentedScheme {
     return is_durable(CommitPoint::in_every_stream(sequence));
   }
 
-  // Appends a watermark record that raises the log's floor, at the end of a segment.
+  // Appends a watermark record; if `closes`, also one that only raises the log's floor.
   void append_watermark(uint32_t index, bool closes) override {
     if (streams() == 1) return;
     StreamLog& log = *logs_[index];

@@ -1,14 +1,10 @@
 // `rocksdb`: the write-ahead log of RocksDB, written from a description of its steps: workers form
 // groups, and the leader of a group copies the records of all its members into the log
-// (write_groups.h). SBL is the end of the last record that a leader has copied, so no hole lies
-// before it.
+// (write_groups.h). SBL is the end of the last record that a leader has copied.
 //
 // Here the leader copies and the flusher writes. In RocksDB the leader does both, and its members
 // sleep until the leader has synced. A worker that waits for its commit leads the flush
-// (Stream::wait). So with synchronous commits one thread writes for all, here as in RocksDB.
-//
-// A worker waits for room in the ring before it fills its record. By the time there is room, the
-// leader has copied the earlier records.
+// (Stream::wait). So with synchronous commits one thread writes for all, as in RocksDB.
 //
 // Protocol. Only the current leader stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"

@@ -6,23 +6,20 @@
 // in the log: the end of the writer before it. A writer without a writer before it leads. A writer
 // fills its record in private memory, and *hands the record over*: a leader copies its group, and
 // another writer waits until its record is copied or it becomes the leader. A group has at most 1
-// MiB. If the leader's record is small, the limit is this record's size plus 128 KiB, so that the
-// leader does not wait long for other writers. The writer after the group leads the next group.
+// MiB. If the leader's record is small, the limit is the record's size plus 128 KiB, so that this
+// leader waits only for a few writers. The writer after the group leads the next group.
 //
 // Protocol.
 //   newest_  the end of the log and the newest writer, in one word; the writer part is 0 if no
 //            group is under way. Changed by compare-and-swap (acq_rel): to link, and by a leader
-//            that has found no writer after its group. The end grows with each link, so no value
-//            recurs.
-//   older    of a writer: the writer that it found in newest_. Stored before the link; loaded by a
-//            leader that has acquired newest_ since.
+//            with no writer after its group. The end grows with each link, so no value recurs.
+//   older    of a writer: the writer that it found in newest_. Stored before the link; loaded by
+//            leaders.
 //   filled   stored (release) when the record is filled; the leader loads it (acquire).
 //   state    kWaits after a link to another writer. The leader stores (release) kDone when the
-//            record is copied, or kLeads. The writer's worker loads it (acquire), and does not
-//            reuse the writer before.
-// A leader looks for the writer after its group before it stores kDone for the last member: until
-// then the last member cannot link itself again, so the next writer is the writer whose `older` is
-// this member.
+//            record is copied, or kLeads. The writer's worker loads it (acquire).
+// A leader looks for the writer after its group before it stores kDone for the last member, which
+// cannot link itself again earlier. So the writer whose `older` is this member is the next writer.
 #pragma once
 
 #include "logging/schemes/common/worker_states.h"
@@ -51,7 +48,6 @@ class WriteGroups {
                                             platform::memory_order_acquire));
     return me.begin;
   }
-  // Returns the memory in which the worker fills its record.
   std::byte* memory(uint32_t worker) {
     Writer& me = writers_[worker];
     if (me.memory.size() < me.bytes / sizeof(uint64_t))
@@ -59,8 +55,8 @@ class WriteGroups {
     return reinterpret_cast<std::byte*>(me.memory.data());
   }
   // Waits until the record is copied. If the worker leads, calls `copy(begin, record, bytes)` for
-  // each record of the group, in log order, and `before_wait()` before it waits for a member that
-  // has not filled its record: that member may wait for room, which a flush makes.
+  // each record of the group, in log order, and `before_wait()` before it waits for a member's
+  // fill: this member may wait for room, which a flush makes.
   template <class Copy, class BeforeWait>
   void hand_over(uint32_t worker, const Copy& copy, const BeforeWait& before_wait) {
     Writer& me = writers_[worker];

@@ -1,11 +1,9 @@
 // Silo's transaction numbers (TIDs). The upper bits of a TID are its epoch, the lower bits a count.
-// If the count overflows in an epoch, the worker draws TIDs of the next epoch. These transactions
-// are acknowledged one epoch later.
+// If the count overflows in an epoch, the worker draws TIDs of the next epoch.
 //
 // There is one current epoch, which any thread may end. A worker's TID is in use from the draw
-// until the worker has published the last record with the TID, or has abandoned the TID. An epoch
-// is over for a set of workers when the epoch has ended and none of the workers uses, or will ever
-// draw, a TID of the epoch.
+// until the worker has published the last record with the TID, or has abandoned the TID. An ended
+// epoch is over for a set of workers when none of them uses, or will ever draw, a TID of the epoch.
 //
 // Protocol. Only worker w uses workers_[w], except for the epoch of its TID, which it announces to
 // all threads (announced_number.h). A worker loads epoch_ once for the bound, and once for the TID.
@@ -13,8 +11,8 @@
 // is announced, or the thread has not seen this epoch end. A thread that sees that a TID is not in
 // use any more also sees the records that were published with the TID.
 //
-// If an epoch ends while a worker draws a TID, over_for() may see an older bound. This needs no
-// extra wake-up: the worker publishes soon after the draw, and the publish wakes the thread.
+// If an epoch ends while a worker draws a TID, over_for() may see an older bound. No extra wake-up
+// is necessary: the worker publishes soon, and the publish wakes the thread.
 #pragma once
 
 #include "logging/commit_point.h"
@@ -48,8 +46,7 @@ class EpochTids {
     });
     me.drawn = true;
   }
-  // Returns the transaction's TID. If draw() was not called for the transaction, draws one for the
-  // next record alone.
+  // Returns the transaction's TID. Without draw(), draws a TID for the next record alone.
   uint64_t tid(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
     if (!me.drawn) {

@@ -1,20 +1,18 @@
 // `silo`: transactions of an epoch have no order, and either all or none of them become durable (Tu
 // et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3). Each device has a
-// logger, which has an equal share of the workers. The private buffer of a worker is a chunk of its
-// logger's ring (buffer_chunks.h).
+// logger with an equal share of the workers. A worker's private buffer is a chunk of its logger's
+// ring (buffer_chunks.h).
 //
-// Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
-// than the TIDs of the rows read and overwritten, and than this worker's last TID. It must be drawn
-// before OCC validates. Let U overwrite what T has read. Then U locks, and hence draws, after T's
-// validation, so U's epoch is not smaller than T's. Hence every prefix of epochs is a prefix of the
-// serial order. The space for the record is taken after the validation, so a transaction that
-// aborts leaves nothing in the log.
+// Sequence number (TID). The upper bits are the epoch. The TID is larger than the TIDs of the rows
+// read and overwritten, and than this worker's last TID. It is drawn before OCC validates. Let U
+// overwrite what T has read. Then U locks, and hence draws, after T's validation, so U's epoch is
+// not smaller than T's. Hence every prefix of epochs is a prefix of the serial order. The space for
+// the record is taken after the validation, so a transaction that aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
 // --silo_epoch_ms. When epoch e has ended and none of a logger's workers has an open transaction of
 // e, the logger writes a watermark record of e. It takes the earlier buffers from workers that are
-// not using them. The watermark record is durable only when all records before it are durable,
-// among them every record of e.
+// not using them. The watermark record is durable only when all records before it are durable.
 //
 // Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark. A
 // transaction is safe when its epoch is persisted: the transactions from which it has read have no
@@ -25,8 +23,7 @@
 //
 // Protocol.
 //   tids_      A logger asks which epoch is over for its workers, and then places the watermark
-//              record after all buffers that workers have. So no record of e lies after e's
-//              watermark.
+//              record after all their buffers. So no record of e lies after e's watermark.
 //   wanted()   the largest epoch with a reservation. The thread that raises it fences, and looks
 //              whether that epoch has ended. The thread that ends an epoch fences, and looks at
 //              wanted(). So one of the two tells the streams that lack a watermark of the epoch.

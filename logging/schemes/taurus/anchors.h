@@ -21,17 +21,15 @@ namespace logjam {
 
 class Anchors {
  public:
-  // Makes the anchors of log `own` of `logs`. An anchor has `bytes`.
+  // Makes the anchors of log `own`, each of `bytes`.
   Anchors(uint32_t own, uint32_t logs, uint32_t bytes)
       : own_(own), bytes_(bytes), position_(logs), ends_(logs), next_positions_(logs) {}
 
-  // Returns the position of log `s` in the last anchor. Any thread may call it.
+  // Returns the last anchor's position in log `s`. Any thread may call it.
   uint64_t position(uint32_t s) const { return position_[s].load(platform::memory_order_acquire); }
 
   // Returns whether the caller must append an anchor with its next record, and call finish(): the
-  // log has grown enough, and the new anchor would have larger positions than the last anchor.
-  // `end_of(s)` returns the end of log s, and `durable(s)` the position up to which log s is
-  // durable. Any worker may call it.
+  // log has grown enough, and an anchor would have larger positions. Any worker may call it.
   template <class EndOf, class Durable>
   bool begin(const EndOf& end_of, const Durable& durable) LJ_TRY_ACQUIRE(true, lock_) {
     if (ends_.size() == 1) return false;
@@ -48,8 +46,7 @@ class Anchors {
     lock_.unlock();
     return false;
   }
-  // Calls `write(positions)`, which writes the anchor at position `place` of the log. Called after
-  // begin() has returned true.
+  // Calls `write(positions)`, which writes the anchor at position `place` of the log.
   template <class Write>
   void finish(uint64_t place, const Write& write) LJ_RELEASE(lock_) {
     next_positions_[own_] = place;
@@ -63,8 +60,7 @@ class Anchors {
   }
 
  private:
-  // The growth of the log, in lengths of an anchor, between two anchors, and between two checks
-  // whether an anchor would have larger positions.
+  // The growth of the log, in anchors, between two anchors and between two looks for one.
   static constexpr uint64_t kAnchorEvery = 64, kLookEvery = 16;
 
   const uint32_t own_, bytes_;

@@ -4,9 +4,8 @@
 // for each device, with an equal share of the workers. The buffers are Aether's CD.
 //
 // Sequence number (GSN). Larger than the numbers that the transaction reads and overwrites, and
-// than the clock of its log. The paper has no such number, and replays records in an order that
-// their vectors allow. Here the last writer wins by GSN in any order of replay, because numbers
-// grow along overwrites (R3).
+// than the clock of its log. The paper has no such number, and replays in an order that the vectors
+// allow. Here the last writer wins by GSN, because numbers grow along overwrites (R3).
 //
 // Vector. V(T) has the end of a record in each log. In T's own log this is the end of T's record.
 // In another log it is the largest position in the vectors of the rows that T reads and overwrites
@@ -15,9 +14,8 @@
 //
 // Log. T's record carries V(T) without the positions that its place in the log implies:
 //   * the position in T's own log: it is the end of T's record;
-//   * positions up to the positions of an *anchor* that lies before T's record in T's log. An
-//     anchor is a watermark record. It has, for each other log, the end of a record up to which
-//     that log was durable.
+//   * positions up to those of an *anchor* that lies before T's record in T's log. An anchor is a
+//     watermark record with, for each other log, a record's end up to which that log was durable.
 // This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
 // anchor before its record, in the same hole, when its log has grown enough (anchors.h).
 //
@@ -25,8 +23,7 @@
 // (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.
 // Other transactions wait in their worker's dependency queue, in their order, for the largest
 // vector so far, as in the paper. A transaction that wrote nothing follows the same rules, without
-// a record. A caller that has not gathered a vector (a checkpoint) gets the ends of all logs, which
-// lie after each record that it can have seen.
+// a record. A checkpoint, which has no vector, gets the ends of all logs.
 //
 // Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() has the
 // proof of R4). The positions of an acknowledged transaction were durable, so its vector is met
@@ -152,7 +149,6 @@ class Taurus final : public DependencyScheme {
   };
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
-  // Returns the end of log `s`: all reserved bytes lie before it.
   uint64_t end_of(uint32_t s) const { return logs_[s]->buffer.reserved(); }
 
   void take_vector(WorkerState& me, const Dependencies& deps) const {

@@ -4,8 +4,7 @@
 // and watermark records as in `silo` and `nvmd`. docs/TIDE.md has the design and its evaluation.
 //
 // Streams. One for each log directory, with an equal share of the workers. A worker's private
-// buffer is a chunk of the stream's ring. A worker writes cache lines that other workers write only
-// when it takes a chunk.
+// buffer is a chunk of the stream's ring. It writes shared cache lines only when it takes a chunk.
 //
 // Sequence number. Larger than the numbers read and overwritten, the worker's last number, and the
 // *floor* of its stream. The number is drawn after the validation, when the record has its place.
@@ -16,17 +15,16 @@
 // record's worker took its buffer after the watermark record had its place. Hence the worker loads
 // F or a later floor, and draws a larger number. So the writing thread needs only the workers' open
 // buffers, which it takes. Floors rise by kStep. Dependencies usually raise numbers by less between
-// two writes, so a transaction is safe after the next write of each stream; otherwise later.
+// two writes, so that a transaction is safe after the next write of each stream.
 //
 // Pace. Workers have cache misses when their buffers are taken, and a worker that writes loses the
 // time of the write. So a thread waits between two writes for at least kPace times the cost of the
 // last write (logging/stream/flush_gap.h), and longer where few workers feed a stream. A commit
 // waits for the next write of every stream, so the streams begin their writes together.
 //
-// Safe when the durable watermark of every stream is at least the transaction's number: everything
-// that the transaction depends on has smaller numbers (R1). Cut: the least, over all streams, of
-// the last watermark (R4: min_cut()). The last writer wins by number, because numbers grow along
-// overwrites (R3).
+// Safe when the durable watermark of every stream is at least the transaction's number: all that it
+// depends on has smaller numbers (R1). Cut: the least, over all streams, of the last watermark (R4:
+// min_cut()). The last writer wins by number: numbers grow along overwrites (R3).
 //
 // Idle streams (R5). The thread that writes a record notifies the streams whose watermark is below
 // the record's number. These streams write a watermark record even if they are idle.
@@ -94,7 +92,7 @@ class Tide final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
   };
 
-  // Counts the last chunk, even if it is open, because a thread closes the chunk before it writes.
+  // Counts the last chunk, even if it is open: a thread closes the chunk before it writes.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);

@@ -12,8 +12,8 @@
 //
 // Protocol.
 //   active_   number of the active slot, kClosed, bytes joined. Workers add to it (acq_rel). The
-//             thread that has lock_ sets kClosed, which ends the joins, and then stores the next
-//             slot's number (release).
+//             holder of lock_ sets kClosed to end the joins, and then stores the next number
+//             (release).
 //   begins_   of a slot: stored under lock_ before the slot's number is in active_. A worker loads
 //             it after the join. The entry is not reused before the worker has released its record.
 //   slots_    closed under lock_, passed under passing_.
@@ -29,7 +29,6 @@ namespace logjam {
 
 class LogSlots {
  public:
-  // Makes slots for a ring of `capacity` bytes.
   explicit LogSlots(uint64_t capacity)
       : most_(static_cast<uint32_t>(std::min(kSlotBytes, capacity / 4))) {}
 
@@ -60,7 +59,7 @@ class LogSlots {
   }
   void release(uint32_t slot, uint32_t bytes) { slots_.filled(slot, bytes); }
 
-  // Returns the number of bytes joined to the active slot. Any thread may call any function.
+  // Returns the bytes joined to the active slot. Any thread may call any function.
   uint64_t open_bytes() const { return joined(active_.load(platform::memory_order_relaxed)); }
   bool pending() const { return slots_.pending(); }
   // Closes the active slot if it has a record, and a slot of the pool is free.
