@@ -48,7 +48,7 @@ class AetherBuffer {
     }
   }
 
-  // Reserves a hole (Alg. 2, L1-L19). Waits for room. Only the worker calls it and fill_done().
+  // Reserves a hole (Alg. 2, L1-L19). Waits for room. Called only by `worker`, as is fill_done().
   Place reserve(uint32_t worker, uint32_t bytes) LJ_NOT_ANALYSED {  // publish() unlocks
     WorkerState& me = workers_[worker];
     me.inserts.add();

@@ -97,8 +97,7 @@ class ConsolidationArray {
     return slot.region;
   }
 
-  // Leaves the group. Returns true to the last member, which must call free() and release the
-  // region.
+  // Leaves the group. Returns true to the last member, which calls free() and releases the region.
   bool leave(Slot& slot, uint64_t bytes) {
     const auto amount = static_cast<int64_t>(bytes);
     const int64_t left = slot.state.fetch_add(amount, platform::memory_order_acq_rel) + amount;

@@ -16,7 +16,7 @@ class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
 
-  // Adds an entry. Returns its number. When it is met, bound() returns at least `bound`.
+  // Adds an entry, and returns its number. When the entry is met, bound() is at least `bound`.
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     LJ_ASSERT(tails.size() == logs_);
     const platform::lock_guard<platform::SpinLock> hold(latch_);

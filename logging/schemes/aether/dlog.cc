@@ -1,6 +1,6 @@
 // `dlog-s`, `dlog-r`: a log for each socket, with Aether's CD buffer in each (Aether, sections 7.2
 // to 7.4). A transaction writes to one log. In `dlog-s` this is the log of the worker's socket; in
-// `dlog-r` a log chosen at random for each transaction. --sockets=N pretends N sockets.
+// `dlog-r` a log chosen at random for each transaction.
 //
 // Sequence number. GSN, a Lamport clock. The GSN is larger than the numbers of the rows that the
 // transaction reads and overwrites, and than the clock of its log. A commit raises the clocks of
@@ -20,10 +20,10 @@
 //       also holds for T and each D on which T' depends: D's tails were read before T' reserved.
 //
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
-// and so are the records that it depends on, with sync records that are met (R1). A transaction
-// that wrote nothing takes the tails of the moment when it commits, unless its reads have numbers
-// up to a *bound* whose tails are durable. A worker loads the bound, the least of the clocks,
-// before the tails (load_tails()). So all versions with numbers up to the bound are safe then.
+// and so are the records that it depends on (R1). A transaction that wrote nothing takes the tails
+// of the moment when it commits, unless its reads have numbers up to a *bound* whose tails are
+// durable. A worker loads the bound, the least of the clocks, before the tails (load_tails()). So
+// when the tails are durable, all versions with numbers up to the bound are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before this sync record. By (1)

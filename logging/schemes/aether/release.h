@@ -4,8 +4,7 @@
 //
 //   kDecoupled     true if the log's lock is free while a region is filled
 //   join           called under the log's lock, in LSN order, with the end of the new region
-//   release        called after the region is filled; returns false if another thread will release
-//                  it
+//   release        called after the fill; returns false if another thread will release the region
 //   after_publish  wakes sleeping threads; called after the full fence of Stream::on_publish()
 //   filled         the position up to which all regions are released; any thread may call it
 #pragma once

@@ -1,5 +1,5 @@
-// Delegated buffer release (Aether, section 5.2, Alg. 5, A.6). If an earlier region is not filled
-// yet, a thread leaves the release of its own region to the owner of the earlier one.
+// Delegated buffer release (Aether, section 5.2, Alg. 5, A.6). A thread that has filled its region
+// leaves the release to the owner of an earlier region, if that region is not filled yet.
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
 // MCS lock does. Here the nodes lie in a ring, and a node's successor is the next node of the ring,
@@ -10,12 +10,11 @@
 //   free       the node has not joined
 //   waiting    the node has joined, and an earlier region is not released
 //   delegated  the owner has left: the thread that releases the predecessor releases this node too
-//   its turn   all earlier regions are released: the owner (perhaps a future one) releases this
-//              region
+//   its turn   all earlier regions are released: the owner, or the thread that will join with this
+//              node, releases this node's region
 //
 //   join       free -> waiting, CAS (under the log's lock); fails if the state is "its turn"
-//   delegate   waiting -> delegated, CAS (release, after the fill); fails if the state is "its
-//              turn"
+//   delegate   waiting -> delegated, CAS (release, after the fill); fails in the state "its turn"
 //   hand off   any state -> its turn, exchange, by the thread that released the predecessor. If the
 //              state was delegated, the same thread continues with this node.
 //
@@ -37,8 +36,8 @@ class ReleaseQueue {
   static constexpr bool kDecoupled = true;
   static constexpr uint32_t kTreadmill = 32;
 
-  // Makes a queue that does not delegate a node with probability 1 / `treadmill`, so that no thread
-  // releases for other threads for ever.
+  // Makes a queue that refuses to delegate a node with probability 1 / `treadmill`, so that no
+  // thread releases for other threads for ever.
   explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill)
       : nodes_(nodes), mask_(nodes - 1), treadmill_mask_(treadmill - 1) {
     LJ_ASSERT(nodes >= 2 && std::has_single_bit(nodes) && std::has_single_bit(treadmill));

@@ -25,16 +25,16 @@
 //     and then moves to the log all records that the worker has handed over;
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
-// A record that is handed over after the look either was open then, and has at least the number
-// that the thread saw, or it drew its number after the floor was raised, above C.
+// A record may be handed over after the look. Either it was open at the look, and has at least the
+// number that the thread saw; or its number was drawn after the floor was raised, and exceeds C.
 //
 // Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
 // lie in one stream in their order, and the last has the largest number (R2). The last writer wins
 // by GSN, because numbers grow along overwrites (R3).
 //
-// Idle streams. A stream that has nothing to write, and whose watermark is smaller than a number
-// that a commit waits for, writes a watermark record alone (R5). The paper has barrier transactions
-// instead. A worker without an open record delays nobody.
+// Idle streams. A stream with nothing to write, whose watermark is smaller than a number that a
+// commit waits for, writes a watermark record alone (R5). A worker without an open record delays no
+// stream.
 //
 // Protocol.
 //   floor      A thread stores the floor under `advancing`, fences, and looks at the workers. A
@@ -129,7 +129,7 @@ class Autonomous final : public WatermarkScheme {
     return log.groups.filled();
   }
 
-  // Moves all records to the log, and appends a watermark. Returns the number it should reach.
+  // Moves all records to the log, appends a watermark, and returns the number it should reach.
   uint64_t advance(uint32_t index, StreamLog& log) LJ_REQUIRES(log.advancing) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);

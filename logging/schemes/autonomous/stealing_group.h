@@ -5,7 +5,6 @@
 //
 // One thread at a time moves a member's records, under the member's `moving`. A thief skips members
 // whose records another thread is moving, so several threads can move records of a group at once.
-// The paper's thief takes a range of a buffer by a compare-and-swap of the buffer's cursor.
 //
 // Protocol.
 //   log     of a member: the number of its open record, and the end of its last record, counted in
@@ -16,11 +15,10 @@
 //           worker loads it (acquire), and may then reuse the memory of these bytes.
 //   base, memory
 //           The worker changes them only if all its records are moved. Another thread uses them
-//           only if it has seen (acquire) the end of a record that is not moved, stored (release)
-//           after the change.
+//           only if it has seen (acquire) the end of a record that is not moved, which was stored
+//           (release) after the change.
 // If a member's records are moved later, they lie in a later piece, because pieces are opened under
-// `moving`. unwritten() loads `moved` before the end, so it is never negative. A record that was
-// published before the call is counted, or is already in a piece.
+// `moving`. unwritten() loads `moved` before the end, so it is never negative.
 #pragma once
 
 #include <array>
@@ -36,7 +34,7 @@ class StealingGroup {
  public:
   static constexpr uint32_t kMembers = 8;
 
-  // Makes buffers of `buffer_bytes`, or larger for a larger record.
+  // Makes the group. A buffer has `buffer_bytes`, or room for one larger record.
   explicit StealingGroup(uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes) {}
 
   // Only the thread of the member's worker calls the next four functions.
@@ -107,7 +105,7 @@ class StealingGroup {
   }
   // Moves the member's records. Returns a number below which all records of the member, present and
   // future, are in the log; 0 if the log has no room. The caller is the member's worker (`own`), or
-  // no thief.
+  // a thread that is not a thief.
   template <class Piece>
   uint64_t take(uint32_t number, bool own, Piece&& piece) {
     Member& member = nth(number);
@@ -122,8 +120,8 @@ class StealingGroup {
     return fits ? place : 0;
   }
 
-  // Returns how many pieces (or bytes) were moved by other threads than the records' worker. Any
-  // thread may call both functions.
+  // Returns how many pieces (or bytes) of records were moved by a thread other than their worker.
+  // Any thread may call both functions.
   uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
   uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
 

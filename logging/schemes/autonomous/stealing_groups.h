@@ -100,8 +100,8 @@ class StealingGroups {
 
   // Only worker number `worker` of the stream calls the next three functions.
 
-  // Opens a record, with the number draw() >= `bound`. Returns also the ticks that the worker
-  // waited for room. It waits before the draw, because other workers wait for a drawn number.
+  // Opens a record, whose number draw() returns: at least `bound`. Returns also the ticks of the
+  // wait for room. The wait comes before the draw, because other workers wait for a drawn number.
   struct Opened {
     std::byte* memory;
     uint64_t sequence, waited_ticks;

@@ -9,7 +9,8 @@
 //   black  The LSN was loaded from `next` before the flag's hole was drawn, or the hole begins at
 //          the LSN. So this hole and the worker's later holes begin at the LSN or after it. Its
 //          earlier holes are filled.
-//   white  Holes that the cutoff counts are filled. A later hole begins at the cutoff or later.
+//   white  Holes that the cutoff counts are filled. A later hole begins neither before the cutoff
+//          nor before the LSN.
 // An idle worker is white, with the value of the cutoff: it stops no boundary (R5).
 //
 // The boundary is always the end of a record. A later look may find a smaller boundary if a worker

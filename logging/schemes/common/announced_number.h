@@ -39,7 +39,7 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and `number`
   };
-  // Announces the number draw() >= `bound`. Only the worker calls announce() and withdraw().
+  // Announces the result of draw(), at least `bound`. Only the worker calls it and withdraw().
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);
@@ -52,7 +52,7 @@ class AnnouncedNumber {
   // Says that the worker adds no more records with the announced number.
   void withdraw() { number_.store(kNone, platform::memory_order_release); }
 
-  // Returns a number (or kNone) below which no number is open. Any thread may call it.
+  // Returns a number (or kNone) below which the worker has no open number. Called by any thread.
   uint64_t look() const { return number_.load(platform::memory_order_acquire); }
 
  private:

@@ -7,8 +7,8 @@
 //
 // A thread that has the lock in its cache takes the lock again long before a sleeper has woken up.
 // So a sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
-// threads about to sleep compete with it. kMostWaitNs is long, because the lock may be idle during
-// a wake-up.
+// threads about to sleep compete with it. kMostWaitNs is long: the lock may be idle during a
+// wake-up.
 //
 // Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). A thread that goes to
 // sleep, or has woken up, takes the lock as kSleepers, so that its release wakes the next thread.

@@ -4,7 +4,7 @@
 // first chunk that is not handed over. If an open chunk keeps other chunks waiting and its owner is
 // not using it, a flushing thread can take the chunk from the owner. The unused part of the chunk
 // becomes padding. While workers wait for room in the ring, a flushing thread takes chunks only
-// when nothing else can be flushed, because padding takes time on the device.
+// when nothing else can be flushed.
 //
 // A watermark record is a chunk by itself, and durable only when all chunks before it are durable.
 // It takes its position even if the ring has no room yet. If it first waited for room, workers
@@ -142,8 +142,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   platform::SpinLock& passing() LJ_RETURN_CAPABILITY(passing_) { return passing_; }
   // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
   // writes the record when all earlier chunks are passed and the ring has room. Returns false if
-  // too many of them are not passed yet. A worker of a later chunk sees all that the caller did
-  // before.
+  // too many watermark records are not passed yet. A worker of a later chunk sees all that the
+  // caller did before the call.
   bool append_watermark(uint64_t sequence) LJ_REQUIRES(passing_) {
     constexpr uint64_t kBytes = sizeof(RecordHeader);
     uint64_t next = next_.load(platform::memory_order_relaxed);
@@ -275,7 +275,6 @@ class alignas(platform::kCacheLine) BufferChunks {
     owner.chunk = nullptr;
     chunk.done.store(true, platform::memory_order_release);
   }
-  // Returns false if the ring has no room for the record.
   bool write_watermark(const BufferChunk& chunk) {
     if (!stream_.ring().fits(chunk.end)) return false;
     write_empty(RecordKind::kWatermark, chunk.sequence, chunk.begin, chunk.end - chunk.begin);

@@ -8,8 +8,8 @@
 // before `next_` (release), so a thread that loads a `next_` beyond its durable position finds the
 // position's sequence number. A thread that has stored or loaded (acquire) the durable watermark
 // sees every pair that was recorded before the write of those bytes began. `end_` is stored before
-// `sequence_` (release): a thread that has loaded `sequence_` (acquire) finds its pair's end, or a
-// later end.
+// `sequence_` (release): a thread that has loaded `sequence_` (acquire) finds the end of that
+// number's pair, or a later end.
 #pragma once
 
 #include <vector>

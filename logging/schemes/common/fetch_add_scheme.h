@@ -5,10 +5,10 @@
 // Which thread advances SBL:
 //
 //   --flush_help (default)   every thread that asks for sbl(): a leader before it writes, a worker
-//                            that polls, the daemon. The tracker's thread (flusher 0), only if no
-//                            other thread does.
-//   --flush_help=false       the tracker's thread alone; only the daemon (flusher 1) flushes, as in
-//                            ELEDA
+//                            that polls, the daemon. The tracker's thread (flusher 0) advances SBL
+//                            only if no other thread does.
+//   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
+//                            (flusher 1) alone flushes
 //   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
 //
 // Protocol.

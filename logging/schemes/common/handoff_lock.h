@@ -4,17 +4,16 @@
 // How threads wait for the lock depends on their number:
 //
 //   many, each with a core   stand in line (queue_lock.h)
-//   few                      try one word (backoff_lock.h): its owner can retake it without a cache
-//                            miss
+//   few                      try one word (backoff_lock.h): the last owner may take the lock again
+//                            without a transfer of cache lines
 //   more threads than cores  try one word: a line would wait for a thread that has no core
 //
 // Million inserts per second, simulated, workload `micro`, device `discard`: with aether-cd and 64
 // threads (machine milan2x64), one word gives 5.4 and a line 9.2; with two threads (machine
 // `this`), 6.3 and 2.6. With aether-c and 17 threads on 16 cores, one word gives 30 and a line 1.4.
 //
-// With --test=lock_sleeps_at_once:1, waiters do not spin, like those of glibc's mutex. Guarded
-// fields can lie in the lock's cache line ([[no_unique_address]]), which threads in line do not
-// touch.
+// With --test=lock_sleeps_at_once:1, waiters do not spin, as in glibc's mutex. Guarded fields can
+// lie in the lock's cache line ([[no_unique_address]]): threads in line do not touch it.
 #pragma once
 
 #include "logging/schemes/common/backoff_lock.h"

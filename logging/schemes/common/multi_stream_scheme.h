@@ -8,8 +8,8 @@
 // Two functions follow:
 //
 //   durable_sequence(s)         all records of stream s, present or future, with numbers up to this
-//                               are durable (DSN)
-//   global_durable_sequence()   the least durable_sequence(s) of all streams (CSN)
+//                               one are durable (Poplar's DSN)
+//   global_durable_sequence()   the least durable_sequence(s) of all streams (Poplar's CSN)
 //
 // and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
 // in_every_stream(n) when global_durable_sequence() >= n.
@@ -19,7 +19,7 @@
 // record into s: "every record that follows has a larger number". So neither the global durable
 // sequence stalls nor recovery's cut. Every thread that may flush s calls filled(s): the daemon of
 // s, its leader, and all workers between transactions (poll: their own stream, and in turn the
-// other streams).
+// other streams). The scheme wakes the daemon of a stream that needs a record (notify_flusher).
 //
 // Waiting. A worker that waits for every stream first starts a write on every device that can start
 // one, and then waits for one stream after the other (Stream::wait). No worker relies on time-outs:
@@ -215,7 +215,6 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   uint32_t watermark_body_bytes() const {
     return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
   }
-  // Waits, in each stream, for the commit point `point_of(stream)`.
   template <class PointOf>
   void wait_for_each(uint32_t worker, const PointOf& point_of) {
     const uint32_t own = home(worker);
@@ -230,7 +229,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call both functions.
+  // the flusher does not wait for its stream's T. Any thread may call it and notify_flusher().
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {

@@ -3,8 +3,7 @@
 //
 // Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
 // an entry counts on from lap to lap, because a publisher may add its bytes *after* crawling has
-// passed its record. With a reset, these bytes would count for a range of the next lap. So only
-// publishers write the table, as ELEDA's Table 2 demands.
+// passed its record. With a reset, these bytes would count for a range of the next lap.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
 // entry e is full when e counts all bytes of this lap and of all earlier laps. A load (acquire)

@@ -23,8 +23,7 @@ struct Numbers {
   uint32_t bits = 0;
   uint64_t name = 0;  // below 2^bits
 
-  // Returns the first or second number of the buffer above `above`, perhaps another buffer's
-  // number.
+  // Returns the buffer's first or second number above `above`, which may be another buffer's.
   uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
 };
 

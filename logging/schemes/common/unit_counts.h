@@ -2,15 +2,14 @@
 // all bytes of the unit are filled.
 //
 // A lone commit in the last unit must not wait until other workers fill the unit. So the watermark
-// also advances to the end of the last reservation, if all reserved bytes of the last unit are
-// filled.
+// also advances to the end of the last reservation, if all reserved bytes of the unit are filled.
 //
 // The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
 // before it fills them, so `allocated` lies after all bytes that the count includes. If the count
 // equals the number of the unit's bytes before `allocated`, these bytes have no hole. In the other
 // order, the count could include a record after `allocated` and miss a hole before it.
 //
-// A filled record is passed only with all unfinished records of its unit, even with later ones. No
+// A filled record waits for all unfinished records of its unit, even for later records. No
 // unfinished record waits for ring space for ever: all bytes before the unit can be flushed, and
 // the largest record leaves a unit free (slack_bytes).
 #pragma once

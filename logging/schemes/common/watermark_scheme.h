@@ -36,7 +36,7 @@ class WantedWatermark {
 // the stream. The stream's *watermark* is the number of its last watermark record.
 //
 // Protocol. One thread at a time stores the watermark of a stream (release), under a lock of the
-// scheme. Any thread loads it (acquire), and wakes the stream's flusher if it is too small.
+// scheme. Any thread loads it (acquire), and wakes a flusher whose watermark is too small.
 class WatermarkScheme : public MultiStreamScheme {
  public:
   bool idle() const override { return !any_lags() && MultiStreamScheme::idle(); }

@@ -19,8 +19,7 @@
 //   the hole begins        the thread that looks sees
 //   before the cutoff      the word of the hole's announcement, or a later word of that worker;
 //                          with the word of its publish or of a later record, also the hole's bytes
-//   at or after the        perhaps nothing: the hole does not count
-//   cutoff
+//   at or after it         perhaps nothing: the hole does not count
 //
 // If the thread loaded the words before `next`, a hole could be announced and drawn in between.
 //

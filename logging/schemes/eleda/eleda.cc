@@ -12,8 +12,6 @@
 // workers' full pipelines determines the commit latency. The paper's settings are in
 // `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA worker),
 // and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
-//
-// A worker waits in reserve() while SBL has not passed any of the worker's last 262144 records.
 #include <gflags/gflags.h>
 
 #include "logging/flag_checks.h"

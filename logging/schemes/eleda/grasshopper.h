@@ -9,16 +9,16 @@
 //
 // Protocol (ELEDA, Table 2). Each list has one producer, its worker, and one consumer, the thread
 // that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
-//   tail     stored (release) by the worker after the fill; loaded (acquire) by the consumer.
+//   tail     stored (release) by the worker after the node; loaded (acquire) by the consumer.
 //   head     stored (release) by the consumer after a node's use; loaded (acquire) by the worker.
 //   gc       used by the worker only: the last value of head that it has loaded. The worker loads
-//            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA's
-//            nodes have the callbacks of commits. Here the engine queues its commits itself.
+//            head again only when its list seems full.
 //   h_tail   stored by the worker (release) *before* tail (ELEDA: after tail). So a thread that
 //            sees a node also sees where the node's range begins in the c-list.
 //   h_head   used by the consumer only. An h-list cannot overflow: it has a node for each range
 //            that a ring can hold, and the consumer drops the ranges that SBL passes before it
-//            stores SBL. A worker that reuses a node has seen this SBL: its hole fits.
+//            stores SBL. A worker that reuses the nodes has seen this SBL, because its hole fits
+//            into the ring.
 //   counts   raised by the worker after tail. So the c-lists have all records of a full range.
 #pragma once
 
@@ -160,7 +160,7 @@ class Grasshopper : public TrackerBase {
       const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
       const uint64_t head = list.head.load(platform::memory_order_relaxed);
       if (to > head) {
-        // The last record before the boundary may straddle it. Only one list has such a record.
+        // The last record before the boundary may straddle it. At most one list has such a record.
         reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
         list.head.store(to, platform::memory_order_release);
       }

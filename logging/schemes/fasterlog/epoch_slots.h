@@ -15,8 +15,7 @@
 //                   at the address or after it. Its earlier holes are filled.
 //   kOpen           The worker waits for room, and the word has the begin of its hole. The worker
 //                   does not hold the epoch up, but SBL stops at the hole.
-// A worker enters an epoch for each record, so it delays an advance only until its current record
-// is filled. An idle worker is in no epoch (R5).
+// A worker delays an advance only until its record is filled. An idle worker is in no epoch (R5).
 //
 // Protocol. One thread at a time uses `read_only_` and stores `epoch_` (release), under the
 // caller's lock. Workers load `epoch_` (acquire).

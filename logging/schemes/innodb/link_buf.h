@@ -16,7 +16,7 @@
 // acquired the bytes before the new tail, from the links or from the tail.
 //
 // Only the link at the tail is set to 0. Further links stay in the table. If the tail is p, a value
-// above p in p's entry is p's link. (A *lap* is one window.)
+// above p in p's entry is p's link. (A *lap* is one window of the log.)
 //   * A link of an earlier lap is at most p: it is the end of a record before the record at p.
 //   * A link of a later lap is stored only when the tail has passed p, because its worker waits
 //     until its begin is less than a window after the tail. So a thread that finds a value and then

@@ -1,12 +1,11 @@
 // `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's), written from a
 // description of its steps. A worker shares the log's latch, takes its LSN under a spin lock
 // (log_sys.lsn_lock), fills its record, and leaves the latch. A thread that is about to write takes
-// the latch exclusively, when all records up to the end of the log are filled (shared_latch.h).
+// the latch exclusively. Then all records up to the end of the log are filled (shared_latch.h).
 //
 // sbl() is the end of the log, which shows whether there is something to write.
 //
-// Stream::wait replaces MariaDB's group_commit_lock. The owner of group_commit_lock writes for all
-// workers. Then it wakes the workers whose commits are durable, and the next owner.
+// Stream::wait replaces MariaDB's group_commit_lock, whose owner writes for all workers.
 //
 // Protocol. A thread that shares the latch stores position_ (release) under position_lock_; any
 // thread loads it (acquire). A worker that finds no room leaves the latch before it waits, because

@@ -1,8 +1,7 @@
 // `nvlog`: a log for each worker, on NVM, and one LSN over all logs (NV-Logging, Huang et al., as
-// Poplar describes it in section 3.3: decentralised buffers, "a total LSN to track the order of log
-// records and the commit order of transactions").
+// Poplar describes it in section 3.3).
 //
-// LSN: 1, 2, 3, ... by fetch-add. So transactions commit in total LSN order: a transaction is safe
+// LSN: 1, 2, 3, ... by fetch-add. Transactions commit in total LSN order: a transaction is safe
 // when the records of all logs with LSNs up to its LSN are durable. per_worker_scheme.h has the
 // cut, and why it keeps R1 to R5.
 //

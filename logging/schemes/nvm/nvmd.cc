@@ -7,10 +7,10 @@
 // passive group commit. per_worker_scheme.h has the commit, the cut, and the proof of R1 to R5.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). Poplar's
-// Fig. 10 shows the cost of these stamps. They make the numbers a serialization order, which R1 to
-// R4 do not need. R1 and R4 are about the versions that a transaction has read, which have smaller
-// numbers in any case. R3 is about the order of a tuple's writers. If U overwrites a version that T
-// has read, U may be recovered without T, as if T had never existed.
+// Fig. 10 shows the cost of these stamps. The stamps make the numbers a serialization order, which
+// R1 to R4 do not need. R1 and R4 are about the versions that a transaction has read, which have
+// smaller numbers in any case. R3 is about the order of a tuple's writers. If U overwrites a
+// version that T has read, U may be recovered without T, as if T had never existed.
 #include "logging/read_stamps.h"
 #include "logging/schemes/nvm/per_worker_scheme.h"
 

@@ -12,14 +12,14 @@
 //   1 raise `floor_` to the largest number that a commit waits for. In a scheme without a shared
 //     counter, numbers drawn after that are larger than the floor;
 //   2 find the number up to which no worker has a record that is open or not yet durable; and in
-//     each log the end of a record, up to which the log is durable, and after which no record has a
-//     number up to that one;
+//     each log a position, the end of a record, up to which the log is durable, and after which no
+//     record has a number up to that one;
 //   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
 //
 // When this watermark record is written, all records with numbers up to its number, drawn or still
 // to be drawn, are durable, and lie before its positions. Every record that a transaction depends
-// on has a smaller number, in whatever log (R1). Idle workers stall no other worker (R5), in memory
-// or at recovery, and write nothing.
+// on has a smaller number, in whatever log (R1). Idle workers stall no worker (R5), and write
+// nothing.
 //
 // Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. After a crash alone
 // every watermark is met, because its positions were durable before it was written. So no
@@ -32,8 +32,8 @@
 //               version; records the durable sequence; says that the record is published.
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
-//               stream is durable up to the end seen, so is every published record with a number
-//               below the `place` seen.
+//               stream is durable up to the end that the thread saw, so is every published record
+//               with a number below the `place` that the thread saw.
 //   advance_watermark
 //               The thread stores `floor_`, fences, and looks at the logs. So the thread sees a
 //               worker's bound, or the worker draws its number above the floor.
@@ -98,7 +98,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   }
 
  protected:
-  // Opens a record with the number draw_number() >= `bound`. Only the worker calls it.
+  // Opens a record, whose number draw_number() returns: at least `bound`. Only the worker calls it.
   template <class DrawNumber>
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {

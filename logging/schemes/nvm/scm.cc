@@ -1,9 +1,8 @@
 // `scm`: the log lies in storage-class memory, and its workers persist their records in place. The
 // scheme is Fang et al.'s, as ELEDA describes it and compares with it (2.3.1, 6.4.3).
 //
-// LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
-// lines back, fences, and only then counts the record as filled. There is no buffer, no flusher,
-// and no flush policy: the log is durable up to its first hole.
+// LSN by fetch-add; the hole lies in the mapped log. publish() writes the record's cache lines
+// back, fences, and only then counts the record as filled. The log is durable up to the first hole.
 //
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
 // not enough: with early lock release transaction T may have read from transaction D whose hole is

@@ -16,7 +16,7 @@ class WorkerLog {
  public:
   static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
-  // Opens a record with the number draw() >= `bound`. Only the worker calls it and note_fill().
+  // Opens a record, numbered by draw(): at least `bound`. Only the worker calls it and note_fill().
   template <class Draw>
   AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);

@@ -5,14 +5,14 @@
 // Sequence number (Algorithm 1). SSN = max(the SSNs read, the SSNs overwritten, the buffer's last
 // SSN) + 1, drawn with the offset under the buffer's latch. So the SSN grows along read-from and
 // overwrites in all buffers, and with the offset in each buffer. It does not grow along
-// write-after-read, and two buffers may use the same number.
+// write-after-read, and two buffers may have equal SSNs. OCC may draw the SSN after validation.
 //
 // Safe when. The DSN of a buffer is the SSN up to which the buffer is durable (durable_sequence).
 // The CSN is the least DSN (global_durable_sequence; Algorithm 2).
-//   Qwr   a transaction that read is safe when its SSN <= CSN. All that it depends on has smaller
-//         SSNs (R1).
-//   Qww   a transaction that only wrote depends on none, and is safe when its SSN <= its buffer's
-//         DSN.
+//   Qwr   a transaction that read is safe when its SSN <= CSN. All records that it depends on have
+//         smaller SSNs, in all buffers (R1).
+//   Qww   a transaction that only wrote depends on no other transaction, and is safe when its SSN
+//         <= the DSN of its buffer.
 // A transaction that wrote nothing waits for the CSN to reach the largest SSN that it read.
 //
 // Cut. RSNe is the least of the streams' last SSNs (R4: min_cut()). Beyond RSNe only write-only

@@ -14,11 +14,11 @@
 // for room in the buffer, so that the writes that make room do not wait for this holder's record.
 //
 // Protocol.
-//   position_     the end of the reserved bytes; stored under position_lock_ (release).
-//   inserting_at  stored (release) by the lock's holder: a bound before it reserves, perhaps its
-//                 exact position then, and kNone after the fill; loaded (acquire) by look().
-//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). If a holder has
-//                 stored an old bound since, a look finds less, but the larger position stays true.
+//   position_     the end of the reserved bytes; stored (release) under position_lock_.
+//   inserting_at  stored (release) by the lock's holder: a bound before it reserves, then perhaps
+//                 its exact position, and kNone after the fill; loaded (acquire) by look().
+//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). A later look may see
+//                 a holder's old bound and find less; the larger position stays true.
 //
 // Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
 // that value of position_. The record's worker stored a bound, and then, under position_lock_, a
@@ -43,9 +43,8 @@ class InsertionLocks {
     for (uint32_t worker = 0; worker < workers; ++worker) workers_[worker].next = worker % locks;
   }
 
-  // Takes an insertion lock and reserves `bytes`. If `fits(end)` says that the ring has no room for
-  // the bytes yet, announces their position. Returns the position at which the bytes begin. Only
-  // worker `worker` calls reserve() and release().
+  // Takes an insertion lock and reserves `bytes`. If not `fits(end)`, announces the exact position.
+  // Returns this position. Only worker `worker` calls reserve() and release().
   template <class Fits>
   uint64_t reserve(uint32_t worker, uint64_t bytes,
                    const Fits& fits) LJ_NOT_ANALYSED {  // release() unlocks
@@ -64,7 +63,6 @@ class InsertionLocks {
     if (!fits(begin + bytes)) mine.inserting_at.store(begin, platform::memory_order_release);
     return begin;
   }
-  // Releases the worker's insertion lock, after the bytes are filled.
   void release(uint32_t worker) LJ_NOT_ANALYSED {
     Lock& mine = locks_[workers_[worker].held];
     LJ_ASSERT_IN_TESTS(mine.inserting_at.load(platform::memory_order_relaxed) != kNone);

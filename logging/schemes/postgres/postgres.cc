@@ -5,7 +5,7 @@
 // another committer is writing, the committer waits for this write, and then looks whether its own
 // record is durable (Stream::wait; in PostgreSQL, LWLockAcquireOrWait).
 //
-// The daemon is the WAL writer, and --flush=us:T is commit_delay. --flush_help=false leaves all
+// The daemon is the WAL writer, and --flush=us:T is its commit_delay. --flush_help=false leaves all
 // writes to the daemon. Eight locks are a constant in PostgreSQL's source
 // (--test=postgres_insert_locks:N changes it). On 64 simulated cores, 128 locks are slower: workers
 // that wait for the spin lock have announced old bounds, which delay later records.

@@ -12,8 +12,8 @@
 //
 //   first       then
 //   W1 then A2  A3 sees open_, or the place that W3 has stored
-//   A2 then W1  the record's number is the larger one; W2 sees the claim and waits, or sees A3's
-//               place
+//   A2 then W1  the record's number is larger than the watermark's; W2 sees the claim and waits, or
+//               sees the place that A3 has stored
 //
 // So the two never fill the same bytes, and records after a watermark have larger numbers.
 //

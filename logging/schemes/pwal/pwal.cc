@@ -6,8 +6,8 @@
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. As in the paper (Algorithm 2, line 4), it flushes inside the log insert,
-// while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
-// An incomplete group is flushed by the thread of its buffer after a delay (1 ms, or --flush=us).
+// while the transaction holds its row locks (not with --test=pwal_unlocked_flush:1). An incomplete
+// group is flushed by the thread of its buffer after a delay (1 ms, or --flush=us).
 //
 //   default              NGROUP is 16, as in the paper. A worker that has to wait flushes its own
 //                        and other workers' buffers at once. Where log threads preempt workers
@@ -17,7 +17,7 @@
 //   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
 // Safe when (--ack=safe) all records with LSNs up to the transaction's, present or future, are on
-// disk in every file. All that it depends on has smaller LSNs (R1).
+// disk in every file. All that the transaction depends on has smaller LSNs (R1).
 //
 // The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). This is enough if
 // locks are kept until the flush (--locks=write). Under early lock release, a transaction can be
@@ -30,10 +30,9 @@
 // Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the
 // file's last LSN is below the counter's value, and writes a watermark of this value into the file.
 // If one worker of N is busy, every acknowledgement costs N writes: the price of R1 here.
-// (NV-Logging instead has one more file, with watermarks for all logs.)
 //
-// Protocol. private_buffer.h proves how a watermark gets into an idle worker's buffer. `recorded`,
-// the largest LSN whose durable sequence was recorded, is raised (release) later.
+// Protocol. private_buffer.h proves how a watermark gets into an idle worker's buffer. `recorded`
+// is raised (release) to an LSN after the LSN's durable sequence was recorded.
 #include <gflags/gflags.h>
 
 #include "logging/schemes/common/multi_stream_scheme.h"
@@ -153,7 +152,7 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Writes a watermark if the file is durable and its last LSN is small. Any thread may call it.
+  // Writes a watermark if the file is durable, and ends below the counter. Called by any thread.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;

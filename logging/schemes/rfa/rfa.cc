@@ -14,8 +14,8 @@
 //
 // Safe when. A closed transaction is safe when its GSN <= the DSN of its log. A version that it
 // read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or was written
-// by a closed transaction, whose record lies before its own record in the same log. A transaction
-// that is not closed is safe when its GSN <= the CSN, the least DSN of all logs.
+// by a closed transaction, whose record lies earlier in the same log. A transaction that is not
+// closed is safe when its GSN <= the CSN, the least DSN of all logs.
 //
 // The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
 // from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
@@ -96,7 +96,7 @@ class Rfa final : public SegmentedScheme {
   struct WorkerState {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // Commits that wait for all logs; and how many of these read only durable rows of remote logs.
+    // Commits that wait for all logs; those of them that read only durable rows from remote logs.
     platform::Counter remote_waits, false_waits;
   };
 
@@ -105,12 +105,11 @@ class Rfa final : public SegmentedScheme {
     if (deps.max_foreign > floor) return false;
     return !transitive_ || log.open.load(platform::memory_order_relaxed) <= floor;
   }
-  // Returns whether all logs are durable up to `sequence`.
   bool is_safe(uint64_t sequence) const {
     return is_durable(CommitPoint::in_every_stream(sequence));
   }
 
-  // Appends a watermark record; if `closes`, also one that only raises the log's floor.
+  // Appends a watermark record if the log lags or, if `closes`, to raise the log's floor.
   void append_watermark(uint32_t index, bool closes) override {
     if (streams() == 1) return;
     StreamLog& log = *logs_[index];

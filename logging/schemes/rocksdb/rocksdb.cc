@@ -2,9 +2,10 @@
 // groups, and the leader of a group copies the records of all its members into the log
 // (write_groups.h). SBL is the end of the last record that a leader has copied.
 //
-// Here the leader copies and the flusher writes. In RocksDB the leader does both, and its members
-// sleep until the leader has synced. A worker that waits for its commit leads the flush
-// (Stream::wait). So with synchronous commits one thread writes for all, as in RocksDB.
+// Here the leader copies and the flusher writes; in RocksDB the leader does both. A worker that
+// waits for its commit leads the flush (Stream::wait). So with synchronous commits one thread
+// writes for all, as in RocksDB. A worker waits for room in the ring before it fills its record;
+// the leader can copy all earlier records meanwhile.
 //
 // Protocol. Only the current leader stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"

@@ -13,8 +13,8 @@
 //   newest_  the end of the log and the newest writer, in one word; the writer part is 0 if no
 //            group is under way. Changed by compare-and-swap (acq_rel): to link, and by a leader
 //            with no writer after its group. The end grows with each link, so no value recurs.
-//   older    of a writer: the writer that it found in newest_. Stored before the link; loaded by
-//            leaders.
+//   older    of a writer: the writer that it found in newest_. Stored before the link; loaded by a
+//            leader that has acquired newest_ since.
 //   filled   stored (release) when the record is filled; the leader loads it (acquire).
 //   state    kWaits after a link to another writer. The leader stores (release) kDone when the
 //            record is copied, or kLeads. The writer's worker loads it (acquire).

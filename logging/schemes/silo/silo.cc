@@ -11,8 +11,8 @@
 //
 // Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
 // --silo_epoch_ms. When epoch e has ended and none of a logger's workers has an open transaction of
-// e, the logger writes a watermark record of e. It takes the earlier buffers from workers that are
-// not using them. The watermark record is durable only when all records before it are durable.
+// e, the logger writes a watermark record of e. It takes the earlier buffers that no worker is
+// using.
 //
 // Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark. A
 // transaction is safe when its epoch is persisted: the transactions from which it has read have no

@@ -60,7 +60,7 @@ class Anchors {
   }
 
  private:
-  // The growth of the log, in anchors, between two anchors and between two looks for one.
+  // How much the log grows, in lengths of an anchor, between two anchors and between two checks.
   static constexpr uint64_t kAnchorEvery = 64, kLookEvery = 16;
 
   const uint32_t own_, bytes_;

@@ -16,14 +16,14 @@
 //   * the position in T's own log: it is the end of T's record;
 //   * positions up to those of an *anchor* that lies before T's record in T's log. An anchor is a
 //     watermark record with, for each other log, a record's end up to which that log was durable.
-// This is the paper's compression. It leaves most vectors empty. A worker that commits appends an
-// anchor before its record, in the same hole, when its log has grown enough (anchors.h).
+// This is the paper's compression. A worker that commits appends an anchor before its record, in
+// the same hole, when its log has grown enough (anchors.h).
 //
 // Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
 // (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.
 // Other transactions wait in their worker's dependency queue, in their order, for the largest
 // vector so far, as in the paper. A transaction that wrote nothing follows the same rules, without
-// a record. A checkpoint, which has no vector, gets the ends of all logs.
+// a record. A checkpoint, which has no vector, takes the ends of all logs.
 //
 // Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() has the
 // proof of R4). The positions of an acknowledged transaction were durable, so its vector is met
@@ -127,7 +127,6 @@ class Taurus final : public DependencyScheme {
   }
 
  private:
-  // The queues of a worker's commit points.
   static constexpr uint8_t kOwnLog = 1;  // the other queue is DependencyQueue's
 
   struct StreamLog {

@@ -1,10 +1,10 @@
 // `tide`: workers fill private parts of a few shared logs, number their records without a shared
 // counter, and the thread that writes a log ends each write with a watermark. The scheme is our
 // own. Its parts are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978),
-// and watermark records as in `silo` and `nvmd`. docs/TIDE.md has the design and its evaluation.
+// and watermark records (`silo`, `nvmd`). docs/TIDE.md has the design.
 //
 // Streams. One for each log directory, with an equal share of the workers. A worker's private
-// buffer is a chunk of the stream's ring. It writes shared cache lines only when it takes a chunk.
+// buffer is a chunk of the stream's ring. Workers write shared cache lines only to take a chunk.
 //
 // Sequence number. Larger than the numbers read and overwritten, the worker's last number, and the
 // *floor* of its stream. The number is drawn after the validation, when the record has its place.

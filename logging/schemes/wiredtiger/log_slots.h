@@ -6,14 +6,12 @@
 // are all released is complete, and the log has no hole up to the end of the complete slots. The
 // design is like Aether's consolidation array with one slot, but no lock ends a slot's group.
 //
-// Here one word has the active slot's number and the joined bytes. WiredTiger has a word in each
-// slot, and a late worker may join the slot after it was reused. The pool is Poplar's segment index
-// (common/segment_index.h), which says which slots are complete.
+// Here one word has the active slot's number and the joined bytes; WiredTiger has a word in each
+// slot. Poplar's segment index (common/segment_index.h) tells which slots are complete.
 //
 // Protocol.
 //   active_   number of the active slot, kClosed, bytes joined. Workers add to it (acq_rel). The
-//             holder of lock_ sets kClosed to end the joins, and then stores the next number
-//             (release).
+//             holder of lock_ sets kClosed to end joins, then stores the next number (release).
 //   begins_   of a slot: stored under lock_ before the slot's number is in active_. A worker loads
 //             it after the join. The entry is not reused before the worker has released its record.
 //   slots_    closed under lock_, passed under passing_.
