@@ -1,5 +1,4 @@
-// The values that a committing transaction and the log exchange: the transaction's dependencies,
-// the number and space that it gets, the role of its record, and the point that it then waits for.
+// The values that a committing transaction and the log exchange.
 //
 // A transaction's *sequence number* is larger than every sequence number that the transaction read
 // or overwrote. The initial load has the number 0. The papers call it LSN, SSN, GSN or TID.
@@ -24,7 +23,7 @@ struct Dependencies {
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
   // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
-  // was gathered. If the transaction commits, reserve() turns it into the transaction's own vector.
+  // was gathered. reserve() turns this vector into the vector of a transaction that commits.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: a later record commits the transaction (kPart)
@@ -33,13 +32,12 @@ struct Dependencies {
   uint64_t max_number() const { return std::max(max_read, max_overwritten); }
 };
 
-// The position of a record that has no position in its stream yet. After the record is published,
-// the scheme moves it to its final position and seals it (place_records() in
-// format/record_writer.h).
+// The position of a record that has no position in its stream yet. place_records() in
+// format/record_writer.h seals the record when it has its position.
 inline constexpr uint64_t kPlacedLater = ~uint64_t{0};
 
 // A sequence number and a *hole*: `bytes` contiguous bytes in a log buffer, 8-byte aligned. The
-// worker that reserved the hole owns it until it publishes the reservation.
+// worker owns the hole until it publishes the reservation.
 struct LogReservation {
   uint64_t sequence = 0;
   uint64_t position = 0;      // byte offset of the hole in its stream, or kPlacedLater
@@ -48,8 +46,8 @@ struct LogReservation {
   uint32_t bytes = 0;
   uint32_t stream = 0;
   uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
-  // The record's body must end with these words (VectorWord in logging/format/record.h). The words
-  // are part of `bytes`, and belong to the scheme until the next reserve().
+  // The words with which the record's body must end (VectorWord in logging/format/record.h). The
+  // words are part of `bytes`. They are valid until the worker's next reserve().
   std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };

@@ -1,6 +1,6 @@
 // The figures that a scheme adds to the output row. A figure is a sum, or a quotient of two sums.
-// So the part from before the measured time can be subtracted, and the figures of several streams
-// can be added. One thread at a time may use a Counters object.
+// So sums from before the measured time can be subtracted, and sums of several streams added. One
+// thread at a time may use a Counters object.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct SchemeCounter {
   double sum = 0;
   std::optional<double> of = {};  // the divisor, if there is one: then the figure is sum / of
 
-  // Returns NaN if both the sum and the divisor are 0.
+  // Returns NaN if the divisor is 0.
   double value() const {
     if (!of) return sum;
     return *of == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / *of;
@@ -35,13 +35,13 @@ class Counters {
   bool has(std::string_view name) const {
     return std::ranges::find(counters_, name, &SchemeCounter::name) != counters_.end();
   }
-  // Returns the value of the counter `name`, 0 if there is no counter of that name.
+  // Returns 0 if there is no counter `name`.
   double value(std::string_view name) const {
     const auto found = std::ranges::find(counters_, name, &SchemeCounter::name);
     return found == counters_.end() ? 0 : found->value();
   }
 
-  // Adds the counters of `others`: two counters of the same name become one.
+  // Adds the counters of `others`. Two counters of the same name become one counter.
   Counters& add(const Counters& others) {
     for (const SchemeCounter& other : others) {
       const auto mine = std::ranges::find(counters_, other.name, &SchemeCounter::name);
@@ -55,7 +55,6 @@ class Counters {
     return *this;
   }
 
-  // Returns the increase of the counters since `earlier`, an earlier copy of them.
   Counters since(const Counters& earlier) const {
     Counters difference = earlier;
     for (SchemeCounter& counter : difference.counters_) {

@@ -1,13 +1,13 @@
 // The locks on log directories, which keep one command from writing where another command writes or
-// reads. A locked directory is held (platform/files.h): whatever is renamed meanwhile, the command
-// stays in the directory that it has locked.
+// reads. A locked directory is held (platform/files.h): the command stays in it even if it is
+// renamed.
 //
-// Protocol. A run locks its directories exclusively before it looks into the directories, until the
-// run ends. A recovery shares its locks with other recoveries. The lock is flock() on the directory
-// itself. So the lock needs no file, and the kernel releases it when the process ends in any way.
-// No thread waits for a lock that is taken, so no order of directories can deadlock. Locks are
-// taken in the order of device and inode: if two runs start at once with the same directories, one
-// of the runs gets all locks.
+// Protocol. A run locks its directories exclusively, from before it reads them until the run ends.
+// A recovery shares its locks with other recoveries. The lock is flock() on the directory itself.
+// So the lock needs no file, and the kernel releases it when the process ends in any way. No thread
+// waits for a lock that is taken, so no order of directories can deadlock. Locks are taken in the
+// order of device and inode: if two runs start at once with the same directories, one of the runs
+// gets all locks.
 #pragma once
 
 #include "platform/files.h"
@@ -27,11 +27,11 @@ class DirectoryLocks {
 };
 
 // Waits until no write of a killed process can land in the log file or its segment files any more.
-// A process that is killed releases its directories before the end of its writes in io_uring. But
-// each log file of the process stays locked until the writes end (logging/device/device_file.h):
-// the kernel holds a reference to an open file for each write, and releases its flock() with the
-// last reference (Linux, fs/locks.c, locks_remove_file(), called by __fput()). The caller must hold
-// the directories. Fails if a file cannot be opened.
+// The kernel releases a killed process's directories before the process's writes in io_uring end.
+// But each log file of the process stays locked until the writes end
+// (logging/device/device_file.h): each write has a reference to its open file, and the kernel
+// releases flock() with the last reference (Linux, fs/locks.c, locks_remove_file(), called by
+// __fput()). The caller must hold the directories. Fails if a file cannot be opened.
 void wait_for_late_writes(const std::string& log_file);
 
 }  // namespace logjam

@@ -17,11 +17,11 @@ struct LogOptions {
   bool overwrite = false;                // --overwrite: a log in the directories may be replaced
   // --continue: the log that the run continues, whose directories are `directories`; or null.
   const ContinuedLog* continued = nullptr;
-  bool history = false;            // whether the run keeps a history
+  bool history = false;
   std::string device;              // --device
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
-  // The length of a segment file, if the device has any; 0: segment_bytes_for(preallocate_bytes).
+  // The length of a segment file, if the device has segments; 0: segment_bytes_for().
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // the length of the largest record that the run writes
@@ -36,7 +36,7 @@ struct LogOptions {
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 
-// Returns why the scheme cannot write to `device`, in one sentence, or "" if it can.
+// Returns one sentence that says why the scheme cannot write to `device`, or "" if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 // Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
@@ -49,14 +49,11 @@ struct LogLayout {
   uint32_t stripes = 1;            // files of each stream
   uint64_t preallocate_bytes = 0;  // of each file
   uint64_t segment_bytes = 0;      // of each segment file; 0: the files have no segments
-  // Whether the log has files. If the device keeps nothing, files of an earlier run stay as they
-  // are.
-  bool has_files = false;
+  bool has_files = false;          // false: files of an earlier run stay as they are
 
   uint32_t files() const { return streams * stripes; }
 };
 
-// Returns the layout that `options` ask for. Opens and changes nothing.
 LogLayout layout_of(const LogOptions& options);
 
 class Log {
@@ -76,15 +73,15 @@ class Log {
   LogManifest* manifest() { return directories_ == nullptr ? nullptr : &directories_->manifest(); }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  // Returns the socket on which all flushers of a directory's streams run, or kNoSocket.
-  // `directory` is an index in LogOptions::directories.
+  // Returns the socket on which all flushers of a directory's streams run. If they run on several
+  // sockets, returns kNoSocket. `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
   // Allows the files to reuse or free the bytes of each stream s before `positions[s]`. The stream
-  // must be durable up to that position, and no recovery may need these bytes. Any thread may call
-  // the function while the log runs.
+  // must be durable up to this position, and no recovery may need these bytes. Any thread may call
+  // it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
-  // Ends the process with one sentence if a directory of the log was moved. Any thread may call it.
+  // Ends the process if a directory of the log was moved. Any thread may call it.
   void fail_if_moved() const {
     if (directories_ != nullptr) directories_->fail_if_moved();
   }

@@ -17,7 +17,7 @@ enum class NumberDrawn : uint8_t {
   kBeforeWithoutHole,  // EarlyNumbers::draw_number(); a failed validation logs nothing
 };
 
-// The properties of a scheme that the engine must know. They are static: they follow from its name.
+// The properties of a scheme that the engine must know. They depend on the scheme's name alone.
 struct LogTraits {
   NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
   // If true, a transaction installs its rows and, with early lock release, unlocks them before it
@@ -39,7 +39,7 @@ struct LogTraits {
   bool in_place = false;
 };
 
-// The flags of a single scheme are not here: a scheme's file defines and reads its gflags.
+// The settings that several schemes read. A scheme's file defines and reads the scheme's own flags.
 struct LogConfig {
   uint32_t workers = 1;
   uint32_t sockets = 1;
@@ -54,33 +54,33 @@ struct LogConfig {
   uint64_t flush_gap_us = 0;
   bool chooses_gap = false;
   uint64_t gap_latency_us = 0;  // --flush_gap_us=auto:N, the most latency; 0: no limit
-  // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it.
-  // Needed if the run chooses the gap.
+  // Returns the sum of the workers' run delays (platform/cpu_use.h). Any thread may call it. Not
+  // null if the run chooses the gap.
   std::function<uint64_t()> run_delay_ns = {};
   bool flush_help = true;  // --flush_help: workers may do the work of a late flusher
   // Whether log threads preempt workers at once (--worker_class). If so, busy workers do not write.
   bool preemptible_workers = false;
   bool pinned_workers = true;  // false: --placement=none
   // The longest sleep of a worker, in case a wake-up is lost. No code relies on this bound: in
-  // tests the bound is so long that a test with a lost wake-up hangs.
+  // tests it is so long that a test with a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
-  // How long a flusher naps while workers flush in its place. A thread that needs the flusher
-  // sooner must wake the flusher. In tests the nap is an hour, so a test with a lost wake-up hangs.
+  // How long a flusher naps while workers flush. A thread that needs the flusher sooner must wake
+  // the flusher. In tests the nap is an hour, so a test with a lost wake-up hangs.
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log owns the devices, which outlive the scheme.
   std::vector<Device*> devices = {};
   // A copy of the header of stream 0's first file, in memory aligned for the device. The Log owns
   // the copy, which outlives the scheme.
   std::span<std::byte> header_block = {};
-  // Whether SDL is stored in the header of that file after each flush (StreamState::store_sdl). A
-  // scheme with one stream sets the field.
+  // Whether each flush stores SDL in this header (StreamState::store_sdl). Only a scheme with one
+  // stream sets the field.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
   LogTraits traits = {};                        // filled in by SchemeInfo::make
 
-  // Returns the socket of the worker's core. If the machine has another number of sockets than
-  // `sockets`, the sockets are pretended, and each gets an equal share of the workers.
+  // Returns the socket of the worker's core. If the machine does not have `sockets` sockets,
+  // divides the workers equally among `sockets` pretended sockets.
   uint32_t socket_of(uint32_t worker) const {
     LJ_ASSERT(sockets != 0);
     const bool real = sockets == static_cast<uint32_t>(platform::socket_count());

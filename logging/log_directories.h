@@ -1,5 +1,5 @@
-// The directories of a run's log, and how a log begins in them: a new log, which may replace an
-// earlier one, or a run that continues the log that is there.
+// The directories of a run's log, and how a log begins in them. Either a new log begins, which may
+// replace an earlier log, or a run continues the log that is there.
 //
 // Protocol. A crash at any moment leaves the log as it was, or the log with the new run, which is
 // empty. The steps are in this order, and each is durable before the next one begins:
@@ -10,7 +10,7 @@
 //      preallocated are created, or extended with zeros. A run that continues a log has new
 //      directories for its files. Then the member files and the new manifest are written, under
 //      another name: a full disk is noticed here. A refusal removes all that was created.
-//   2. The new manifest takes the place of the earlier one (logging/format/manifest_file.h). It
+//   2. The new manifest replaces the earlier manifest (logging/format/manifest_file.h). It
 //      says that the run has not begun: the run counts as empty, whatever its files contain. The
 //      manifest also lists the files that are removable now.
 //   3. Segments that the new log cannot use are removed: each segment that is shorter than the new
@@ -34,39 +34,40 @@ namespace logjam {
 struct ContinuedLog {
   // Outlives the run. The caller has locked the log's directories.
   LogManifest* manifest = nullptr;
-  // Writes the results of the run's recovery into the manifest, together with the run: the ends of
-  // the earlier runs, and the removable files.
+  // Writes the results of the run's recovery into the manifest, with the run: the ends of the
+  // earlier runs, and the removable files.
   std::function<void(Manifest&)> found = [](Manifest&) {};
 };
 
 class LogDirectories {
  public:
-  // Performs step 1 until log files are opened. Creates missing directories. Locks all directories
-  // until the object is destroyed. Refuses if a directory cannot be used or, unless `overwrite`,
-  // has a log. If `continued` is not null, the run continues that log, which lies in `directories`.
+  // Performs step 1 up to the opening of the log files. Creates missing directories. Locks all
+  // directories until the object is destroyed. Refuses if a directory cannot be used or, unless
+  // `overwrite`, has a log. If not null, `continued` is the log in `directories` that the run
+  // continues.
   LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
                  bool overwrite);
 
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
-  // Returns an identity for the run. No other run of the log has this identity, and no run that is
-  // to be removed. (A simulated machine chooses the same number again with the same seed.)
+  // Returns a random number that no run in the manifest has, and no removable run either. (With the
+  // same seed, a simulated machine chooses the same number again.)
   uint64_t new_run() const;
-  // Returns the manifest of the log; before replace() it lacks the run.
+  // Returns the manifest of the log, which has the run only after replace().
   LogManifest& manifest() { return *manifest_; }
 
   // Ends the process if a directory of the log, or of the run, was moved: a later command would not
   // find the transactions that this run acknowledges. Any thread may call it.
   void fail_if_moved() const;
 
-  // Announces the files that the caller is about to open, in the directories of the run. Each file
-  // has `segments` preallocated segments of `segment_bytes`, or none if that is 0.
+  // Announces the log files that the caller is about to open in the directories of the run. Each
+  // file has `segments` preallocated segments of `segment_bytes`, or none if `segment_bytes` is 0.
   void will_open(const std::vector<std::string>& files, uint64_t segment_bytes, uint64_t segments);
 
   // Performs the end of step 1, and steps 2 to 4, for a run with this header. `history` says
-  // whether the run keeps a history. `write_headers` writes the headers of all files and makes them
-  // durable. `replaced` is called after step 2. Calls `after_step` after each durable change.
+  // whether the run keeps a history. `write_headers` makes the headers of all files durable. Calls
+  // `replaced` after step 2, and `after_step` after each durable change.
   void replace(const LogFileHeader& header, bool history,
                const std::function<void()>& write_headers, const std::function<void()>& replaced,
                const std::function<void()>& after_step);
@@ -90,8 +91,8 @@ class LogDirectories {
   std::vector<std::string> files_;
   uint64_t segment_bytes_ = 0, segments_ = 0;
   std::vector<std::string> created_;  // directories that this object has made, outermost first
-  // The lengths of the files and segment files that existed before the run. Until these lengths are
-  // known, no file is changed.
+  // The lengths of the files and segment files that existed before the run. No file is changed
+  // until these lengths are known.
   std::optional<std::map<std::string, uint64_t>> lengths_;
   std::unique_ptr<DirectoryLocks> locks_;
   // The directories of the log, which the caller may have locked, and of the run.

@@ -1,5 +1,5 @@
-// The log scheme interface: all that the engine knows of a scheme. The interface has four sides,
-// each for one part of the engine:
+// The log scheme interface: all that the engine knows of a scheme. Each of its four sides is for
+// one part of the engine:
 //
 //   CommitSide      concurrency control, in one place (cc/commit_log.h)
 //   WaitSide        the workers: waiting for commits, and the workers' share of the log's work
@@ -25,8 +25,8 @@
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
 // the bottom of its file (scheme_registry.h). No other file names the scheme. Any thread may call a
-// function, unless an annotation names the thread: the thread of `worker` (worker_role), or a
-// thread of the log (log_role).
+// function, unless an annotation names the thread: the worker's thread (worker_role), or a thread
+// of the log (log_role).
 #pragma once
 
 #include "logging/counters.h"
@@ -53,16 +53,15 @@ class EarlyNumbers {
   ~EarlyNumbers() = default;
 };
 
-// Parts of a commit that only some schemes have, null in other schemes. The scheme owns these
-// parts.
+// The parts of a commit that only some schemes have, else null. The scheme owns the parts.
 struct CommitParts {
   // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.
   EarlyNumbers* early_numbers = nullptr;
-  // A committing writer raises the stamps of the tuples that it has read. A scheme has stamps if
-  // its numbers grow along write-after-read. These numbers are drawn before the validation.
+  // A committing writer raises the stamps of the tuples that it has read (read_stamps.h). A scheme
+  // with stamps draws its numbers before the validation.
   ReadStamps* read_stamps = nullptr;
-  // The rows' LSN vectors. A transaction gathers the vectors of the rows that it reads and
-  // overwrites (Dependencies::vector), and raises the vectors of the rows that it changes.
+  // A transaction gathers vectors in Dependencies::vector, and raises the vectors of the rows that
+  // it changes (row_vectors.h).
   RowVectors* row_vectors = nullptr;
 };
 
@@ -75,7 +74,6 @@ class CommitSide {
   const LogTraits& traits() const { return traits_; }
   // Returns the number of the log's run, which seeds the checksums of its records.
   uint64_t run() const { return run_; }
-  // Returns the length of the largest record that reserve() takes, in bytes.
   virtual uint64_t max_record_bytes() const = 0;
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
@@ -83,16 +81,15 @@ class CommitSide {
 
   // Returns a number and a hole for a record of `bytes` and, if the scheme wants one, of a vector
   // (LogReservation::vector). `bytes` is a multiple of 8 and at most max_record_bytes(). Waits
-  // while the buffer is full; never fails. Called at the serialization point. A worker holds at
+  // while the buffer is full; never fails. Call it at the serialization point. A worker holds at
   // most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
       LJ_REQUIRES(platform::worker_role) = 0;
   // Hands the hole over to the log. The hole contains a whole record; with kVoid, a void record.
-  // Returns the transaction's commit point. With another role than kCommit, the caller does not
-  // wait for the point: a scheme may write the watermark for the point only at a later commit.
+  // Returns the transaction's commit point. Wait for the point only if the role is kCommit: for
+  // another role, a scheme may write the point's watermark only at a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role)
       LJ_REQUIRES(platform::worker_role) = 0;
-  // Returns the commit point of a transaction that wrote nothing.
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps)
       LJ_REQUIRES(platform::worker_role) = 0;
 
@@ -109,7 +106,6 @@ class WaitSide : public Durability {
   // Performs work of the log, for example a flush. The worker calls it between transactions, and
   // while the worker waits for a lock.
   virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
-  // Waits until `point` is durable.
   virtual void wait_durable(uint32_t worker, const CommitPoint& point)
       LJ_REQUIRES(platform::worker_role) {
     while (!is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);
@@ -140,13 +136,12 @@ class WaitSide : public Durability {
 
 class FlushSide {
  public:
-  // Returns how many flusher threads there are. Thread i calls flush(i) again and again.
+  // Returns the number of flusher threads. Thread i calls flush(i) again and again.
   virtual uint32_t flushers() const = 0;
   // Returns the name of flusher thread `flusher`, at most 15 bytes.
   virtual std::string flusher_name(uint32_t flusher) const {
     return "log-" + std::to_string(flusher);
   }
-  // Returns the socket on which flusher thread `flusher` runs, or kNoSocket.
   virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
   // Performs one step of flusher thread `flusher`. May sleep, but returns within 20 ms. If
   // `stopping`, flushes all published records, whatever the flush policy says. If the Log has no
@@ -165,12 +160,12 @@ class FlushSide {
 class CheckpointSide {
  public:
   // Returns the end of a record up to which every hole is filled. May first move this end forward.
-  // A record that was published before the call may lie after this end.
+  // A record that was published before the call may still lie after this end.
   virtual std::vector<uint64_t> published_positions() { return {}; }
   // Returns the position up to which each stream is durable. Performs no work of the log.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
-  // Returns a number S for each stream: all its records with numbers up to S, present or future,
-  // are durable.
+  // Returns a number S for each stream. All records of the stream with numbers up to S, present or
+  // future, are durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
  protected:

@@ -11,8 +11,8 @@
 // Protocol. A reader draws its number, raises the stamps, and only then validates (OCC) or releases
 // its locks (2PL). A writer locks the tuple, loads the stamp, and then draws its number. All these
 // accesses are seq_cst. So either the reader (under OCC) sees the lock and aborts, or the writer
-// sees the stamp. A reader only loads, and does not raise, a stamp that is large enough: a later
-// load by a writer returns no smaller number (coherence). Any thread may call the functions.
+// sees the stamp. If the stamp is large enough, a reader only loads it: a later load by a writer
+// returns no smaller number (coherence). Any thread may call the functions.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,6 @@ class ReadStamps {
  public:
   ReadStamps() : stamps_(size_t{1} << kSlotBits) {}
 
-  // Raises the stamp of `tuple` to at least `sequence`.
   void raise(const void* tuple, uint64_t sequence) {
     platform::atomic_max(stamps_[slot(tuple)], sequence, platform::memory_order_seq_cst);
   }

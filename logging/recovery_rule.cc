@@ -117,8 +117,8 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
       {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
-// Returns the position up to which met_vectors() uses each stream. If a stream is used less far, an
-// anchor of another stream may not be met any more. So the function loops.
+// Returns the position up to which met_vectors() uses each stream. Loops, because if a stream is
+// used less far, an anchor of another stream may not be met any more.
 std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
   std::vector<uint64_t> ends = all_bytes(tails), before;
   while (before != ends) {

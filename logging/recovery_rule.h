@@ -11,35 +11,36 @@ namespace logjam {
 
 struct RecordHeader;
 
-// The usable part of the log. Stream s may be used up to byte `bytes[s]`. Some schemes instead
-// use the records with numbers up to `sequence`.
+// The usable part of the log. Records after byte `bytes[s]` of stream s are not used. Some rules
+// also drop records with numbers above `sequence`.
 struct Cut {
   std::vector<uint64_t> bytes;
   uint64_t sequence = ~uint64_t{0};
-  // Whether records with kClosed, if the scheme has any, survive beyond `sequence`.
+  // Whether records with kClosed, if the scheme has any, survive above `sequence`.
   bool closed = true;
   std::string why;  // what ended the usable part, for the operator
 };
 
-// Any thread may call the functions. `cut` and `survives` are monotone: records that survive the
-// cut of some tails survive it for longer tails. So replay need not wait for the streams' ends.
+// Any thread may call the functions. `cut` and `survives` are monotone: a record that survives the
+// cut of some tails also survives the cut of longer tails. So replay need not wait for the tails'
+// ends.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used. The record's body follows
   // its header in memory.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
-  // Drops the watermark records on which neither the cut of these tails nor the cut of any longer
-  // tails depends. Called while the streams are read, so that not all watermarks of a log are kept.
-  // A rule that uses StreamTail::watermarks should have this function.
+  // Drops the watermark records on which neither the cut of these tails nor the cut of longer tails
+  // depends. Called while the streams are read, so that memory does not hold all watermarks of a
+  // log. A rule that uses StreamTail::watermarks should have this function.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
 // Returns whether the rule is for logs of `streams` streams; a bad header may name a wrong number.
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
-// Recovery does not read the records before a stream's StreamStart, because recovery has the
-// effects of these records from a checkpoint. The rules count these records as present. The
-// parameter `name` is how the operator knows a rule's number or record: "RSNe", "persisted epoch".
+// Recovery does not read the records before a stream's StreamStart, because a checkpoint has their
+// effects. The rules count these records as present. The parameter `name` is how the operator knows
+// a rule's number or record: "RSNe", "persisted epoch".
 
 // Returns the rule that uses all records up to the first gap, for one stream whose log order is a
 // serial order. A prefix of the log lacks nothing that it depends on (R4).
@@ -96,11 +97,10 @@ RecoveryRule watermarks_cut(const std::string& name);
 // Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
 // within the used part of its stream. A record without a vector is always used.
 //
-// The scheme appends watermark records with a body, its *anchors*, to its streams. For each other
-// stream the body has the end of a record up to which that stream was durable; for the stream
-// itself, the position at which the anchor begins. A vector leaves out two kinds of positions: the
-// position in its own stream, because it lies before the record; and the positions up to which an
-// anchor before the record says that the streams were durable.
+// The scheme appends watermark records, its *anchors*, with the body that min_cut_or_closed()
+// describes. A vector leaves out two kinds of positions: the position in its own stream, because it
+// lies before the record; and the positions up to which an anchor before the record says that the
+// streams were durable.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
 // to its first anchor that is not met. After a crash alone, all anchors are met. So the used parts

@@ -5,8 +5,8 @@
 // A transaction gathers the vectors of the rows that it reads and overwrites: for each stream, the
 // largest position. The scheme adds the end of the transaction's own record, and the result becomes
 // the vector of the rows that it changes. As read stamps do (read_stamps.h), vectors lie in a
-// separate table, at the hash of the tuple's address. Tuples that share a cell get vectors that are
-// larger than they need. So a transaction may wait for too many records, and never for too few.
+// separate table, at the hash of the tuple's address. Tuples that share a cell get larger vectors
+// than they need. So a transaction may wait for too many records, and never for too few.
 //
 // Protocol. A writer raises the vectors of its rows after it has its position in the log, and
 // before it stores the rows' versions (release). A reader loads the row's version (acquire), and
@@ -26,7 +26,6 @@ namespace logjam {
 
 class RowVectors {
  public:
-  // Makes vectors with an entry for each of the `streams`.
   explicit RowVectors(uint32_t streams)
       : streams_(streams), entries_((size_t{1} << kCellBits) * streams) {}
 
@@ -39,7 +38,6 @@ class RowVectors {
       vector[s] = std::max(vector[s], cell[s].load(platform::memory_order_relaxed));
     }
   }
-  // Raises each entry of the tuple's vector to at least the same entry of `vector`.
   void raise(const void* tuple, std::span<const uint64_t> vector) {
     auto* cell = &entries_[first(tuple)];
     for (uint32_t s = 0; s < streams_; ++s) {

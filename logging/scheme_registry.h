@@ -19,7 +19,6 @@ struct SchemeInfo {
                    cut = {}, source = {};
   LogTraits traits = {};
   RecoveryRule recovery = {};
-  // Returns how many streams there are for the log directories and `config.workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count = {};
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct = {};
   // Returns why the scheme's flags cannot be used, in one sentence, or "" if they can.

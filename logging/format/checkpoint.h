@@ -4,7 +4,7 @@
 // the tuples of part P of all tables (engine/checkpoint/row_blocks.h). A recovery uses a checkpoint
 // only if the manifest lists the checkpoint as complete. Any thread may call any function.
 //
-// RSN (Poplar, section 5): where a recovery begins to read the log, as one StreamStart for each
+// RSN (Poplar, section 5) is where a recovery begins to read the log: one StreamStart for each
 // stream of the run that took the checkpoint. engine/checkpoint/checkpointer.h has the proof.
 #pragma once
 

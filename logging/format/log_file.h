@@ -1,8 +1,8 @@
 // The header block, with which every log file begins. It says in text (text_block.h) to which run
-// the file belongs (R6), and is padded with zero bytes to kLogHeaderBytes. Its last 16 bytes may
-// hold an SDL (put_stored_sdl()). The records follow the block: stream position p is file offset
-// kLogHeaderBytes + p. A striped stream has a file in each of several directories (Stripes). A file
-// may continue in segment files (segments.h). Any thread may call any function.
+// the file belongs (R6), and is padded with zero bytes to kLogHeaderBytes. The records follow:
+// stream position p is file offset kLogHeaderBytes + p. A striped stream has a file in each of
+// several directories (Stripes). A file may continue in segment files (segments.h). Any thread may
+// call any function.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace logjam {
 
 inline constexpr uint64_t kLogHeaderBytes = 4096;
-// Larger numbers are refused, so that all computed numbers fit in 64 bits, and all data in memory.
+// Larger numbers are refused, so that computed numbers fit in 64 bits, and data in memory.
 inline constexpr uint32_t kMaxStripes = 1024;
 inline constexpr uint64_t kMostLogFiles = uint64_t{1} << 20;
 inline constexpr uint32_t kMostOrdinal = uint32_t{1} << 30;
@@ -69,21 +69,21 @@ std::string log_file_path(const std::string& directory, uint32_t stream);
                                std::vector<std::pair<uint32_t, std::string>>* files);
 // Returns the path of a log file in `directory` whose header names `log`, or an empty string.
 std::string log_file_of(uint64_t log, const std::string& directory);
-// Returns the paths of a run's files: first the files of stream 0 in stripe order, then the files
-// of stream 1, and so on. Path number i lies in directory i modulo the number of directories.
+// Returns the paths of a run's files: first the files of stream 0 in stripe order, then of stream
+// 1, and so on. Path number i lies in directory i modulo the number of directories.
 std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
                                         uint32_t streams, uint32_t stripes);
 // Returns whether the file can be read and has only zeros: its run has not written a header yet.
 bool log_file_is_blank(const std::string& path);
 
 // A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,
-// section 4.3). The store has 8 bytes of SDL, and their XXH3-64, seeded with the run. These 16
-// bytes end the header block of the stream's first file. With a stored SDL, a log that has lost its
-// end is reported, and not mistaken for a log that a crash has torn.
+// section 4.3): 8 bytes of SDL and their XXH3-64, seeded with the run, end the header block of the
+// stream's first file. So a log that has lost its end is not mistaken for a log that a crash has
+// torn.
 //
 // To store an SDL, the whole block is written again. If power is lost during this write, each
-// sector has its old or its new bytes. The old and the new block have the same header text, so a
-// torn write can lose only the SDL. Then nothing vouches for the end of the log.
+// sector has its old or its new bytes. Both have the same header text, so a torn write can lose
+// only the SDL. Then nothing vouches for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
 // Returns the SDL in a header block, or 0 if the block has none of `run`.
@@ -99,7 +99,6 @@ struct Stripes {
   uint32_t device(uint64_t position) const {
     return devices == 1 ? 0 : static_cast<uint32_t>(position / bytes % devices);
   }
-  // Returns the offset of the byte at `position` in its device's file.
   uint64_t file_offset(uint64_t position) const {
     if (devices == 1) return kLogHeaderBytes + position;
     return kLogHeaderBytes + position / bytes / devices * bytes + position % bytes;
@@ -111,7 +110,6 @@ struct Stripes {
     const uint64_t of_row = device < last ? bytes : device == last ? position % bytes : 0;
     return kLogHeaderBytes + row * bytes + of_row;
   }
-  // Returns the end of the stripe in which `position` lies.
   uint64_t stripe_end(uint64_t position) const {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;
   }
@@ -126,7 +124,6 @@ struct Stripes {
     if (devices == 1 || held == 0) return held;
     return position(device, file_bytes - 1) + 1;
   }
-  // Returns the position of the byte at `file_offset` of the device's file.
   uint64_t position(uint32_t device, uint64_t file_offset) const {
     LJ_ASSERT(file_offset >= kLogHeaderBytes && device < devices);
     const uint64_t at = file_offset - kLogHeaderBytes;

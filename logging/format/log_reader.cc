@@ -40,7 +40,6 @@ void add_voucher(std::vector<Voucher>& vouchers, size_t stream, const Voucher& v
   if (voucher.durable > vouchers[stream].durable) vouchers[stream] = voucher;
 }
 
-// Returns the position after the last record of `batch`, which begins at `from`.
 uint64_t end_of(const RecordBatch& batch, uint64_t from) {
   return batch.records.empty() ? from : batch.positions.back() + batch.records.back()->bytes;
 }
@@ -98,7 +97,6 @@ struct LogReader::State {
     return whole ? logjam::stored_sdl(block, run) : 0;
   }
 
-  // Asks all devices at once to read ahead from position `from` on.
   void prefetch(uint64_t from) {
     const uint64_t each = memory.window_bytes / stripes.devices;
     for (uint32_t device = 0; device < stripes.devices; ++device) {
@@ -383,8 +381,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
 
   tail_.stored_sdl = state_->stored_sdl();
 
-  // If the stream was durable here, it had a record here. If the record's header is whole, it says
-  // where the record ended. The record also ended before the next valid record begins.
+  // If the stream was durable here, it had a record here. This record ended where its header says,
+  // if the header is whole, and before the next valid record.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());

@@ -32,8 +32,8 @@ struct LogFiles {
 
 // Returns the files of a run of the log in `directories`. Accesses no file.
 LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
-// Returns an empty string, or one sentence that names the files that are missing, or have another
-// header. Sets `missing`, unless null, if a file is missing. Fails if a file cannot be read.
+// Returns an empty string, or one sentence that names the files that are missing, or whose header
+// is not the manifest's. Sets `missing`, unless null, if a file is missing. Fails on a read error.
 std::string check_files(const LogFiles& files, bool* missing = nullptr);
 // Returns the files of the last run of the log in `directories`, which may be in any order. Sets
 // `error` if there is no log, or if check_files() finds something wrong.
@@ -71,7 +71,6 @@ class LogMemoryMeter {
   platform::atomic<uint64_t> now_{0}, most_{0};
 };
 
-// Allocates `bytes` zeros, which `meter` counts unless it is null.
 inline LogMemory allocate_log_memory(LogMemoryMeter* meter, uint64_t bytes) {
   return meter == nullptr ? std::make_shared<std::vector<std::byte>>(bytes)
                           : meter->allocate(bytes);
@@ -84,9 +83,9 @@ struct RecordBatch {
   std::vector<uint64_t> positions;  // of each record in the stream
 };
 
-// The memory of a LogReader. The reader reads a window at a time, or one record if that record
-// is longer. Windows at a stream's start are shorter. The reader has at most the batch that it has
-// returned, the next window, a part of the next record, and 64 KiB.
+// The memory of a LogReader. It reads a window at a time, or one record that is longer than the
+// window. Windows at a stream's start are shorter. The memory holds at most the batch that next()
+// has returned, the next window, a part of the next record, and 64 KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // at least 64 KiB and a watermark record's length
   LogMemoryMeter* meter = nullptr;            // counts the memory of the batches, unless null
@@ -95,9 +94,9 @@ struct ReadMemory {
 // One thread at a time may use a LogReader.
 class LogReader {
  public:
-  // Opens the files of stream `stream`. If there are no files, the stream is empty. On failure
-  // error() says why. `paces`, unless empty, has the pace of each file; the paces outlive the
-  // reader. Segment files before the stream's start may be missing.
+  // Opens the files of stream `stream`, which is empty if it has no files. On failure error() says
+  // why. `paces` is empty, or has the pace of each file; the paces outlive the reader. Segment
+  // files before the stream's start may be missing.
   LogReader(const LogFiles& files, size_t stream, std::vector<DevicePace*> paces = {},
             ReadMemory memory = {});
   // Opens `paths`, which are in stripe order. The header of the first file describes the stream.
@@ -108,13 +107,12 @@ class LogReader {
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }
 
-  // Reads the next window of records into `batch`, including void, watermark and padding records.
-  // Returns false at the end of the usable log; tail() then says why the log ends there. Fails on a
-  // read error.
+  // Reads the next window of records, of all kinds, into `batch`. Returns false at the end of the
+  // usable log; tail() then says why the log ends there. Fails on a read error.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
-  // Reads again the batch that begins at `position`, as next() read it before. Does not change
-  // tail(). Fails if the files have lost the batch.
+  // Reads again the batch that next() found at `position`. Does not change tail(). Fails if the
+  // files have lost the batch.
   void read_again(uint64_t position, RecordBatch* batch);
   // Empties tail().watermarks, which the caller has moved elsewhere.
   void forget_watermarks() { tail_.watermarks.clear(); }

@@ -1,7 +1,7 @@
-// The manifest of a log lists the parts of the log, and says which of these parts are used.
-// Recovery, the next run, checkpoints, truncation and removal rely on the manifest alone.
+// The manifest of a log lists the parts of the log, and says which parts are used. Recovery, the
+// next run, checkpoints, truncation and removal rely on the manifest alone.
 //
-// It is text (text_block.h) in the file `manifest` of the log's first directory (manifest_file.h):
+// A manifest is text (text_block.h) in the file `manifest` of the log's first directory:
 //
 //   logjam manifest 1
 //   log=, generation=, directories=, ...   the log
@@ -25,9 +25,9 @@ namespace logjam {
 struct ManifestRun {
   LogFileHeader header;  // the header of the run's files; `stream` and `stripe` are 0
   bool begun = false;    // all files of the run have headers; before that, no file is read
-  // By stream: the position at which a recovery of this run ended, before the next run, or a
-  // checkpoint at the end of this run, began. Empty if neither exists. A later recovery uses no
-  // record after these positions. If it ends before one of them, records are lost.
+  // By stream: where the recovery ended before the next run, or before a checkpoint at the end of
+  // this run. Empty if there is neither. A later recovery uses no record after these positions. If
+  // a later recovery ends before one of them, records are lost.
   std::vector<uint64_t> ends;
   std::vector<uint64_t> released;  // by stream, or empty: bytes before this position may be removed
   std::string accepted;  // the damage that --accept_damage accepted; empty: there was none
@@ -42,8 +42,7 @@ struct ManifestLife {
   bool history = false;
 };
 
-// Files of a run or a checkpoint that no recovery needs any more. The manifest lists these files
-// until they are removed.
+// Files of a run or a checkpoint that no recovery needs any more, and that are not removed yet.
 struct Removable {
   enum class Kind : uint8_t { kRun, kCheckpoint };
   Kind kind = Kind::kRun;
@@ -71,15 +70,14 @@ struct Manifest {
   // unchanged and returns the reason, worded to follow "PATH is not a manifest: ".
   std::string decode(const std::string& text);
 
-  // Returns the run with this ordinal, or null.
   const ManifestRun* run(uint32_t ordinal) const;
   ManifestRun* run(uint32_t ordinal);
   // Moves the run or the checkpoint to `removable`.
   void remove_run(uint32_t ordinal);
   void remove_checkpoint(uint64_t number);
   // Moves the unfinished parts that a killed process has left to `removable`: incomplete
-  // checkpoints, and runs that have not begun. If there is no checkpoint, the last run stays,
-  // because only a run or a checkpoint has the log's flags.
+  // checkpoints, and runs that have not begun. Without a checkpoint the last run stays, because it
+  // has the log's flags.
   void remove_unfinished();
 };
 

@@ -90,7 +90,6 @@ struct Candidate {
   Manifest manifest;
 };
 
-// Drops the manifests of logs that another log has replaced.
 void drop_replaced(std::vector<Candidate>* found) {
   const std::vector<Candidate> all = *found;
   std::erase_if(*found, [&all](const Candidate& one) {
@@ -121,7 +120,7 @@ std::vector<Candidate> read_all(const std::vector<std::string>& directories,
 }
 
 // Drops each manifest that is older than a copy, if the copy's log is in all of `directories`: a
-// copy is written after its manifest. Appends the names of these manifests to `why_not`.
+// copy is written after its manifest. Appends the dropped manifests' names to `why_not`.
 void drop_older(const std::vector<std::string>& directories, const std::vector<Candidate>& copies,
                 std::vector<Candidate>* manifests, std::string* why_not) {
   std::erase_if(*manifests, [&](const Candidate& one) {
@@ -158,7 +157,6 @@ uint64_t number_in(std::string_view name, std::string_view prefix) {
   return parse_number(name.substr(prefix.size()), 10, &number) ? number : 0;
 }
 
-// Returns the number of the checkpoint whose directory has this path and name, or 0.
 uint64_t checkpoint_at(const std::string& path, std::string_view name) {
   const uint64_t number = number_in(name, "checkpoint-");
   return number != 0 && number < kMostPosition && has_proof(path) ? number : 0;
@@ -184,7 +182,7 @@ std::string unknown_part(const std::vector<std::string>& directories, const Mani
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
   FoundManifest found;
   std::string why_not, ignored;
-  // Copies are read first. A run may change a manifest meanwhile, and changes the copy later. So no
+  // Copies are read first: if a run changes a manifest meanwhile, it changes the copy later. So no
   // copy that is read here is newer than its manifest.
   const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);

@@ -5,12 +5,12 @@
 // directory's number. So a user may name the directories in any order, but must name all.
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
-// directory is synced. After a crash, `manifest` is the earlier or the new manifest. The copy is
-// replaced later, so it may be one generation old. The copy is used only if the manifest is lost,
-// which is damage. A manifest that is older than its copy counts as lost.
+// directory is synced. The copy is replaced later, so it may be one generation old. The copy is
+// used only if the manifest is lost, which is damage. A manifest older than its copy counts as
+// lost.
 //
 // One log may replace another log in the same directories. The new log's manifest names the
-// replaced logs. If a crash leaves the manifest of a replaced log, this manifest is ignored.
+// replaced logs. If a crash leaves a replaced log's manifest, this manifest is ignored.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline constexpr std::string_view kManifestName = "manifest";
 struct FoundManifest {
   std::string error;   // in one sentence why there is no manifest to use, or empty
   bool lost = false;   // `error` reports damage: there was a manifest once
-  std::string damage;  // in one sentence that the manifest is lost and a copy is used; or empty
+  std::string damage;  // one sentence if the manifest is lost and a copy is used, else empty
   std::vector<std::string> directories;  // in the log's order
   Manifest manifest;
   std::vector<Manifest> all = {};  // of all logs in the directories; several only by mistake
@@ -49,21 +49,20 @@ uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
 // The manifest of a log that this process may change. Any thread may call its functions.
 class LogManifest {
  public:
-  // `directories` are the log's, in the log's order. They store, or will store, `manifest`.
+  // `directories` are the directories of the log, in the log's order.
   LogManifest(std::vector<std::string> directories, Manifest manifest);
 
   const std::vector<std::string>& directories() const { return directories_; }
   Manifest current() const;
 
   // Applies `change` to the manifest, and waits until the changed manifest is durable. After a
-  // crash the manifest has the whole change or none of it. Calls of several threads run one at a
-  // time. Ends the process if the manifest cannot be written.
+  // crash the manifest has the whole change or none of it. Ends the process if it cannot be
+  // written.
   void change(const std::function<void(Manifest&)>& change);
 
-  // Prepares a change that the caller may still undo: writes the changed manifest under another
-  // name, and the member files. Returns 0 or errno. The same thread then calls commit() or undo().
-  // commit() makes the changed manifest the current manifest, or ends the process. undo() removes
-  // the files that prepare() has written.
+  // Prepares a change: writes the changed manifest under another name, and the member files.
+  // Returns 0 or errno. The same thread then calls commit(), which makes the changed manifest
+  // current or ends the process, or undo(), which removes the files that prepare() has written.
   int prepare(const std::function<void(Manifest&)>& change);
   void commit();
   void undo();

@@ -7,7 +7,7 @@
 // has written the row. The ranges may be applied only to this version of the row. The ranges do not
 // overlap, and their offsets ascend. The image has no range if the write changed no byte.
 //
-// Any thread may call any function. One thread uses an object.
+// Any thread may call any function. One thread at a time may use an object.
 #pragma once
 
 #include <cstddef>

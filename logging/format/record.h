@@ -16,20 +16,20 @@
 // The body of any record of a transaction may end with an LSN vector, a list of words (VectorWord).
 // The record then has the flag kVector.
 //
-// A range image (--log_records=txn,range) says which version of the row it changes. A transaction
-// that logs a range image has read that version, so its records never carry kWriteOnly. Inserts and
-// blind writes are logged as rows, and so are rows that are not longer than their range image.
+// A range image (--log_records=txn,range) says which version of the row it changes. The transaction
+// has read this version, so its records never carry kWriteOnly. Inserts, blind writes, and rows
+// that are not longer than their range image are logged as rows.
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
-// transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
-// `txn` and lie in one stream. Recovery uses the transaction if it uses the kCommit, which has the
-// transaction's sequence number. All records of a transaction that read nothing carry kWriteOnly.
-// Some schemes recover such transactions even if others may depend on lost records (Poplar, 5).
+// transaction is one kBegin, one kOperation for each write, and one kCommit, with the same `txn`
+// and in one stream. Recovery uses the transaction if it uses the kCommit, which has the sequence
+// number. All records of a transaction that read nothing carry kWriteOnly. Some schemes recover
+// such a transaction where they recover no transaction that read (Poplar, section 5).
 //
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
 // writes. Recovery executes all commands again in the log's order, which writes the same values.
-// `rows` is the number of rows that the transaction changed. If the repeated execution changes a
-// different number of rows, recovery knows that the execution took another path.
+// `rows` is the number of rows that the transaction changed. If the repeated execution changes
+// another number of rows, it took another path.
 //
 // kWatermark belongs to no transaction. Schemes with several streams write watermark records. A
 // watermark record without a body states that every later record of its stream has a larger
@@ -37,20 +37,19 @@
 // whose meaning the scheme defines (dlog's tails). The bytes of kPadding mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run's number and the
-// record's position. The check fails for bytes of an earlier run or lap of the ring buffer, and for
-// bytes that were moved within the file. So a record needs no field for its position (R6).
+// record's position (R6). The check fails for bytes of an earlier run or lap of the ring buffer,
+// and for bytes that were moved within the file.
 //
 // Evidence of durability. Each record says roughly how far its stream was durable when the record's
-// hole was reserved. The record has an upper bound of its *durable lag*: the record's position
-// minus the stream's durable position. A valid record vouches for all bytes of its stream before
-// the record's position minus this bound. These bytes were durable once, so no crash can have torn
-// them. A stream that ends before their end is damaged (stream_tail.h). A code of 5 bits stores the
-// bound, so no record grows:
+// hole was reserved: the record has an upper bound of its *durable lag*, its position minus the
+// stream's durable position. A valid record vouches for all bytes of its stream before the record's
+// position minus this bound. These bytes were durable once, so no crash can have torn them. A
+// stream that ends before their end is damaged (stream_tail.h). A code of 5 bits stores the bound:
 //
 //   0       nothing is known (a lag of 16 GiB or more)
 //   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...
 //
-// Any thread may call any function here. One thread uses an object.
+// Any thread may call any function here. One thread at a time may use an object.
 #pragma once
 
 #include <bit>
@@ -170,7 +169,6 @@ struct LoggedCommand {
 
 inline constexpr uint32_t kMostWrites = 65535;  // in a record
 
-// Returns `row_bytes` rounded up to a multiple of 8.
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 
 // Returns how many bytes of a record's body a write, or a command, takes.
@@ -184,7 +182,6 @@ constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
   return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
 }
 
-// Returns the checksum that the record at stream position `position` must have.
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
 
 // Computes record_checksum() of a record that is not in memory as a whole.
@@ -238,7 +235,7 @@ struct VectorWord {
   }
 };
 
-// Returns the words of the record's LSN vector, if it has one. They point into the record.
+// Returns the words of the record's LSN vector, which point into the record; or no words.
 inline std::span<const uint64_t> vector_of(const RecordHeader& header) {
   if ((header.flags & kVector) == 0) return {};
   const std::span<const uint64_t> body = watermark_body(header);
@@ -252,8 +249,8 @@ class RecordBody {
  public:
   // Borrows the record, which outlives this object.
   explicit RecordBody(const RecordHeader& header);
-  // Returns true and fills `write`, whose pointers point into the record. Returns false at the end,
-  // and also if the body contradicts itself (well_formed()).
+  // Fills `write`, whose pointers point into the record. Returns false at the end, and if the body
+  // contradicts itself (well_formed()).
   bool next(LoggedWrite* write);
   bool well_formed() const { return well_formed_; }
 

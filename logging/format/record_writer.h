@@ -1,5 +1,5 @@
 // Encodes records (logging/format/record.h). A StagedRecord assembles a record of a transaction; a
-// RecordWriter writes the other records. One thread uses an object.
+// RecordWriter writes the other records. One thread at a time may use an object.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_b
 
 // Encodes the write, or the command, in encoded_bytes() bytes at `to`.
 inline void encode(std::byte* to, const LoggedWrite& write) {
-  // Copies field by field: a wider load would wait until the stores of its fields have finished.
+  // Copies field by field: a load of the whole header would wait for the stores of its fields.
   auto& header = *reinterpret_cast<WriteHeader*>(to);
   header.table = write.header.table;
   header.op = write.header.op;
@@ -38,7 +38,6 @@ inline void encode(std::byte* to, const LoggedWrite& write) {
 }
 void encode(std::byte* to, const LoggedCommand& command);
 
-// Ends the process: a transaction has more than kMostWrites writes.
 [[noreturn]] void too_many_writes();
 
 // Returns the header of the record for `hole`, without the checksum and the number of writes.
@@ -49,9 +48,9 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
           0};
 }
 
-// Stores the checksum of the record that begins with `header`, for a run and a stream position.
-// `encoded_bytes` says how many of the record's bytes were written: all, unless it is a kVoid or
-// kPadding record. Stores no checksum yet if the record is placed later (kPlacedLater).
+// Stores the checksum of the record that begins with `header`, unless the record is placed later
+// (kPlacedLater). `encoded_bytes` says how many of the record's bytes were written: all, unless it
+// is a kVoid or kPadding record.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
 // Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). The
@@ -77,18 +76,16 @@ class RecordWriter {
 //
 // The memory of a hole was last used one lap of the ring ago, so it is in no cache near the worker.
 // A worker that wrote a record there in pieces, and read it again for the checksum, would wait for
-// memory. The memory of a staged record stays in the worker's cache. Its body is encoded before the
-// hole is reserved. So the encoder knows how many bytes to reserve, and the hole, which holds up
-// its stream's watermark, is open for a shorter time.
+// memory. A staged record stays in the worker's cache. Its body is encoded before the hole is
+// reserved. So the encoder knows how many bytes to reserve, and the hole, which holds up its
+// stream's watermark, is open for a shorter time.
 class StagedRecord {
  public:
   StagedRecord() { start(); }
-  // Starts a new record without a body. Drops the previous record.
   void start() {
     used_ = sizeof(RecordHeader);
     writes_ = 0;
   }
-  // Appends a write to the body. Ends the process if the record already has kMostWrites.
   void add(const LoggedWrite& write) {
     if (writes_++ == kMostWrites) [[unlikely]]
       too_many_writes();

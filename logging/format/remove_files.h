@@ -2,10 +2,10 @@
 // released segments of its runs.
 //
 // A file is removed only if there is proof that it belongs to the log. A log file has the run's
-// number in its header, or holds only zeros. A checkpoint's directory has a file `id` with the
-// checkpoint's id, and a run's directory has a file `id` with the log's id. All other files stay,
-// and so do directories with other files. Removal may stop at any step and be repeated: the file
-// with the proof is removed last. During the removal, no other process uses the log's directories.
+// number in its header, or only zeros. A directory has a file `id`, with the id of the checkpoint
+// or, for a run, of the log. All other files stay, and so do their directories. Removal may stop at
+// any step and be repeated: the file with the proof is removed last. During the removal, no other
+// process uses the log's directories.
 #pragma once
 
 #include <functional>

@@ -3,11 +3,10 @@
 // segments. Its byte at offset `at` lies in segment at / bytes, at offset at % bytes. Only the
 // first `bytes` bytes of a segment file count.
 //
-// A writer makes the segments in order, and begins a segment only when the previous segment is
-// durable: its bytes (zeros, or bytes of a recycled file), its length and its name. So after a
-// crash, no segment file is missing or too short before an existing segment file. The only
-// exceptions are segments before the stream's start that the log has released
-// (logging/device/device_file.h).
+// A writer makes the segments in order, and begins a segment only when the previous segment's
+// bytes, length and name are durable. So after a crash, no segment file is missing or too short
+// before an existing segment file. The only exceptions are segments before the stream's start that
+// the log has released (logging/device/device_file.h).
 #pragma once
 
 #include <cstddef>
@@ -24,11 +23,8 @@ inline constexpr uint64_t kMostLogFileBytes = uint64_t{1} << 50;
 struct Segments {
   uint64_t bytes = 0;  // the length of each segment; 0: the log file is one file of any length
 
-  // Returns the segment that has the byte at `at`.
   uint64_t index(uint64_t at) const { return bytes == 0 ? 0 : at / bytes; }
-  // Returns the offset of the byte at `at` in its segment.
   uint64_t within(uint64_t at) const { return bytes == 0 ? at : at % bytes; }
-  // Returns the number of bytes from `at` to the end of its segment.
   uint64_t left(uint64_t at) const { return bytes == 0 ? ~uint64_t{0} : bytes - at % bytes; }
 };
 
@@ -45,12 +41,12 @@ struct SegmentFile {
 // Sets `files` to the segment files of the log file at `path`, as segment_files_in() does.
 [[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
 
-// Reads a log file and its segment files as if they were one file. One thread at a time may use it.
-// It keeps only one file open: a log may have more segments than a process may open.
+// Reads a log file and its segment files as one file. One thread at a time may use it. Keeps only
+// one file open, because a log may have more segments than a process may open.
 class SegmentedFile {
  public:
-  // Opens the log file. On failure error() says why in one sentence. The caller will read no byte
-  // before `needed`, so segment files before `needed` may be missing, but not the log file.
+  // Opens the log file. On failure error() says why in one sentence. The caller reads no byte
+  // before `needed`, so earlier segment files may be missing, but not the log file.
   SegmentedFile(const std::string& path, Segments segments, uint64_t needed = 0);
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
@@ -60,7 +56,7 @@ class SegmentedFile {
   // Returns the offset after the last byte that any of the files has.
   uint64_t bytes() const { return bytes_; }
   // Returns which file is missing or too short although a later segment file exists, or an empty
-  // string. No crash explains this loss. Records after the lost bytes may be lost, too.
+  // string. No crash explains this loss.
   const std::string& why_lost() const { return why_lost_; }
 
   // Reads up to `count` bytes from offset `from` on, and returns how many it has read: fewer than

@@ -1,14 +1,13 @@
 // The end of a stream as the log reader found it, and whether a crash can have put the end there.
 //
 // A crash tears the tail of a stream: any part of the bytes that were not durable may be lost. No
-// crash touches bytes that were durable once. Valid records vouch for how far streams were durable
-// (logging/format/record.h). Each valid record vouches for its own stream, even if the record lies
-// after the stream's end. The body of a watermark record also vouches for other streams. A
-// StreamStart, and an SDL in a header (logging/format/log_file.h), each vouch for their own stream.
-// A stream that ends before a position that is vouched for is *damaged*. A stream is also damaged
-// if it ends where a segment file is missing or too short although the next one exists
-// (logging/format/segments.h). If nothing vouches for the lost bytes, a damaged stream cannot be
-// distinguished from a torn stream.
+// crash touches bytes that were durable once. Each valid record vouches for how far its own stream
+// was durable (logging/format/record.h), even if the record lies after the stream's end. The body
+// of a watermark record also vouches for other streams. A StreamStart, and an SDL in a header
+// (logging/format/log_file.h), each vouch for their own stream. A stream that ends before a
+// position that is vouched for is *damaged*. So is a stream that ends where a segment file is
+// missing or too short although the next one exists (logging/format/segments.h). If nothing vouches
+// for the lost bytes, a damaged stream looks like a torn stream.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +38,10 @@ struct StreamTail {
   uint64_t bytes = 0;          // the end of the valid records, which follow the start without a gap
   uint64_t last_sequence = 0;  // the number of the last valid record, 0 if there is none
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
-  uint64_t records = 0;         // the number of valid records
-  // The stream's watermark records that have a body: for each its sequence number and then its
-  // words, one for each stream. An element has the watermark records of one batch, and is shared
-  // because tails are copied. RecoveryRule::forget drops elements.
+  uint64_t records = 0;
+  // The stream's watermark records that have a body: for each its sequence number and then a word
+  // for each stream. An element has the watermark records of one batch, and is shared because tails
+  // are copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   bool goes_on = false;  // valid records follow the end that the reader was given (LogFiles::ends)
   std::string why;       // why the stream ended: "end of log", "torn, ..."; empty before the end
@@ -53,7 +52,7 @@ struct StreamTail {
   uint64_t durable_record_end = ~uint64_t{0};
   uint64_t stored_sdl = 0;  // the SDL in the header of the stream's first file, or 0
   // By stream: the voucher with the largest position in this stream's valid records, which may lie
-  // before or after the end. Empty if there are no vouchers.
+  // after the end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;
 
   // Returns the sequence number up to which `start` alone tells that no record is missing. Records
@@ -64,7 +63,7 @@ struct StreamTail {
 using StreamTails = std::vector<StreamTail>;  // by stream
 
 // Returns one sentence that says which streams are damaged, where, and which record vouches for the
-// lost bytes. Returns an empty string if a crash explains the ends of all streams.
+// lost bytes; or an empty string if a crash explains the ends of all streams.
 std::string find_damage(const StreamTails& tails);
 
 }  // namespace logjam

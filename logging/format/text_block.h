@@ -5,8 +5,8 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as a code, and is not decoded:
-// only texts for people have such characters. Any thread may call any function.
+// A control character in a value, such as a line break, is written as a code and not decoded: only
+// texts for people have such characters. Any thread may call any function.
 #pragma once
 
 #include <charconv>
@@ -20,7 +20,6 @@ namespace logjam {
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// Returns `first_line`, then `lines`, then the checksum.
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
 // Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
