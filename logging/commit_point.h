@@ -23,7 +23,7 @@ struct Dependencies {
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
   // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
-  // was gathered. reserve() turns this vector into the vector of a transaction that commits.
+  // was gathered. If the transaction commits, reserve() makes this vector the transaction's own.
   uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: a later record commits the transaction (kPart)
@@ -53,9 +53,9 @@ struct LogReservation {
 };
 
 enum class RecordRole : uint8_t {
-  kPart,    // a later record commits the transaction (--log_records=op)
-  kCommit,  // the record commits the transaction
-  kVoid,    // recovery skips the record: the validation failed after the hole was reserved
+  kPart,  // a later record commits the transaction (--log_records=op)
+  kCommit,
+  kVoid,  // recovery skips the record: the validation failed after the hole was reserved
 };
 constexpr bool commits(RecordRole role) { return role == RecordRole::kCommit; }
 

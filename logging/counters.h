@@ -1,6 +1,5 @@
-// The figures that a scheme adds to the output row. A figure is a sum, or a quotient of two sums.
-// So sums from before the measured time can be subtracted, and sums of several streams added. One
-// thread at a time may use a Counters object.
+// The figures that a scheme adds to the output row: sums, or quotients of two sums, so that figures
+// can be added and subtracted. One thread at a time may use a Counters object.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,11 @@
 // The locks on log directories, which keep one command from writing where another command writes or
-// reads. A locked directory is held (platform/files.h): the command stays in it even if it is
-// renamed.
+// reads. A locked directory is held (platform/files.h): a rename does not change the one in use.
 //
 // Protocol. A run locks its directories exclusively, from before it reads them until the run ends.
 // A recovery shares its locks with other recoveries. The lock is flock() on the directory itself.
 // So the lock needs no file, and the kernel releases it when the process ends in any way. No thread
 // waits for a lock that is taken, so no order of directories can deadlock. Locks are taken in the
-// order of device and inode: if two runs start at once with the same directories, one of the runs
-// gets all locks.
+// order of device and inode: of two runs with the same directories, one run gets all locks.
 #pragma once
 
 #include "platform/files.h"

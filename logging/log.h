@@ -18,7 +18,7 @@ struct LogOptions {
   // --continue: the log that the run continues, whose directories are `directories`; or null.
   const ContinuedLog* continued = nullptr;
   bool history = false;
-  std::string device;              // --device
+  std::string device;
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
   // The length of a segment file, if the device has segments; 0: segment_bytes_for().
@@ -59,9 +59,8 @@ LogLayout layout_of(const LogOptions& options);
 class Log {
  public:
   // Locks the directories until the log is destroyed, opens (creates or recycles) the files, and
-  // writes and syncs their headers. Refuses options that cannot be used before it changes anything.
-  // Any other failure ends the process with one sentence. One thread makes the log and calls
-  // start(), drain() and stop().
+  // writes and syncs their headers. Refuses unusable options before it changes anything. Any other
+  // failure ends the process. One thread makes the log and calls start(), drain() and stop().
   explicit Log(LogOptions options);
   ~Log();
 
@@ -76,9 +75,8 @@ class Log {
   // Returns the socket on which all flushers of a directory's streams run. If they run on several
   // sockets, returns kNoSocket. `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
-  // Allows the files to reuse or free the bytes of each stream s before `positions[s]`. The stream
-  // must be durable up to this position, and no recovery may need these bytes. Any thread may call
-  // it while the log runs.
+  // Allows the files to reuse or free the bytes of each stream s before `positions[s]`: they are
+  // durable, and no recovery needs them. Any thread may call it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
   // Ends the process if a directory of the log was moved. Any thread may call it.

@@ -25,8 +25,7 @@ struct LogTraits {
   // reserved record must not count as safe before that record is durable.
   bool fills_after_unlock = false;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
-  // them again in log order, so log order must be the serialization order, including read-write
-  // precedences.
+  // them in log order, which must be the serialization order, with read-write precedences.
   bool commands = false;
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;
@@ -69,11 +68,9 @@ struct LogConfig {
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log owns the devices, which outlive the scheme.
   std::vector<Device*> devices = {};
-  // A copy of the header of stream 0's first file, in memory aligned for the device. The Log owns
-  // the copy, which outlives the scheme.
+  // The header of stream 0's first file, in the Log's memory, aligned for the device.
   std::span<std::byte> header_block = {};
-  // Whether each flush stores SDL in this header (StreamState::store_sdl). Only a scheme with one
-  // stream sets the field.
+  // Whether each flush stores SDL in `header_block` (StreamState::store_sdl): only with one stream.
   bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb

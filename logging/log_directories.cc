@@ -253,8 +253,8 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
   after_step();
 }
 
-// Removes the earlier log's segment files that the new log cannot use or has not preallocated.
-// Shortens the other segment files to the new log's length. Headers are written only after this,
+// Removes the earlier log's segment files that the new log cannot use or has not preallocated. Cuts
+// the other files to the length of the new log's segments. The headers are written only after this,
 // because a file may grow once it has a header.
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   const auto shorten = [this](const std::string& path, uint64_t bytes) {

@@ -4,19 +4,18 @@
 // Protocol. A crash at any moment leaves the log as it was, or the log with the new run, which is
 // empty. The steps are in this order, and each is durable before the next one begins:
 //
-//   1. Everything that may be refused: the locks, the question whether a log is there, opening the
-//      log files, and the run's other output files (LogOptions::before_replace). A new log file is
-//      created without a header, and a recycled one keeps its bytes. Segments that are
-//      preallocated are created, or extended with zeros. A run that continues a log has new
-//      directories for its files. Then the member files and the new manifest are written, under
-//      another name: a full disk is noticed here. A refusal removes all that was created.
-//   2. The new manifest replaces the earlier manifest (logging/format/manifest_file.h). It
-//      says that the run has not begun: the run counts as empty, whatever its files contain. The
-//      manifest also lists the files that are removable now.
+//   1. All that may be refused: the locks, the search for a log, the opening of the log files, and
+//      the run's other output files (LogOptions::before_replace). A new log file is created without
+//      a header, and a recycled log file keeps its bytes. Preallocated segments are created, or
+//      extended with zeros. A run that continues a log has new directories for its files. Then the
+//      member files and the new manifest are written, under another name: a full disk is noticed
+//      here. A refusal removes all that was created.
+//   2. The new manifest replaces the earlier manifest (logging/format/manifest_file.h). It says
+//      that the run has not begun: the run counts as empty, whatever its files contain. It also
+//      lists the files that are removable.
 //   3. Segments that the new log cannot use are removed: each segment that is shorter than the new
-//      log's segments, and all segments after it. From here on no segment comes after one that is
-//      too short. Then the headers of the new run's files are written, and the removable files are
-//      removed (logging/format/remove_files.h).
+//      log's segments, and all segments after it. Then the headers of the new run's files are
+//      written, and the removable files are removed (logging/format/remove_files.h).
 //   4. The manifest says that the run has begun. Records are written only after this step.
 #pragma once
 
@@ -43,8 +42,7 @@ class LogDirectories {
  public:
   // Performs step 1 up to the opening of the log files. Creates missing directories. Locks all
   // directories until the object is destroyed. Refuses if a directory cannot be used or, unless
-  // `overwrite`, has a log. If not null, `continued` is the log in `directories` that the run
-  // continues.
+  // `overwrite`, has a log. If not null, `continued` is the log that the run continues.
   LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
                  bool overwrite);
 

@@ -1,5 +1,4 @@
-// The log scheme interface: all that the engine knows of a scheme. Each of its four sides is for
-// one part of the engine:
+// The log scheme interface: all that the engine knows of a scheme. It has a side for each user:
 //
 //   CommitSide      concurrency control, in one place (cc/commit_log.h)
 //   WaitSide        the workers: waiting for commits, and the workers' share of the log's work
@@ -20,13 +19,10 @@
 //   }
 //   // ... acknowledge the transaction ...
 //
-// With LogTraits::fills_after_unlock the rows are installed, and the locks released, before the
-// record is written.
-//
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (scheme_registry.h). No other file names the scheme. Any thread may call a
-// function, unless an annotation names the thread: the worker's thread (worker_role), or a thread
-// of the log (log_role).
+// the bottom of its file (scheme_registry.h). No other file names it. Any thread may call a
+// function, unless an annotation names the thread: of the worker (worker_role), or of the log
+// (log_role).
 #pragma once
 
 #include "logging/counters.h"
@@ -39,8 +35,7 @@ namespace logjam {
 class ReadStamps;
 class RowVectors;
 
-// Numbers that a scheme draws before the validation and without a hole
-// (NumberDrawn::kBeforeWithoutHole).
+// Draws numbers before the validation and without a hole (NumberDrawn::kBeforeWithoutHole).
 class EarlyNumbers {
  public:
   // Draws one number for all records of a transaction, at the serialization point. Then the caller
@@ -72,7 +67,6 @@ class CommitSide {
   CommitSide& operator=(const CommitSide&) = delete;
 
   const LogTraits& traits() const { return traits_; }
-  // Returns the number of the log's run, which seeds the checksums of its records.
   uint64_t run() const { return run_; }
   virtual uint64_t max_record_bytes() const = 0;
   // Returns the stream that the worker writes to, always or most often.
@@ -103,8 +97,7 @@ class CommitSide {
 
 class WaitSide : public Durability {
  public:
-  // Performs work of the log, for example a flush. The worker calls it between transactions, and
-  // while the worker waits for a lock.
+  // Performs work of the log, such as a flush. Call it between transactions and in waits for locks.
   virtual void poll(uint32_t worker) LJ_REQUIRES(platform::worker_role) = 0;
   virtual void wait_durable(uint32_t worker, const CommitPoint& point)
       LJ_REQUIRES(platform::worker_role) {
@@ -143,9 +136,8 @@ class FlushSide {
     return "log-" + std::to_string(flusher);
   }
   virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
-  // Performs one step of flusher thread `flusher`. May sleep, but returns within 20 ms. If
-  // `stopping`, flushes all published records, whatever the flush policy says. If the Log has no
-  // threads, the thread that drains the log calls flush().
+  // Performs one step of flusher thread `flusher`, of at most 20 ms. If `stopping`, flushes all
+  // published records, whatever the policy says. In a Log without threads, drain() calls it.
   virtual void flush(uint32_t flusher, bool stopping) LJ_REQUIRES(platform::log_role) = 0;
   // Returns whether all published records are durable. Called after the workers have stopped.
   virtual bool idle() const = 0;
@@ -164,8 +156,7 @@ class CheckpointSide {
   virtual std::vector<uint64_t> published_positions() { return {}; }
   // Returns the position up to which each stream is durable. Performs no work of the log.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
-  // Returns a number S for each stream. All records of the stream with numbers up to S, present or
-  // future, are durable.
+  // Returns a number S for each stream: all its records up to S, also future ones, are durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
  protected:

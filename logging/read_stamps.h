@@ -1,6 +1,5 @@
 // The read stamp of a tuple: the largest sequence number of the transactions that have read it.
-// Stamps are for schemes whose numbers grow along write-after-read (NVM-D's GSN, which "tracks all
-// dependencies").
+// Stamps are for schemes whose numbers grow along write-after-read (NVM-D's GSN).
 //
 // The stamp is not in the tuple's version, because the version is the number of the tuple's last
 // *writer*. If a reader raised the version, every other reader would fail its validation, and the

@@ -80,8 +80,7 @@ struct Streams {
 };
 
 // Drops batches of watermark records of stream `of`. For each range in `wanted`, keeps the batch
-// with the last record that is met in the range, and later batches with a record that may be met
-// when more of the streams is read.
+// with the last record that is met in the range, and later batches that may be met later.
 void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
   const size_t each = 1 + tails.size();
   auto& batches = tails[of].watermarks;

@@ -1,6 +1,5 @@
 // The part of a log that a recovery may use: a scheme's *cut*, and which records inside the cut
-// survive. A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs
-// no scheme.
+// survive. A recovery rule is static data of a scheme (SchemeInfo::recovery).
 #pragma once
 
 #include <functional>
@@ -21,17 +20,15 @@ struct Cut {
   std::string why;  // what ended the usable part, for the operator
 };
 
-// Any thread may call the functions. `cut` and `survives` are monotone: a record that survives the
-// cut of some tails also survives the cut of longer tails. So replay need not wait for the tails'
-// ends.
+// Any thread may call the functions. `cut` and `survives` are monotone: records that survive the
+// cut of some tails also survive the cut of longer tails. So replay need not wait for them.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
-  // Returns whether a record that lies before its stream's cut is used. The record's body follows
-  // its header in memory.
+  // Returns whether recovery uses a record before its stream's cut. The body follows the header.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
   // Drops the watermark records on which neither the cut of these tails nor the cut of longer tails
-  // depends. Called while the streams are read, so that memory does not hold all watermarks of a
-  // log. A rule that uses StreamTail::watermarks should have this function.
+  // depends, so that memory does not hold all watermarks while the streams are read. A rule that
+  // uses StreamTail::watermarks should have this function.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
@@ -48,14 +45,12 @@ RecoveryRule first_gap();
 
 // Returns the rule that uses records up to the least `number` of all streams. `number` is a
 // StreamTail's last_sequence or last_watermark. A stream lacks no record up to its `number`, so no
-// stream lacks a record up to the least `number`, and the set is closed (R4). A stream that begins
-// at a StreamStart lacks no record up to the start's number either
-// (StreamTail::complete_from_start); the larger of the two numbers counts. So a stream with no
-// record after its start does not lower the cut.
+// stream lacks a record up to the least `number`, and the set is closed (R4). For a stream that
+// begins at a StreamStart, the start's number counts if it is larger
+// (StreamTail::complete_from_start), because the stream lacks no record up to that number either.
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
-// Returns the rule that uses the records of min_cut() and, beyond that cut, the records with
-// kClosed.
+// Returns the rule that uses the records of min_cut() and, beyond its cut, records with kClosed.
 //
 // The scheme appends watermark records with a body to its streams. For each other stream, the body
 // has a record's end up to which that stream was durable; for its own stream, the position at which
@@ -98,9 +93,8 @@ RecoveryRule watermarks_cut(const std::string& name);
 // within the used part of its stream. A record without a vector is always used.
 //
 // The scheme appends watermark records, its *anchors*, with the body that min_cut_or_closed()
-// describes. A vector leaves out two kinds of positions: the position in its own stream, because it
-// lies before the record; and the positions up to which an anchor before the record says that the
-// streams were durable.
+// describes. A vector leaves out the position in its own stream, because it lies before the record,
+// and the positions up to which an anchor before the record says that the streams were durable.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
 // to its first anchor that is not met. After a crash alone, all anchors are met. So the used parts
@@ -116,10 +110,10 @@ RecoveryRule watermarks_cut(const std::string& name);
 RecoveryRule met_vectors();
 
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met
-// in all streams. That record ends at its own position in its stream. If no met watermark record
-// lies after the stream's StreamStart, the cut is at the start. The checkpoint has the effects of
-// the records before the start, and of their dependencies. For a record after the start it is not
-// known whether its dependencies are recovered (R4). With one stream the rule is first_gap().
+// in all streams, or else up to the StreamStart. A watermark record has its own end as the word for
+// its own stream. The checkpoint has the effects of the records before the start, and of their
+// dependencies. For a record after the start it is not known whether its dependencies are recovered
+// (R4). With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -12,8 +12,8 @@
 // before it stores the rows' versions (release). A reader loads the row's version (acquire), and
 // then gathers. So the reader finds the vector of that version's writer, or a larger vector. A
 // blind writer gathers while it holds the rows' locks. An entry only grows, by read-modify-writes,
-// so entries of different writers need not be read together, and all accesses are relaxed. Any
-// thread may call the functions.
+// so a vector need not be read as a whole, and accesses are relaxed. Any thread may call any
+// function.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The registry of log schemes: what `logjam list`, recovery and the tests know of a scheme without
-// constructing it.
+// The registry of log schemes, with all that is known of a scheme before it is constructed.
 #pragma once
 
 #include <functional>

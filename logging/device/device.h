@@ -1,11 +1,11 @@
 // The device interface: where the bytes of a log stream become durable.
 //
-// A device has depth() slots. In each slot one write may be under way: start() begins the write,
-// and finished() says, without sleeping, when its bytes are durable. Writes in different slots
-// finish in any order, and after a power cut a later write may be on the device although an earlier
-// write is not. Two writes that are under way at the same time have no block in common: the device
-// might keep the block of either write. Call start(), start_and_wait() and finished() under the
-// stream's flush latch. Any thread may call the other functions.
+// A device has depth() slots, from 0 on. In each slot one write may be under way: start() begins
+// it, and finished() says, without sleeping, when its bytes are durable. Writes in different slots
+// finish in any order: after a power cut a later write may be on the device although an earlier
+// write is not. Writes under way have no block in common: the device might keep either write's
+// block. Call start(), start_and_wait() and finished() under the flush latch. Any thread may call
+// the others.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class PersistentMemory {
   // device lives. May wait until the file has grown. Ends the process if the file is too short.
   virtual std::byte* mapped(uint64_t offset, uint64_t bytes) = 0;
 
-  // Returns true when these bytes are durable; false if they never will be, because the power was
-  // cut (only `faulty` can tell). After false, acknowledge nothing.
+  // Waits until these bytes are durable, and returns true. Returns false if the power was cut
+  // before (only `faulty` can tell). After false, acknowledge nothing.
   [[nodiscard]] virtual bool persist(std::span<const std::byte> bytes) = 0;
 
  protected:
@@ -43,8 +43,8 @@ struct DeviceTraits {
   bool keeps = true;          // a recovery can read the bytes
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need
   bool has_segments = false;  // divides a preallocated file into segment files
-  // Flushes nothing at all, as in the papers' tests of the log buffer alone: no daemon, no polls,
-  // and no commit becomes durable in time. A full ring drops its bytes.
+  // Flushes nothing, as in the papers' tests of the log buffer alone: no daemon, no polls, and no
+  // commit becomes durable in time. A full ring drops its bytes.
   bool discards = false;
   // A write is finished when start() returns. (`faulty` may finish later.)
   bool at_once = false;
@@ -62,12 +62,10 @@ class Device {
   // Returns the block size in bytes, which is 4096 for direct I/O (assert_in_blocks()).
   virtual uint32_t block_bytes() const = 0;
 
-  // Returns how many writes may be under way, at least 1. Slots are numbered from 0.
   virtual uint32_t depth() const { return 1; }
 
   // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
-  // The memory stays valid until finished(slot) returns true. A failure is final (R7): the process
-  // names the file and errno, and ends.
+  // The memory stays valid until finished(slot) returns true. A failure ends the process (R7).
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                      uint32_t slot = 0) = 0;
 
@@ -79,7 +77,6 @@ class Device {
     if (!finished()) wait(timeout_ns);
   }
 
-  // Returns whether no write is under way in `slot`.
   virtual bool finished(uint32_t slot = 0) = 0;
 
   // Sleeps until a write may have finished, or until `timeout_ns` has passed.
@@ -88,12 +85,10 @@ class Device {
   // Returns whether start() waits for the device, so that workers should not help with flushes.
   virtual bool start_blocks() const = 0;
 
-  // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 
   // Tells the device that the log needs no more bytes of its file below offset `before`, except the
-  // header. These bytes are durable. A device reuses their segments, or returns their blocks to the
-  // file system.
+  // header. These bytes are durable. A device reuses or frees their segments or blocks.
   virtual void release(uint64_t /*before*/) {}
 
   // Writes `bytes` at `offset`, and waits until they are durable. For set-up and tests.
@@ -104,7 +99,6 @@ class Device {
   }
 
  protected:
-  // Asserts that a write has whole blocks, in the file and in memory.
   void assert_in_blocks(uint64_t offset, std::span<const std::byte> bytes) const {
     LJ_ASSERT(offset % block_bytes() == 0 && bytes.size() % block_bytes() == 0);
     LJ_ASSERT(reinterpret_cast<uintptr_t>(bytes.data()) % block_bytes() == 0);

@@ -307,8 +307,7 @@ int SegmentMaker::go_on(uint64_t most_bytes) {
   return written_ < segments_.bytes ? 0 : finish();
 }
 
-// Makes the segment durable. Also syncs a recycled segment: the run that made it may have been
-// killed before it synced the segment.
+// Syncs a recycled segment, too: the run that made it may have been killed before it synced it.
 int SegmentMaker::finish() {
   LJ_ASSERT(written_ == segments_.bytes);
   if (const int error = files().sync_data(file_); error != 0) return error;

@@ -1,7 +1,7 @@
 // The log file of a device: created or recycled, made longer ahead of the log, never shortened.
 //
 // A sync after overwriting blocks takes about 60 % of the time of a sync after appending. So the
-// log must never reach the end of the blocks that were written before. A file with segments is made
+// log must never reach the end of the blocks that were written before. A file with segments gets
 // longer by whole segment files; a file without segments by zeros at its end.
 //
 // Protocol. Any thread may call make_room(), which raises `wanted_` under `growing_`, and waits
@@ -10,8 +10,8 @@
 // bytes before that offset. The device writes only before `ready_` (acquire), so the device and the
 // grower never write the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_`
 // and `closing_`, for threads that sleep. With segments, call place() and write() under the
-// stream's flush latch. Any thread may call release(); the segments that it frees pass to the
-// grower through FreeSegments, and place() closes the freed segments that it has open.
+// stream's flush latch. Any thread may call release(): FreeSegments passes the freed segments to
+// the grower, and place() closes the freed segments that are open.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,13 @@
 
 namespace logjam {
 
-// The segment files of a log file that the log does not need any more. A file becomes a segment
-// again by a rename to the segment that is made next. A rename keeps the blocks, so the log's data
-// syncs stay cheap. Files in excess of a bound are removed. Any thread may call any function.
+// The segment files of a log file that the log does not need any more. A free file is renamed to
+// the segment that is made next. A rename keeps the blocks, so the log's data syncs stay cheap.
+// Files in excess of a bound are removed. Any thread may call any function.
 //
 // A crash. Bytes before a released position are not read any more, so their files may be missing. A
-// released file is renamed only to the segment that is made next, which comes after all existing
-// segments. So after the released position, no segment is missing before an existing segment. The
-// new name is durable before the log uses the segment.
+// free file is renamed only to a segment after all existing segments, so no segment after the
+// released position is missing. The new name is durable before the log uses the segment.
 class FreeSegments {
  public:
   explicit FreeSegments(const std::string& path) : path_(path) {}
@@ -63,17 +62,16 @@ class FreeSegments {
 
 // Makes the segment files of a log file (logging/format/segments.h) in order, ahead of the log. A
 // file that an earlier run has left is recycled: it keeps its blocks and their bytes, and gets
-// zeros only after them. The earlier run's records fail their checks, because the run seeds the
-// checksums. A segment that this run has released (FreeSegments) is recycled too: its records fail
-// their checks, because their positions also seed the checksums.
+// zeros only after them. The same holds for a segment that this run has released (FreeSegments).
+// The old records fail their checks, because run and position seed the checksums.
 //
 // Why new files, and not a longer file: while a file gets longer, a direct write to it waits for
 // the write that makes it longer. The next data sync must also make the file's new length and
-// blocks durable: on a file system with a journal, the sync commits the journal. A complete segment
-// has written blocks, and a durable length and name. So zeroing the next segment costs only
-// bandwidth of the device. Measured on ext4 without a journal, with 64 KiB writes of the log: zeros
-// in pieces of 256 KiB, at the log's speed, raise the p99 of these writes from 86 to 155 us. Pieces
-// of 1 MiB at full speed raise the p99 to 2 ms. One thread at a time may use a SegmentMaker.
+// blocks durable, with a commit of the file system's journal. A complete segment has written
+// blocks, and a durable length and name, so zeroing the next segment costs only bandwidth. Measured
+// on ext4 without a journal, with 64 KiB writes of the log: zeros in pieces of 256 KiB, at the
+// log's speed, raise the p99 of these writes from 86 to 155 us. Pieces of 1 MiB at full speed raise
+// the p99 to 2 ms. One thread at a time may use a SegmentMaker.
 class SegmentMaker {
  public:
   // `open_flags` are added to the flags of open(). `free` outlives this object.
@@ -89,8 +87,8 @@ class SegmentMaker {
   // Returns the path of the segment that begins at ready().
   std::string path() const { return segment_path(path_, index_); }
 
-  // Continues the segment that begins at ready(): writes at most `most_bytes` of zeros, and makes
-  // the segment durable when it is complete. Returns 0 or errno.
+  // Continues the segment that begins at ready(): writes at most `most_bytes` of zeros. Makes the
+  // segment durable when it is complete. Returns 0 or errno.
   int go_on(uint64_t most_bytes);
 
  private:
@@ -108,18 +106,17 @@ class SegmentMaker {
 
 // Returns 1 MiB of zeros, aligned for direct writes. Any thread may call it and pad_to_page().
 std::span<const std::byte> zeros();
-// Makes the length of a file a multiple of 4096, as direct writes and mappings need: an earlier run
-// may have left any length. Sets `bytes` to the length. Returns 0 or errno.
+// Makes the length of a file, which may have any length, a multiple of 4096, as direct writes and
+// mappings need. Sets `bytes` to the length. Returns 0 or errno.
 int pad_to_page(int file, uint64_t* bytes);
 
 class DeviceFile {
  public:
-  // Is called with bytes [begin, end) of a file without segments when they are in the file, before
+  // Called with the bytes [begin, end) of a file without segments when they are in the file, before
   // the log may use them. Returns 0 or errno.
   using Grown = std::function<int(int file, uint64_t begin, uint64_t end)>;
 
-  // Opens or creates options.path in platform::files(), with `open_flags` added to the flags of
-  // open(). Refuses if the file cannot be used.
+  // Opens or creates options.path, with additional `open_flags`. Refuses if that fails.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
 
@@ -139,11 +136,11 @@ class DeviceFile {
   // Ends the process if the file cannot be opened.
   Place place(uint64_t offset);
 
-  // Releases the bytes before `before`, except the header (Device::release). Whole segments are
-  // used again or removed. A file without segments returns its blocks to the file system.
+  // Releases the bytes before `before`, except the header (Device::release). Segments are reused or
+  // removed. A file without segments returns its blocks to the file system.
   void release(uint64_t before);
 
-  // Writes the bytes, and with Sync::kData makes them durable. Ends the process if it fails.
+  // Ends the process if the write fails.
   void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
   // Ends the process with a sentence that names `action`, the file and errno `error`.
   [[noreturn]] void fail(const char* action, int error) const { fail(action, path_, error); }
@@ -153,8 +150,7 @@ class DeviceFile {
   void preallocate(uint64_t bytes);
   void grow(uint64_t end);
   void grower();
-  // Writes zeros at the end of the file, or makes segments, up to `end` at least, unless the file
-  // is being closed. Returns 0 or errno.
+  // Makes the file longer, up to `end` at least, unless it is being closed. Returns 0 or errno.
   int write_zeros(uint64_t end);
   int make_segments(uint64_t end, uint64_t piece_bytes);
   void raise_ready(uint64_t ready);

@@ -21,7 +21,7 @@ bool accepted(std::string_view spec) {
          (!kind->wraps || accepted(wrapped(spec)));
 }
 
-// Returns which part of the parameters `given`, which `kind` does not accept, is wrong.
+// Returns which part of `given` is wrong. `given` are parameters that `kind` does not accept.
 std::string wrong_part(const DeviceKind& kind, std::string_view given) {
   if (kind.wraps) {
     if (given.size() < 2) return "the device that it wraps is missing";

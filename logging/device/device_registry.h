@@ -26,14 +26,12 @@ struct DeviceKind {
   // Opens a device with the parameters `given`. Ends the process with one sentence if it cannot.
   std::unique_ptr<Device> (*open)(std::string_view given, const DeviceOptions& options);
 
-  // Returns the form of its specs, for people: "sim:LATENCY_US[:MB_S]".
   std::string form() const { return std::string(name).append(parameters); }
 };
 
 using Devices = platform::Registry<DeviceKind>;
 using DeviceRegistration = Devices::Registration;
 inline const std::vector<DeviceKind>& all_devices() { return Devices::all(); }
-// Returns the kind that `spec` names, or null if there is none.
 const DeviceKind* find_device(std::string_view spec);
 
 // Returns in one sentence why `spec` cannot be opened on this machine, or an empty string.

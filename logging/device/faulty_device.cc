@@ -92,7 +92,7 @@ void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
   }
 }
 
-// Gives the inner device a random one of the waiting writes, unless it still has a write.
+// Gives the inner device, unless it is still writing, a random one of the waiting writes.
 void FaultyDevice::begin_next() {
   if (current_ || cut_.load()) return;
   std::ranges::shuffle(unsynced_, random_);
@@ -192,7 +192,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
     for (uint64_t line = begin / kLineBytes; line * kLineBytes < begin + bytes.size(); ++line) {
       lines_.push_back(line);
     }
-    // A cache may write back any line at any time, also lines of other records.
+    // A cache may write back any cache line at any time, also lines of other records.
     for (uint64_t early = random_() % (kMostEarlyLines + 1); early > 0; --early) {
       const uint64_t at = begin + random_() % kEarlyReachBytes;
       if (at < mapped_end_.load()) write_back_line(at / kLineBytes);
@@ -209,7 +209,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
 
 void FaultyDevice::write_back_line(uint64_t line) {
   if (cut_.load()) return;
-  // The line is read by a system call, because other workers may be filling their parts of it.
+  // Reads the cache line by a system call, because other workers may be filling their parts of it.
   const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
   if (const int error = platform::write_all(file_fd_, line * kLineBytes, bytes); error != 0) {
     platform::fatal("cannot write the log file " + path_ + ": " + platform::error_text(error));

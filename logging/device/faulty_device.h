@@ -3,19 +3,19 @@
 //
 // Unsynced bytes are kept only in memory of this process, and reach the inner device with a
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
-// as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
-// Writes under way reach the inner device one at a time, in random order, so after a power cut any
-// of these writes may be on the inner device. Two overlapping writes end the process.
+// as a real cache may do: a power cut tears writes and reorders them. All randomness comes from the
+// seed. Writes under way reach the inner device one at a time, in random order, so after a power
+// cut any of these writes may be there. Two overlapping writes end the process.
 //
-// If the inner device is memory, the bytes that are filled in place are likewise in memory of this
+// If the inner device is memory, the bytes that are filled in place are also kept in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
-// order. Some random lines reach it although no thread has persisted them yet. So here, unlike on
-// `nvm` itself, a kill loses bytes that were not written back. A line that two records share is
-// written back for each record; the later write-back has both records' bytes.
+// order. Some random lines reach it before a thread persists them. So here, unlike on `nvm` itself,
+// a kill loses bytes that were not written back. A cache line that two records share is written
+// back for each record; the later write-back has both records' bytes.
 //
-// Protocol. Any thread may call power_cut(), mapped() and persist(). power_cut() sets `cut_` first,
-// so that a start() that is writing sectors back stops, and leaves a torn write. wait() takes no
-// lock: it looks at `inner_writes_`.
+// Protocol. Any thread may call power_cut(), forget_writes(), fail_next_write(), mapped() and
+// persist(). power_cut() sets `cut_` first, so that a start() that is writing sectors back stops,
+// and leaves a torn write. wait() takes no lock: it loads `inner_writes_`.
 #pragma once
 
 #include <memory>
@@ -51,10 +51,9 @@ class FaultyDevice final : public Device, private PersistentMemory {
 
   // Lets no write or persist complete from now on. Some unsynced bytes may have been written back.
   void power_cut();
-  // Lets writes and persists complete again after power_cut(), without changing a file: a thread
-  // that waits for a write goes on. Any thread may call it.
+  // Lets writes and persists complete again after power_cut(), but changes no file.
   void forget_writes() { forgets_.store(true); }
-  // Makes the next start() or persist() fail with this errno. Any thread may call it.
+  // Makes the next start() or persist() fail with this errno.
   void fail_next_write(int error) { fail_.store(error); }
 
  private:

@@ -1,10 +1,10 @@
 // `file`: direct I/O, with data sync, on a preallocated file. Each write syncs itself.
 //
-// start() uses io_uring, so that no thread must sleep for the write: busy workers look whether it
-// has finished. start_and_wait() is one system call in the caller's thread that writes and syncs
-// (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway. io_uring costs more, because it
-// hands each sync over to a kernel thread and back (docs/DECISIONS.md). Polling io_uring without a
-// pause is not faster: it keeps the kernel thread off the core until a tick.
+// start() uses io_uring, so that no thread sleeps for the write: busy workers look whether it has
+// finished. start_and_wait() writes and syncs with one system call in the caller's thread (pwritev2
+// with RWF_DSYNC), for a caller that would sleep anyway. io_uring costs more, because it hands each
+// sync over to a kernel thread and back (docs/DECISIONS.md). Polling io_uring without a pause is
+// not faster: it keeps the kernel thread off the core until a tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may

@@ -1,5 +1,4 @@
-// `null`: a device that drops the bytes. `discard`: the same, without threads that flush. For
-// experiments on the log buffer.
+// `null`: a device that drops the bytes. `discard`: the same, without threads that flush.
 #include "logging/device/device_registry.h"
 
 namespace logjam {

@@ -3,15 +3,15 @@
 //
 // On a file system with DAX (the kernel grants MAP_SYNC) this is persistent memory and survives a
 // power cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy
-// loop). There the kernel has every stored byte, so a killed process loses no byte, even if it was
-// not written back; a power cut may lose any byte. A tmpfs emulates best: on a disk's file system,
-// the kernel write-protects pages now and then to write them out, so stores are slower.
+// loop): a killed process loses no byte, even if it was not written back, but a power cut may lose
+// any byte. A tmpfs emulates best: on a disk's file system, the kernel write-protects pages now and
+// then to write them out, so stores are slower.
 //
 // The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
 // writes zeros ahead of the log, so that every page has blocks before the log uses it. So a full
-// disk gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in,
-// so that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files()
-// must return such descriptors. (In the simulated build, a disk in memory can be mapped, too.)
+// disk gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in
+// for the workers. platform::files() must return descriptors of the kernel, because no others can
+// be mapped. (In the simulated build, a disk in memory can be mapped, too.)
 //
 // Protocol. Memory is handed out after make_room() (acquire). A thread owns the part that it gets.
 #include <sys/mman.h>
@@ -59,7 +59,6 @@ class NvmDevice final : public Device, private PersistentMemory {
              uint32_t slot = 0) override;
   bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
-  // Leaves the addresses mapped.
   void release(uint64_t before) override { file_.release(before); }
   // Returns false although start() blocks, because a write takes less time than waking a thread.
   bool start_blocks() const override { return false; }

@@ -1,14 +1,14 @@
 // `sim:LATENCY_US[:MB_S]`: a simulated device with this response time and bandwidth, on any
-// machine. It does not keep a core busy. It transfers the bytes of one write at a time. Each write
-// also takes the response time; the response times of several writes under way overlap. A directory
-// counts as one medium: writes to its files at the same time share its bandwidth.
+// machine. It transfers the bytes of one write at a time. Each write also takes the response time;
+// the response times of several writes under way overlap. A directory counts as one medium:
+// simultaneous writes to its files share the medium's bandwidth. No core is kept busy.
 //
 // The bytes go into the page cache of a real file and survive a killed process; only the time is
 // simulated. The kernel wakes sleeping threads late, by tens of microseconds in a virtual machine.
 // wait() estimates this delay, sleeps less by the estimate, and then spins.
 //
-// Protocol. Any thread may call wait(), so the deadlines, which wait() reads, and its estimate
-// `overshoot_ns_` are atomic. All devices whose files lie in one directory share a SimMedium.
+// Protocol. Any thread may call wait(), so the deadlines and the estimate `overshoot_ns_`, which
+// wait() uses, are atomic. All devices whose files lie in one directory share a SimMedium.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -51,7 +51,6 @@ class SimMedium {
 
 class SimDevice final : public Device {
  public:
-  // With `mb_per_second` 0 the bandwidth has no limit.
   SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
 
   uint32_t block_bytes() const override { return 512; }

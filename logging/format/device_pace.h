@@ -1,5 +1,5 @@
-// Slows down reads of a log and its checkpoints, and writes of checkpoints, to the speed of the
-// devices in a paper. All files and threads of a directory share the speed of one device.
+// Slows down reads of a log and its checkpoints, and writes of checkpoints, to the speed of a
+// paper's devices. All files and threads of a directory share the speed of one device.
 #pragma once
 
 #include <algorithm>

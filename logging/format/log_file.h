@@ -1,8 +1,7 @@
-// The header block, with which every log file begins. It says in text (text_block.h) to which run
-// the file belongs (R6), and is padded with zero bytes to kLogHeaderBytes. The records follow:
-// stream position p is file offset kLogHeaderBytes + p. A striped stream has a file in each of
-// several directories (Stripes). A file may continue in segment files (segments.h). Any thread may
-// call any function.
+// The header block, with which every log file begins. It is text (text_block.h) that says to which
+// run the file belongs (R6), padded with zeros to kLogHeaderBytes. The records follow: stream
+// position p is file offset kLogHeaderBytes + p. A striped stream has several files (Stripes), and
+// a file may continue in segment files (segments.h). Any thread may call any function.
 #pragma once
 
 #include <cstddef>
@@ -78,12 +77,11 @@ bool log_file_is_blank(const std::string& path);
 
 // A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,
 // section 4.3): 8 bytes of SDL and their XXH3-64, seeded with the run, end the header block of the
-// stream's first file. So a log that has lost its end is not mistaken for a log that a crash has
-// torn.
+// stream's first file. So a log that has lost its end is not mistaken for a torn log.
 //
 // To store an SDL, the whole block is written again. If power is lost during this write, each
-// sector has its old or its new bytes. Both have the same header text, so a torn write can lose
-// only the SDL. Then nothing vouches for the end of the log.
+// sector has its old or its new bytes. The header text is the same in both, so a torn write can
+// lose only the SDL. Then nothing vouches for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
 // Returns the SDL in a header block, or 0 if the block has none of `run`.

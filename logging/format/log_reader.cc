@@ -125,9 +125,8 @@ struct LogReader::State {
     return all;
   }
 
-  // Reads a batch that begins at position `from`. Its records depend on `from` alone, as
-  // read_again() requires. Returns whether the stream ends after these records, within the batch's
-  // memory.
+  // Reads the batch at position `from`. Its records depend on `from` alone, as read_again()
+  // requires. Returns whether the stream ends after these records, within the batch's memory.
   bool read_batch(uint64_t from, RecordBatch* batch) {
     batch->records.clear();
     batch->positions.clear();

@@ -33,7 +33,8 @@ struct LogFiles {
 // Returns the files of a run of the log in `directories`. Accesses no file.
 LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
 // Returns an empty string, or one sentence that names the files that are missing, or whose header
-// is not the manifest's. Sets `missing`, unless null, if a file is missing. Fails on a read error.
+// differs from the manifest. Sets `missing`, unless null, if a file is missing. Fails on a read
+// error.
 std::string check_files(const LogFiles& files, bool* missing = nullptr);
 // Returns the files of the last run of the log in `directories`, which may be in any order. Sets
 // `error` if there is no log, or if check_files() finds something wrong.
@@ -83,8 +84,8 @@ struct RecordBatch {
   std::vector<uint64_t> positions;  // of each record in the stream
 };
 
-// The memory of a LogReader. It reads a window at a time, or one record that is longer than the
-// window. Windows at a stream's start are shorter. The memory holds at most the batch that next()
+// The memory of a LogReader. The reader reads a window at a time, or one record that is longer than
+// the window. Windows at a stream's start are shorter. The memory has at most the batch that next()
 // has returned, the next window, a part of the next record, and 64 KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // at least 64 KiB and a watermark record's length

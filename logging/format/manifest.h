@@ -25,9 +25,9 @@ namespace logjam {
 struct ManifestRun {
   LogFileHeader header;  // the header of the run's files; `stream` and `stripe` are 0
   bool begun = false;    // all files of the run have headers; before that, no file is read
-  // By stream: where the recovery ended before the next run, or before a checkpoint at the end of
-  // this run. Empty if there is neither. A later recovery uses no record after these positions. If
-  // a later recovery ends before one of them, records are lost.
+  // By stream: where the recovery ended that came before the next run, or before a checkpoint at
+  // the end of this run. Empty if there is neither. A later recovery uses no record after these
+  // positions. If a later recovery ends before one of them, records are lost.
   std::vector<uint64_t> ends;
   std::vector<uint64_t> released;  // by stream, or empty: bytes before this position may be removed
   std::string accepted;  // the damage that --accept_damage accepted; empty: there was none
@@ -75,9 +75,8 @@ struct Manifest {
   // Moves the run or the checkpoint to `removable`.
   void remove_run(uint32_t ordinal);
   void remove_checkpoint(uint64_t number);
-  // Moves the unfinished parts that a killed process has left to `removable`: incomplete
-  // checkpoints, and runs that have not begun. Without a checkpoint the last run stays, because it
-  // has the log's flags.
+  // Moves incomplete checkpoints, and runs that have not begun, to `removable`. If there is no
+  // checkpoint, the last run stays, because it has the log's flags.
   void remove_unfinished();
 };
 

@@ -6,8 +6,7 @@
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
 // directory is synced. The copy is replaced later, so it may be one generation old. The copy is
-// used only if the manifest is lost, which is damage. A manifest older than its copy counts as
-// lost.
+// used only if the manifest is lost, or older than the copy: both are damage.
 //
 // One log may replace another log in the same directories. The new log's manifest names the
 // replaced logs. If a crash leaves a replaced log's manifest, this manifest is ignored.
@@ -42,8 +41,7 @@ struct FoundManifest {
 // copy of a lost manifest. Fails if a directory cannot be read.
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy = false);
 
-// Returns the largest number that a checkpoint of any log in the directories has, or 0. Ends the
-// process if a directory cannot be read.
+// Returns the largest number of a checkpoint in `directories`, or 0. Fails on a read error.
 uint64_t last_checkpoint_in(const std::vector<std::string>& directories);
 
 // The manifest of a log that this process may change. Any thread may call its functions.
@@ -55,9 +53,8 @@ class LogManifest {
   const std::vector<std::string>& directories() const { return directories_; }
   Manifest current() const;
 
-  // Applies `change` to the manifest, and waits until the changed manifest is durable. After a
-  // crash the manifest has the whole change or none of it. Ends the process if it cannot be
-  // written.
+  // Applies `change` to the manifest, and waits until the changed manifest is durable, or ends the
+  // process. After a crash the manifest has the whole change or none of it.
   void change(const std::function<void(Manifest&)>& change);
 
   // Prepares a change: writes the changed manifest under another name, and the member files.

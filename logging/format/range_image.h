@@ -4,8 +4,8 @@
 //   range       := offset u16, length u16, the row's new bytes [length]
 //
 // `version` is the sequence number of the row's previous writer, or 0 if no transaction of the run
-// has written the row. The ranges may be applied only to this version of the row. The ranges do not
-// overlap, and their offsets ascend. The image has no range if the write changed no byte.
+// has written the row. Ranges apply only to this version of the row. They do not overlap, and their
+// offsets ascend. There is no range if the write changed no byte.
 //
 // Any thread may call any function. One thread at a time may use an object.
 #pragma once
@@ -23,8 +23,8 @@ struct Range {
 };
 
 // Writes the range image of a change from `before` to `after` into `image`, which has space for
-// `row_bytes` bytes. Returns the length of the range image, or 0 if it would not be shorter than
-// the row: then the caller logs the row. No thread may change either row during the call.
+// `row_bytes` bytes. Returns the image's length, or 0 if it would not be shorter than the row: then
+// the caller logs the row. No thread may change either row during the call.
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 

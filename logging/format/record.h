@@ -13,8 +13,7 @@
 //   body    := type u16, rows u16, input_bytes u32,
 //              input [input_bytes rounded up to 8]          kind kCommand
 //
-// The body of any record of a transaction may end with an LSN vector, a list of words (VectorWord).
-// The record then has the flag kVector.
+// If a record has the flag kVector, its body ends with an LSN vector, a list of words (VectorWord).
 //
 // A range image (--log_records=txn,range) says which version of the row it changes. The transaction
 // has read this version, so its records never carry kWriteOnly. Inserts, blind writes, and rows
@@ -119,7 +118,7 @@ struct RecordHeader {
   uint32_t bytes;  // the length of the whole record, a multiple of 8
   RecordKind kind;
   uint8_t flags;
-  uint16_t writes;  // how many writes are in the body
+  uint16_t writes;
 };
 static_assert(sizeof(RecordHeader) == 32);
 
@@ -171,7 +170,6 @@ inline constexpr uint32_t kMostWrites = 65535;  // in a record
 
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 
-// Returns how many bytes of a record's body a write, or a command, takes.
 constexpr uint32_t encoded_bytes(const WriteHeader& header) {
   const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
                           (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
@@ -203,7 +201,6 @@ inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) 
   return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
 }
 
-// Returns the words of a record's body, which point into the record.
 inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
   return {reinterpret_cast<const uint64_t*>(&header + 1),
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
@@ -221,7 +218,6 @@ struct VectorWord {
   static constexpr uint32_t kPositionBits = 47, kStreamBits = 16;
   static constexpr uint64_t kMore = uint64_t{1} << (kPositionBits + kStreamBits);
 
-  // Returns the word of an entry. `more` says whether another entry lies before it.
   static constexpr uint64_t encode(uint32_t stream, uint64_t position, bool more) {
     LJ_ASSERT(position % 8 == 0 && position / 8 >> kPositionBits == 0);
     LJ_ASSERT(stream >> kStreamBits == 0);

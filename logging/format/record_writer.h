@@ -48,9 +48,8 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
           0};
 }
 
-// Stores the checksum of the record that begins with `header`, unless the record is placed later
-// (kPlacedLater). `encoded_bytes` says how many of the record's bytes were written: all, unless it
-// is a kVoid or kPadding record.
+// Stores the checksum of the record at `header`, unless the record is placed later (kPlacedLater).
+// The record's first `encoded_bytes` were written: all, except in kVoid and kPadding records.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
 // Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). The

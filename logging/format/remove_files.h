@@ -1,11 +1,9 @@
-// Removes the files of a log that no recovery needs: the removable files in its manifest, and the
-// released segments of its runs.
+// Removes files that no recovery needs: a log's removable files, and its runs' released segments.
 //
 // A file is removed only if there is proof that it belongs to the log. A log file has the run's
 // number in its header, or only zeros. A directory has a file `id`, with the id of the checkpoint
 // or, for a run, of the log. All other files stay, and so do their directories. Removal may stop at
-// any step and be repeated: the file with the proof is removed last. During the removal, no other
-// process uses the log's directories.
+// any step and be repeated: the proof is removed last. No other process uses the log meanwhile.
 #pragma once
 
 #include <functional>
@@ -34,7 +32,7 @@ int make_directory_of(const std::string& path, uint64_t id);
 // Returns whether the directory has a file that names an owner.
 bool has_proof(const std::string& directory);
 // Removes the run's directory `path` if a killed process created it before the manifest of `log`
-// had the run. Returns whether `path` is free after the call.
+// had the run. Returns whether `path` is free.
 bool remove_abandoned_run(const std::string& path, uint64_t log);
 
 }  // namespace logjam

@@ -55,9 +55,8 @@ struct StreamTail {
   // after the end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;
 
-  // Returns the sequence number up to which `start` alone tells that no record is missing. Records
-  // with numbers up to start.sequence lie before start.durable, so none of them is missing if the
-  // stream is valid up to start.durable.
+  // Returns the number up to which `start` alone tells that no record is missing. Records up to
+  // start.sequence lie before start.durable, so none is missing if the stream is valid up to there.
   uint64_t complete_from_start() const { return bytes < start.durable ? 0 : start.sequence; }
 };
 using StreamTails = std::vector<StreamTail>;  // by stream

@@ -23,8 +23,8 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
 // Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
-// failure returns the reason, worded to follow "PATH is not a log file: "; `what` is the name of
-// `text` in this reason ("its header"). Ignores text after the `end` line.
+// failure returns the reason, worded to follow "PATH is not a log file: ", in which `what` names
+// `text` ("its header"). Ignores text after the `end` line.
 std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines);
 

@@ -2,12 +2,12 @@
 //
 // Protocol. Only worker w stores the point and the flag `waits` of waiters_[w]. A worker sets its
 // flag, fences and loads the watermark. A thread that advances a watermark stores the watermark,
-// fences and loads the flags (wake_durable()). So one of the two always sees the other's store, and
-// no wake-up is lost. Before its fence, a worker also increments `parked_`, the number of set
-// flags. If it is 0, as it mostly is, wake_durable() loads no flag. While a worker changes its
+// fences and loads the flags (wake_durable()). So one of the two sees the other's store, and no
+// wake-up is lost. Before its fence, a worker also increments `parked_`, the number of set flags.
+// If `parked_` is 0, as it mostly is, wake_durable() loads no flag. While a worker changes its
 // point, another thread may read a half-changed point. But then the worker loads the watermark
-// after that thread's store, and needs no wake-up. No platform::EventCount: the waking thread
-// chooses the workers.
+// after that thread's store, and needs no wake-up. This is no platform::EventCount, because the
+// waking thread chooses the workers.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Durability {
 
 class DurabilityWaiters {
  public:
-  // The waiters are workers 0 to `workers` - 1. `durability` outlives this object.
+  // `durability` outlives this object.
   DurabilityWaiters(uint32_t workers, const Durability& durability)
       : durability_(durability), waiters_(workers) {}
 
@@ -43,10 +43,9 @@ class DurabilityWaiters {
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
             const platform::atomic<uint32_t>* lead = nullptr);
 
-  // Unparks the workers whose points are durable. Call it after advancing a watermark.
   void wake_durable();
   // Unparks one worker that is ready to lead, and whose point in `stream` is not durable. Returns
-  // false if there is no such worker. A worker that parks later sees the free lead, and leads. Any
+  // false if there is no such worker: a worker that parks later sees the free lead, and leads. Any
   // thread may call it, after it freed the lead of `stream`.
   bool wake_one_to_lead(uint32_t stream);
 

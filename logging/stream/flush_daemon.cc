@@ -48,7 +48,6 @@ bool FlushDaemon::nap_if_workers_flush(Flush flush) {
   return true;
 }
 
-// Takes a step, unless a worker leads or takes a step.
 FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
   if (leads_) {
     if (!lead_.take()) return Turn::kNotTaken;
@@ -70,8 +69,8 @@ FlushDaemon::Turn FlushDaemon::take_step(Flush flush) {
 }
 
 // Sleeps until something is published. After workers have flushed, the first kNapsBeforeIdle calls
-// only nap. A daemon without work sleeps even if a publisher waits for space. Then a hole must be
-// filled before a flush, and the publisher that fills the hole wakes the daemon.
+// only nap. A publisher that waits for space does not keep the daemon awake: a hole must be filled
+// first, and the publisher that fills the hole wakes the daemon.
 void FlushDaemon::sleep_idle(Flush flush) {
   stream_.forget_wanted();
   if (naps_ && flush == Flush::kByPolicy && nobody_waits() && ++idle_naps_ <= kNapsBeforeIdle) {
@@ -81,15 +80,15 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon may sleep in a write, because it would start no other write during it.
-// This holds if the device takes one write at a time, or the last write was done within its gap.
+// Returns whether the daemon may sleep in a write, because it would start no other write during it:
+// the device takes one write at a time, or the last write took less than its gap.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;
   return stream_.policy().immediate() && stream_.writes_within_gap() && nobody_waits();
 }
 
-// Returns the longest time for which the daemon sleeps on the device before it looks whether
-// another write can start. No publisher wakes the daemon during this time.
+// Returns for how long the daemon may sleep on the device before it looks whether another write can
+// start. No publisher wakes the daemon during this time.
 uint64_t FlushDaemon::next_start_ns() const {
   const uint64_t gap_ns = stream_.gap_ns();
   if (!stream_.policy().immediate() || gap_ns == 0) return kMostSleepNs;

@@ -4,8 +4,8 @@
 // took a step for a whole nap. It does not nap while a worker relies on it. In an open loop, a
 // worker that sleeps until its next arrival relies on the daemon: if the worker led, it would start
 // its next transaction late. With --flush_help=false only the daemon flushes, as Aether's does
-// (section 4.1). If workers may not poll, the daemon leads: the daemon sleeps on the device under
-// the latch. Otherwise it sleeps without the latch, so that workers can take the latch.
+// (section 4.1). If workers may not poll, the daemon leads: it sleeps on the device under the
+// latch. Otherwise it sleeps without the latch, so that workers can take the latch.
 //
 // Protocol.
 //   state_    how the daemon sleeps. The daemon stores a state, fences, looks for work, and parks.
@@ -50,22 +50,21 @@ class FlushDaemon {
   void wake() {
     if (state_.exchange(kAwake) != kAwake) parker_.unpark();
   }
-  // Wakes the daemon if it is idle, or if it sleeps for the flush timeout and `is_enough()`, which
-  // says whether enough is filled. Call it after a full fence that follows the publish.
+  // Wakes the daemon if it is idle, or if it sleeps for the flush timeout and `is_enough()` says
+  // that enough is filled. Call it after a full fence that follows the publish.
   template <class IsEnough>
   void on_publish(const IsEnough& is_enough) {
     const uint32_t state = state_.load(platform::memory_order_relaxed);
     if (state == kIdle || (state == kTimed && is_enough())) wake();
   }
-  // Counts a worker that begins to rely on the daemon (`begins`), or that stops. If a worker
-  // begins, wakes the daemon from a nap, and from a sleep until the gap has passed.
+  // Counts a worker that begins (`begins`) or ceases to rely on the daemon. When a worker begins,
+  // wakes the daemon from a nap, and from a sleep until the gap has passed.
   void rely(bool begins);
   // Gives up the lead. Wakes the daemon if there is work, but no worker to lead or to poll.
   void give_up_lead() {
     const bool left_alone = !lead_.give_up([this] { return !stream_.idle(); });
     if (left_alone && leads_) wake();
   }
-  // Takes a turn: see Stream::flush().
   void turn(Flush flush) LJ_REQUIRES(platform::log_role);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// The model takes no larger share of the workers' time as lost: at 1, it would have no period.
+// The largest share of the workers' time that the model takes as lost: at 1, it has no period.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }

@@ -3,22 +3,22 @@
 //
 // A short gap costs throughput: each write takes processor time from the workers. A long gap costs
 // latency: a commit waits for half a period on average, and then for its write. --flush_gap_us=auto
-// chooses the period P between two writes at which the ratio of throughput to latency is largest.
-// Kleinrock calls this ratio power (ICC 1979). At its maximum, one per cent of throughput costs one
-// per cent of latency. If a write takes the time `a` from each worker and itself lasts for `d`,
+// chooses the period P between two writes with the largest ratio of throughput to latency, which
+// Kleinrock calls power (ICC 1979). At this maximum, one per cent of throughput costs one per cent
+// of latency. If a write takes the time `a` from each worker and itself lasts for `d`,
 //
 //   power(P) = (1 - a / P) / (P / 2 + d), with its maximum at P = a + sqrt(a * a + 2 * a * d).
 //
-// --flush_gap_us=auto:L chooses the period for a given latency: P = 2 * (L - d), so that a commit
-// is durable after L on average. The worker may acknowledge the commit later.
+// --flush_gap_us=auto:L chooses P = 2 * (L - d), so that a commit is durable after L on average.
+// The worker may acknowledge the commit later.
 //
 // `d` is the mean time from the filling of a byte of the log until the byte is durable, minus half
-// of P. The mean time follows from Little's law: it is the integral of the waiting bytes, divided
-// by the arrived bytes. So a late or slow flush counts once for each of its commits. `a` is the
-// workers' run delay (platform/cpu_use.h) plus the time in which workers flush, per worker and
-// period. The model takes all streams as alike: in a period, workers lose the time for one write of
-// each stream. `a` lacks the time of interrupts, and the cost of cache lines that a write evicts.
-// `a` includes the time of other programs on busy cores, so the period has an upper bound.
+// of P. By Little's law this mean time is the integral of the waiting bytes, divided by the arrived
+// bytes. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
+// (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model takes
+// all streams as alike: in a period, workers lose the time for one write of each stream. `a` lacks
+// interrupts, and cache lines that a write evicts. It includes the time of other programs on busy
+// cores, so the period has an upper bound.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
@@ -67,38 +67,33 @@ class FlushPacer {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
 };
-// Returns the period of the greatest power, if a write takes `lost` from each worker, and lasts
-// `write`.
+// Returns the period of the greatest power. A write takes `lost` of each worker and lasts `write`.
 double period_of_most_power(double lost, double write);
-// Returns the period with which a commit waits for `latency` on average, in the unit of the
-// arguments; 0 if a write lasts longer than `latency`.
+// Returns the period at which a commit waits for `latency` on average; 0 if `write` is longer.
 double period_of_latency(double latency, double write);
 
 class FlushGap {
  public:
   explicit FlushGap(const LogConfig& config);
 
-  // Returns the gap in ticks. Any thread may call it.
   uint64_t ticks() const {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks`, or at least 200 us if `ticks` is longer, until the next call.
-  // Longer times were mostly spent waiting for a processor.
+  // Makes the gap at least `ticks`, or 200 us if `ticks` is longer, until the next call: longer
+  // times were mostly spent waiting for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }
 
-  // Notes that a flush of all bytes before `goal` begins at `now`, in one or several writes.
+  // Notes that a flush, in one or several writes, of all bytes before `goal` begins at `now`.
   void note_flush(uint64_t now, uint64_t goal);
-  // Notes that the stream is durable up to `position` at `now`.
   void note_durable(uint64_t now, uint64_t position) {
     if (!chosen_) return;
     waiting_ -= since_window(durable_) * static_cast<double>(now - durable_since_);
     durable_ = position;
     durable_since_ = now;
   }
-  // Notes that a worker has flushed for `ticks`.
   void note_help(uint64_t ticks) { helped_ticks_ += ticks; }
 
  private:

@@ -14,7 +14,7 @@
 // call and work is pending, change kOnCall to kFree, fence, and wake one waiter that is ready to
 // lead. A waiter says that it is about to sleep, fences, and sleeps only if its commit is not
 // durable and the lead is not free (DurabilityWaiters::park). A waiter that has slept may be the
-// one that was woken to lead. So when it leaves because its commit is durable, it fences, and
+// waiter that was woken to lead. So when it leaves because its commit is durable, it fences, and
 // passes on a free lead. To pass on means: wake another waiter, or put the lead on call if no work
 // is pending. The lead stays free while the other waiter wakes up. (If the leaving waiter took the
 // lead for a moment, the woken waiter would go to sleep again.)
@@ -52,13 +52,13 @@ class FlushLead {
   // Returns whether a thread leads. Any thread may call it; the answer may be late.
   bool held() const { return load() == kHeld; }
 
-  // Takes the lead if it is free or on call. Returns whether the caller leads now.
+  // Returns whether the caller leads now.
   bool take() {
     uint32_t seen = load();
     return seen != kHeld && state_.compare_exchange_strong(seen, kHeld);
   }
 
-  // Gives the lead up, and returns the result of offer(). The leader calls it.
+  // Returns the result of offer(). The leader calls it.
   template <class WorkPending>
   bool give_up(const WorkPending& work_pending) {
     state_.store(kOnCall, platform::memory_order_release);
@@ -66,9 +66,8 @@ class FlushLead {
     return offer(work_pending);
   }
 
-  // Wakes a waiter to lead if the lead is on call and `work_pending()`. Returns false if there is
-  // work, but no waiter that is ready to lead. Call it after a full fence that follows the store
-  // that may have made work pending. Any thread may call it.
+  // Offers the lead. Returns false if work is pending, but no waiter is ready to lead. Any thread
+  // may call it, after a full fence that follows the store that may have made work pending.
   template <class WorkPending>
   bool offer(const WorkPending& work_pending) {
     uint32_t seen = kOnCall;
@@ -79,8 +78,7 @@ class FlushLead {
     return true;
   }
 
-  // Passes a free lead on: wakes another waiter, or puts the lead on call if no work is pending. A
-  // waiter calls it when it has slept, and leaves because its commit is durable.
+  // Passes on a free lead. A waiter that has slept calls it when its commit is durable.
   template <class WorkPending>
   void pass_on(const WorkPending& work_pending) {
     platform::full_fence();

@@ -5,10 +5,9 @@
 // and L need a T, because without T the last transactions would wait for ever (cli/log_options.cc).
 // If all three are 0, the policy is *immediate*: it asks for a flush of all filled bytes.
 //
-// The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
-// least one gap after the write before it, because each write costs the workers processor time.
-// Bytes that are filled during the gap become one larger write. A thread that waits for durability
-// does not wait for the gap: it passes Flush::kNow, or calls Stream::rely_on_daemon.
+// The gap (flush_gap.h) belongs to the immediate policy: while workers are busy, a write begins at
+// least one gap after the write before it. A thread that waits for durability does not wait for the
+// gap: it passes Flush::kNow, or calls Stream::rely_on_daemon.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +31,8 @@ struct Progress {
 
 // A value type: it reads no clock, and no memory that threads share.
 struct FlushPolicy {
-  // Stands for the time of an oldest publish so long ago that T is over, whatever T is. It is no
-  // time in ticks: soon after the machine's start, no tick was more than T ago.
+  // Stands for the time of a publish so long ago that T is over, whatever T is. A real time would
+  // not do: soon after the machine's start, no tick was more than T ago.
   static constexpr uint64_t kLongAgo = 1;
 
   uint64_t txns = 0, bytes = 0, wait_ticks = 0;  // X, L and T; 0: no criterion
@@ -66,13 +65,12 @@ struct FlushPolicy {
     const uint64_t until = since + (immediate() ? gap_ticks : wait_ticks);
     return since > kLongAgo && until > now ? until - now : 0;
   }
-  // Returns whether the gap or T asks for a flush at `now`.
   bool asked_by_time(uint64_t since, uint64_t now) const {
     return (since != 0 || immediate()) && ticks_until_asked(since, now) == 0;
   }
 
-  // Returns by how many ticks a flush that T asked for is late at `now`. The flush's oldest publish
-  // was at `oldest`. The flush was not possible before the device was idle (`idle_since`).
+  // Returns by how many ticks a flush that T asked for is late at `now`. `oldest` is the time of
+  // the flush's oldest publish. At `idle_since` the device became idle, so the flush was possible.
   uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const {
     const uint64_t wanted = std::max(oldest + wait_ticks, idle_since);
     return now > wanted ? now - wanted : 0;

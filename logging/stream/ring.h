@@ -1,6 +1,6 @@
-// The memory of a log stream: a ring addressed by stream position. A mirror of the ring follows it
-// in the address space. So the bytes [position, position + n) of the stream are contiguous in
-// memory wherever they lie, for n up to `capacity()`.
+// The memory of a log stream: a ring addressed by stream position. A mirror of the ring follows the
+// ring in the address space. So the bytes [position, position + n) of the stream are contiguous in
+// memory, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
 // block that holds the durable watermark must stay, because the next flush writes it again.
@@ -23,8 +23,8 @@ namespace logjam {
 
 class Ring {
  public:
-  // The capacity is a power of two, at least `bytes`, two blocks and a page. `block`, the device's
-  // block size in bytes, is a power of two. `node` is where the memory lies (platform::place).
+  // The capacity is a power of two, at least `bytes`, two blocks and a page. `block`, the block
+  // size in bytes, is a power of two. `node` is where the memory lies (platform::place).
   Ring(uint64_t bytes, uint32_t block, int node = platform::kFirstTouch)
       : memory_(std::bit_ceil(std::max({bytes, uint64_t{2} * block, uint64_t{4096}})), node),
         data_(memory_.data()),
@@ -40,7 +40,6 @@ class Ring {
   uint64_t block_down(uint64_t position) const { return position & ~(block_ - 1); }
   uint64_t block_up(uint64_t position) const { return (position + block_ - 1) & ~(block_ - 1); }
 
-  // Returns whether a hole that ends at position `end` may be filled. Any thread may call it.
   bool fits(uint64_t end) const { return end <= limit_.load(platform::memory_order_acquire); }
 
   // Lets publishers overwrite the blocks before the block of `durable`, and wakes the publishers

@@ -83,10 +83,10 @@ void Stream::lead(const CommitPoint& point) {
   state_.count_help(flushes);
 }
 
-// Takes the latch before it looks how far the ring is filled, if several workers fill the ring. If
-// the look came first, all workers would load lines that other workers write, and most would then
-// find the latch taken. (TPC-C with `centr-faa` on 64 simulated cores: 8 M transactions/s if the
-// look comes first, 13 M if the latch comes first.)
+// Takes the latch before it looks how far the ring is filled, if several workers fill the ring.
+// Otherwise all workers would load cache lines that other workers write, and most workers would
+// then find the latch taken. (TPC-C with `centr-faa` on 64 simulated cores: 13 M transactions/s if
+// the latch comes first, 8 M if the look comes first.)
 void Stream::poll(Flush flush) {
   if (!polls_) return;
   const bool under_way = state_.under_way() != 0;
@@ -124,7 +124,6 @@ uint64_t Stream::sleep_for_space(uint64_t end) {
   return platform::ticks() - begin;
 }
 
-// Takes a step, if workers may take steps and the latch is free. Returns whether it took a step.
 bool Stream::help_to_make_space() {
   if (!polls_ || !state_.latch().try_lock()) return false;
   bool advanced = state_.step(Flush::kByPolicy, false).advanced;

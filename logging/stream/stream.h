@@ -10,9 +10,9 @@
 //     This is group commit without the two hand-offs between threads that a daemon costs.
 //   * Busy workers, which *poll* between two transactions and never block. Commit latency stays low
 //     when workers keep all cores busy and the daemon would wake up late. Workers do not poll where
-//     log threads preempt workers (LogConfig::preemptible_workers): the daemon is prompt there, and
-//     kernel threads of the worker's class (io_uring's) may finish a write that a worker has
-//     submitted, so these kernel threads would wait for busy workers.
+//     log threads preempt workers (LogConfig::preemptible_workers): the daemon is prompt there. A
+//     write that a worker submits may even be late: io_uring's kernel thread, which finishes it,
+//     has the worker's class, and waits for busy workers.
 //   * The daemon (flush_daemon.h), which takes a turn when no worker takes steps.
 //
 // The timeouts that bound sleeps are a safety net, except for naps and the flush timeout
@@ -51,8 +51,7 @@ class Stream {
   // Waits until the ring has space for a hole that ends at `end`. Returns the ticks that it waited.
   uint64_t wait_for_space(uint64_t end) { return ring().fits(end) ? 0 : sleep_for_space(end); }
   // Locks `latch`, which guards `offset`, when the ring has space for `bytes` from `offset` on.
-  // Returns the ticks that it waited for space. Does not wait under the latch, because the flush
-  // that makes space may need the latch.
+  // Returns the ticks that it waited for space, without the latch, which a flush may need.
   template <class Latch>
   uint64_t lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) LJ_ACQUIRE(latch) {
     uint64_t waited = 0;
@@ -70,7 +69,7 @@ class Stream {
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
-  // With Flush::kNow no write waits for it, because the commits have done so in their streams.
+  // With Flush::kNow no write waits for this timeout: those commits have already done so.
   void on_wanted(Flush flush);
   // Sets the pace of the writes. `pacer` outlives the stream. Call it before workers start.
   void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }
@@ -86,7 +85,6 @@ class Stream {
   // when the stream is idle. Only the daemon calls it.
   void flush(Flush flush) LJ_REQUIRES(platform::log_role) { daemon_.turn(flush); }
 
-  // Returns the stream's figures for the output row.
   Counters counters() const;
 
  private:

@@ -1,6 +1,6 @@
-// Where a stream is at home: the socket and the NUMA node of the workers that write to it. The
-// stream's ring lies there, and its flusher runs there. A stream that is written from several
-// sockets is at home on no socket, and its ring is interleaved over their nodes.
+// Where a stream is at home: the socket and the NUMA node of the workers that write to it. Its ring
+// lies there, and its flusher runs there. A stream that is written from several sockets is at home
+// on no socket, and its ring is interleaved over their nodes.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,8 @@ struct StreamHome {
 };
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
-// of their sockets. So workers of one stream are near each other, and the stream's cache lines
-// seldom move between sockets. If workers are not pinned, worker i has stream i % `streams`. With
-// at least as many streams as workers, worker i has stream i.
+// of their sockets, so that its cache lines seldom move between sockets. If workers are not pinned,
+// worker i has stream i % `streams`. With a stream for each worker, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`, which is no socket if workers are not pinned. The

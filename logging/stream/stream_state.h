@@ -40,15 +40,13 @@ class StreamOwner {
   virtual uint64_t filled(uint32_t stream) = 0;
   // Returns the position up to which a write may go, which never decreases, after filled() has
   // returned `filled`. A scheme overrides this function to prepare a write, such as by closing a
-  // segment; then filled() may count a segment that is still open. The stream calls it under the
-  // flush latch when a flush is due.
+  // segment; then filled() may count an open segment. The stream calls it under the flush latch.
   virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
 
  protected:
   ~StreamOwner() = default;
 };
 
-// Why a flush is due.
 enum class Due : uint8_t {
   kNo,
   kGoalOpen,  // an earlier flush was due, and its writes have not finished
@@ -72,7 +70,6 @@ class StreamState {
   bool discards() const { return discards_; }
   bool start_blocks() const { return devices_.start_blocks(); }
   uint32_t under_way() const { return devices_.under_way(); }
-  // Sleeps until a write may have finished, or `timeout_ns` has passed.
   void wait_for_device(uint64_t timeout_ns) { devices_.wait(timeout_ns); }
 
   // Returns where the `bytes` from stream position `position` on lie in memory: in the ring, or in
@@ -82,17 +79,15 @@ class StreamState {
     return memory_->mapped(devices_.file_offset(position), bytes);
   }
   uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
-  // Returns whether all that is filled is durable and no write is under way.
   bool idle() const { return devices_.under_way() == 0 && durable() == owner_.filled(index_); }
 
-  // Returns how far the ring is filled. Loads the commits first, and a publisher counts its commit
-  // after it has advanced filled(). So all counted commits lie before the returned position, unless
-  // a hole is in the way.
+  // Returns how far the ring is filled. Loads the commits first. A publisher counts its commit
+  // after it has advanced filled(). So all counted commits lie before the position, or after a
+  // hole.
   Progress look() const {
     const uint64_t commits = commits_.load(platform::memory_order_acquire);
     return {commits, owner_.filled(index_)};
   }
-  // Returns why a flush of what is `filled` is due.
   Due due(const Progress& filled) const;
   // Returns whether a flush may be due. Loads neither filled() nor other workers' cache lines.
   bool worth_a_look() const {
@@ -105,12 +100,10 @@ class StreamState {
   // Returns when the last write started, in ticks; 0 if there was none.
   uint64_t started() const { return started_.load(platform::memory_order_relaxed); }
 
-  // Counts a publish if it `commits`, and fences.
   void count_publish(bool commits) {
     if (policy_.txns != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
     platform::full_fence();  // Release::after_publish() needs this fence, too
   }
-  // Notes the time of a publish, if no older publish is unflushed.
   void note_publish();
   // Notes that the flush timeout is over. Without `now`, does so only if all publishes are flushed.
   void note_wanted(bool now) {
@@ -118,17 +111,14 @@ class StreamState {
       oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
     }
   }
-  // Undoes note_wanted(): there was nothing to write.
   void forget_wanted() {
     uint64_t seen = FlushPolicy::kLongAgo;
     oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
   }
-  // Counts a worker that begins (`begins`) or ceases to rely on the daemon (flush_daemon.h).
   void count_relying(bool begins) {
     const uint32_t before = relying_.fetch_add(begins ? 1U : ~0U, platform::memory_order_relaxed);
     LJ_ASSERT(begins || before > 0);
   }
-  // Returns whether a worker relies on the daemon; the answer may be late.
   bool relied_on() const { return relying_.load() != 0; }
 
   void set_pacer(FlushPacer& pacer) { pacer_ = &pacer; }
@@ -136,26 +126,22 @@ class StreamState {
   // Finishes the writes that are done, and starts the writes that are due. With Flush::kNow, writes
   // all filled bytes. With `may_block`, waits for a write if no other write is under way.
   Step step(Flush flush, bool may_block) LJ_REQUIRES(latch_);
-  // Takes the first half of step(). Returns whether durable() advanced.
+  // Takes the first half of step(): finishes writes. Returns whether durable() advanced.
   bool finish() LJ_REQUIRES(latch_);
-  // Takes the second half of step(). Returns whether a write started.
+  // Takes the second half of step(): starts writes. Returns whether a write started.
   bool start(Flush flush, bool may_block) LJ_REQUIRES(latch_);
   bool all_busy() const LJ_REQUIRES(latch_) { return devices_.all_busy(); }
-  // Returns whether no device can take a write.
   uint32_t depth() const { return devices_.depth(); }
   // Returns whether the last write took less time than a gap, as the next write then probably does.
   bool writes_within_gap() const LJ_REQUIRES(latch_) { return write_ticks_ < gap_.ticks(); }
-  // Notes that a busy worker's step took `ticks`, and whether it started a write.
   void note_poll(uint64_t ticks, bool started) LJ_REQUIRES(latch_) {
     gap_.note_help(ticks);
     if (started) keep_pace(ticks);
   }
-  // Counts a worker's step, and the `flushes` that it started.
   void count_help(uint64_t flushes) LJ_REQUIRES(latch_) {
     helped_.add();
     helped_flushes_.add(flushes);
   }
-  // Returns how many steps workers have taken.
   uint64_t helped() const { return helped_.value(); }
   // Writes zeros after the last record, if the log has grown since the last call.
   void write_log_end() LJ_REQUIRES(latch_);
@@ -194,21 +180,21 @@ class StreamState {
   Ring ring_;
   PersistentMemory* const memory_;  // the device's memory, if workers fill records there
   const FlushPolicy policy_;
-  const bool discards_;  // the device discards its bytes
-  const bool at_once_;   // the device's writes finish in start()
+  const bool discards_;
+  const bool at_once_;
   const uint64_t max_write_bytes_;
   FlushPacer* pacer_ = nullptr;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
   platform::atomic<uint64_t> goal_{0};
-  platform::Counter helped_;  // steps that were taken by workers
+  platform::Counter helped_;  // how many steps workers have taken
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
   platform::atomic<uint32_t> relying_{0};
 
   alignas(platform::kCacheLine) platform::SpinLock latch_;
-  platform::atomic<uint64_t> started_{0};  // when the last write started, in ticks
+  platform::atomic<uint64_t> started_{0};
 
   const bool stores_sdl_;
   const std::span<std::byte> header_block_;  // of the log's first file; unchanged during a store

@@ -1,11 +1,11 @@
 // The devices of one stream, which writes are under way on them, and how far each device has come.
 //
 // With one device a write may have any length. With several devices the stream is striped, and no
-// write crosses the end of its stripe. Each device takes as many writes at a time as it has slots.
-// The writes finish in any order. A device's position is the first byte of its stripes that is not
-// durable. The position passes a write only when all earlier writes have finished. The smallest of
-// these positions is the stream's watermark, SDL. After a crash a later write may be on the device
-// and an earlier write missing: the log ends there.
+// write crosses the end of its stripe. A device takes a write in each of its slots. The writes
+// finish in any order. A device's position is the first byte of its stripes that is not durable.
+// The position passes a write only when all earlier writes have finished. The smallest of these
+// positions is the stream's watermark, SDL. After a crash a later write may be on the device and an
+// earlier write missing: the log ends there.
 //
 // A write begins at the start of the block in which the write before it ended. If that write ended
 // inside the block, the next write waits until it has finished: two simultaneous writes of one
@@ -55,7 +55,6 @@ class StripedDevices {
   bool start_blocks() const { return devices_[0].device->start_blocks(); }
   const DeviceTraits& traits() const { return devices_[0].device->traits(); }
 
-  // Returns how many writes are under way. Any thread may call it.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }
   bool all_busy() const {
     for (const Member& member : devices_) {
@@ -84,10 +83,9 @@ class StripedDevices {
   uint32_t begin_write(Member& member, uint64_t end) {
     return starts(member, stripes_.next(end)).slot;
   }
-  // Notes that the caller starts a write that does not change the position, in the returned slot.
+  // Notes that the caller starts a write that does not change the device's position.
   Flight begin_rewrite(Member& member) { return starts(member, member.next); }
-  // Returns whether finish() has seen the end of the write on `member` with the number `order`;
-  // also true if there was no such write.
+  // Returns whether finish() has seen the end of write `order`; true if there is no such write.
   bool finished(const Member& member, uint64_t order) const {
     const auto flight = std::ranges::find(member.flights, order, &Flight::order);
     return flight == member.flights.end() || flight->finished;
@@ -96,7 +94,7 @@ class StripedDevices {
   // Looks which writes under way have finished. Returns whether any write has.
   bool finish();
   // Sleeps until the write that was started first may have finished, or `timeout_ns` has passed. As
-  // a rule, the device of this write becomes free first. Any thread may call it.
+  // a rule, the device of this write becomes free first.
   void wait(uint64_t timeout_ns) {
     devices_[oldest_.load(platform::memory_order_relaxed)].device->wait(timeout_ns);
   }
