@@ -15,15 +15,14 @@
 namespace logjam {
 
 // A map from the addresses of tuples or nodes to their indexes in a transaction's lists: open
-// addressing with linear probing. A slot carries the stamp of the transaction that filled it, so
-// emptying the map is one increment. A lookup usually touches one slot.
+// addressing with linear probing. Slots with an old stamp count as empty, so clear() usually is one
+// increment.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   PointerMap() : slots_(size_t{1} << kInitialBits) {}
 
-  // Returns the value of `key`, or kNone.
   uint32_t find(const void* key) const {
     for (size_t i = home(key);; i = (i + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[i];
@@ -32,7 +31,6 @@ class PointerMap {
     }
   }
 
-  // Adds a new key.
   void insert(const void* key, uint32_t value) {
     LJ_ASSERT_IN_TESTS(value != kNone && find(key) == kNone);
     if (++used_ * 2 > slots_.size()) grow();
@@ -110,7 +108,6 @@ class WriteSet {
   }
   bool contains(const Tuple* tuple) const { return by_tuple_.find(tuple) != PointerMap::kNone; }
 
-  // Adds the first write to `tuple`.
   Write& add(Table& table, Tuple* tuple, std::byte* row, bool was_present) {
     LJ_ASSERT_IN_TESTS(!sorted_);
     by_tuple_.insert(tuple, static_cast<uint32_t>(writes_.size()));
@@ -121,7 +118,6 @@ class WriteSet {
   // contains() instead of find().
   void sort_by_address();
 
-  // Returns whether the commit has anything to log.
   bool changes_anything() const;
 
   bool empty() const { return writes_.empty(); }
@@ -150,15 +146,14 @@ struct Read {
 // transaction saw.
 class NodeSet {
  public:
-  // Adds a node. Returns false if the set already has the node with another structure word, because
-  // the transaction has then seen two states of the node.
+  // Adds a node. Returns false if the transaction has already seen the node with another structure
+  // word.
   bool remember(NodeVersion node);
 
   // Notes the node changes that an insert of this transaction made. Returns false if another
   // transaction had changed a node of the set since this transaction saw it.
   bool apply(std::span<const NodeChange> changes);
 
-  // Returns whether every node still has the structure word that the transaction saw.
   bool unchanged() const;
 
   void clear() {

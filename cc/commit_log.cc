@@ -93,13 +93,12 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
 // Returns the write as it is logged. The result may point into ranges_.
 //
 // The before image is the tuple's present row. The ranges are the bytes in which the new row
-// differs from it. No other transaction writes the present row now, because this transaction has
-// locked the tuple (under OCC before it validates). This transaction itself writes the row only
-// after the record is staged. So the ranges change the version that the tuple has now. If the
+// differs from the present row. The present row is stable: this transaction has locked the tuple
+// (under OCC before it validates), and writes the row only after it has staged the record. If the
 // private copy was made from another version, the validation fails, and the record becomes void.
 //
 // A blind write must not depend on the version that it overwrites, because that version may be lost
-// (kWriteOnly). So the whole row is logged.
+// (kWriteOnly). So a blind write logs the whole row.
 LoggedWrite CommitLog::logged(const Write& write) {
   LJ_ASSERT_IN_TESTS(write.changes());
   LoggedWrite out;
@@ -129,7 +128,7 @@ LoggedWrite CommitLog::logged(const Write& write) {
   return out;
 }
 
-// Encodes into record_ the record that will commit the transaction. Logs operation records at once.
+// Encodes the transaction's commit record into record_. Logs operation records at once.
 void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (traits_.commands) {

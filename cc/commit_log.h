@@ -35,20 +35,18 @@ class CommitLog {
   // false if the scheme's numbers contain no stream.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
-  // Notes that a transaction begins.
   void begin() { std::ranges::fill(vector_, 0); }
-  // Notes that the transaction has read the tuple in a version that a transaction wrote, and not
-  // the load. The caller has loaded the version before this call.
+  // Notes a read of `tuple`. Call it after the version is loaded, and only if a transaction, not
+  // the initial load, wrote this version.
   void note_read(const Tuple& tuple) {
     if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }
 
   // Draws the transaction's sequence number and reserves space for its record, at the serialization
-  // point. Logs `writes` and their tuples as they are now. Waits while the log buffer is full. Ends
-  // the process with one sentence if the record is too long for the buffer.
+  // point. Waits while the log buffer is full. Ends the process with one sentence if the record is
+  // too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
-  // Executes the part of reserve() that the scheme requires before the validation (NumberDrawn):
-  // nothing, drawing the number, or all of reserve().
+  // Executes the part of reserve() that the scheme requires before validation (NumberDrawn).
   void before_validation(const Dependencies& deps, std::span<const Write> writes)
       LJ_REQUIRES(platform::worker_role);
   void after_validation(const Dependencies& deps, std::span<const Write> writes)
@@ -66,16 +64,15 @@ class CommitLog {
   }
   // Returns whether rows must be installed and unlocked before finish(); if not, then after it.
   bool fills_after_unlock() const { return traits_.fills_after_unlock; }
-  // Returns the reserved sequence number: the version of all rows that the transaction writes.
+  // Returns the reserved sequence number, which becomes the version of all written rows.
   uint64_t sequence() const {
     LJ_ASSERT_IN_TESTS(reserved_);
     return reservation_.sequence;
   }
-  // Writes the record into its hole and publishes it. Returns the point that the commit must wait
-  // for.
+  // Fills and publishes the record. Returns the point that the commit must wait for.
   CommitPoint finish() LJ_REQUIRES(platform::worker_role);
 
-  // Commits a transaction that wrote nothing. Returns the point that the commit must wait for.
+  // Commits a transaction that wrote nothing.
   CommitPoint commit_read_only(Dependencies deps) LJ_REQUIRES(platform::worker_role);
 
  private:

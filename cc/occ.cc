@@ -5,19 +5,19 @@
 // locks the write set, validates that the remembered words are unchanged, draws the sequence
 // number, logs, installs the rows, and unlocks each tuple with its new version. With
 // LogTraits::fills_after_unlock, commit writes the record last. If the scheme requires it
-// (NumberDrawn), commit draws the number before the validation. If the validation then fails, and
-// the number came with space in the log, the record in that space becomes void.
+// (NumberDrawn), commit draws the number before the validation. If the validation then fails, a
+// void record fills the space that the log reserved with the number.
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
 // that transaction then stores the row and, with release, the word without the lock bit. A reader
 // loads the word (acquire), copies the row, and loads the word again. If the two words are equal
-// and unlocked, the copy is the row of that version.
+// and unlocked, the copy is whole.
 //
 // If two transactions each write a row that the other has read, at most one of them commits. Each
 // transaction sets its lock bits before it loads the words that it validates, and all these
 // accesses are seq_cst. So at least one of the two sees a lock bit of the other, and aborts. The
-// same holds for index nodes: an insert changes the structure word, under a latch that it takes by
-// a seq_cst read-modify-write, before its transaction locks its first tuple.
+// same holds for index nodes: an insert changes the structure word before its transaction locks a
+// tuple, under a latch that the insert takes by a seq_cst read-modify-write.
 //
 // Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
 // without early lock release, the lock may belong to a transaction that is parked until it is
@@ -112,7 +112,7 @@ class Occ final : public TransactionBase<Occ> {
   }
 
  private:
-  // The limit of every wait for a lock, in rounds of SpinWait. A commit in progress ends within
+  // The limit of every wait for a lock, in rounds of BackOff. A commit in progress ends within
   // microseconds if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
   static constexpr uint64_t kSleepNs = 20'000;
@@ -146,7 +146,6 @@ class Occ final : public TransactionBase<Occ> {
 
   bool lock_writes();
   bool validate();
-  // Unlocks every tuple: with its old version before install(), with the new version after it.
   void unlock() {
     for (const Write& write : writes_.all().first(locked_)) {
       LJ_ASSERT_IN_TESTS(write.tuple->load_version().locked());
@@ -194,8 +193,8 @@ Status Occ::commit() {
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
   // A transaction that waited for a lock has usually read the row before the lock's last holder
-  // changed it, so its validation will fail. Validate now: a void record takes as long to write as
-  // a valid record, and other transactions wait for these locks meanwhile.
+  // changed it, so its validation will fail. Validate now: writing a void record takes as long as
+  // writing a valid one, and other transactions wait for these locks meanwhile.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();
@@ -206,7 +205,7 @@ Status Occ::commit() {
 
   log_.before_validation(deps_, writes_.all());
   if (log_.stamps_reads()) {
-    // A row that the transaction changes gets the number as its version.
+    // Rows that the transaction changes need no stamp, because the number becomes their version.
     for (const Read& read : reads_) {
       if (!writes_.contains(read.tuple)) log_.stamp_read(*read.tuple);
     }
@@ -240,7 +239,7 @@ bool Occ::lock_writes() {
     }
     ++locked_;
     // A blind write depends on the presence of its row, and an insert on the absence of its row.
-    // The read set has neither dependency, so validate() does not check it.
+    // The read set does not contain these dependencies, so validate() does not check them.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);

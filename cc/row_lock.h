@@ -16,24 +16,20 @@
 //
 // Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions have
 // the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
-// not larger than the recorded age, which never exceeds the age of any holder. (The recorded age
-// may be smaller than all their ages, if the holder with this age has released the lock.) A
-// transaction waits only for holders other than itself. So it is older than every holder that it
-// waits for, all waits go from older to younger transactions, and no cycle exists. This also holds
-// for a holder that upgrades: it waits only if it is the oldest holder. If an older transaction
-// takes the lock, a sleeping transaction breaks this rule for a moment. Therefore the sleeper
+// not larger than the recorded age, which never exceeds the age of any holder. So a transaction,
+// also one that upgrades its own lock, waits only for younger holders, and no cycle exists. An
+// older transaction may take the lock while a younger one sleeps on it. Therefore the sleeper
 // decides again after every sleep, and no sleep is longer than kMaxSleepNs.
 //
-// Deadlock under 2pl-detect. The lock word names the worker that holds the lock exclusively. For
-// shared holders, the workers announce which locks they hold. From both, a waiter finds cycles
-// (waits_for.h).
+// Deadlock under 2pl-detect. Workers announce the locks that they hold, and waiters search for
+// cycles (waits_for.h).
 //
 // No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
 // becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. The oldest
 // transaction may still die: overlapping readers keep the lock from becoming free, and the recorded
 // age may be that of a reader that released the lock long ago. So a writer that has died several
-// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
-// holders record their own ages, and the oldest transaction waits for them.
+// times calls turn_readers_away() before it dies again. Then the lock becomes free, and its next
+// holders record their own ages.
 //
 // turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
 // waits for the writer: the last holder clears bit 62 when it releases the lock. A refused reader
@@ -70,15 +66,14 @@ class LockState {
   bool no_new_readers() const { return (word_ & kNoNewReaders) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest_age() const { return word_ & kAgeMask; }
-  // Returns the exclusive holder's number plus 1, or 0. Only under 2pl-detect.
+  // Returns the number of the exclusive holder plus 1, or 0. Call it only under 2pl-detect.
   uint64_t writer() const { return word_ & kAgeMask; }
 
  private:
   uint64_t word_ = 0;
 };
 
-// The value that a holder stores in the low bits of the word: its age; or, under 2pl-detect, its
-// number plus 1 for an exclusive lock, and 0 for a shared lock.
+// The value that a holder stores in bits 0-45 of the word.
 class Holder {
  public:
   constexpr Holder(uint64_t age) : bits_(age), alone_(age) {}  // NOLINT: an age is a holder
@@ -90,7 +85,8 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the low bits after the only shared holder upgrades. They were `shared` before.
+  // Returns the low bits of the word after its only shared holder upgrades; before, they were
+  // `shared`.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
@@ -107,9 +103,8 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Takes the lock shared (try_shared), exclusive (try_exclusive), or exclusive in place of the
-  // caller's shared lock (try_upgrade). Returns whether this succeeded; if not, sets `*seen` to the
-  // conflicting state. Never waits.
+  // Tries to take the lock; try_upgrade() makes the caller's shared lock exclusive. On failure,
+  // sets `*seen` to the conflicting state and returns false. Never waits.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -147,7 +142,7 @@ class RowLock {
     }
   }
 
-  // Refuses new shared holders until the lock is free. Does nothing if there is no shared holder.
+  // Refuses new shared holders until the lock is free. Has no effect without a shared holder.
   void turn_readers_away() {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (LockState(word).shared() != 0 &&
@@ -184,8 +179,9 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, at most kMaxSleepNs. The failed attempt to lock has set
-  // `seen`. No wake-up is lost: sleep() sets bit 62. An earlier release has changed the word, and a
-  // later release finds the bit and changes the parker. In both cases sleep() ends at once.
+  // `seen`. No wake-up is lost. If the release comes before sleep() sets bit 62, the word differs
+  // from `seen`. If the release comes later, it finds the bit and changes the parker. In both cases
+  // sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
@@ -198,7 +194,8 @@ class RowLock {
   }
 
  private:
-  // Returns the parker of a lock. Many locks share a parker, so a release may wake other sleepers.
+  // Returns the parker of a lock. Many locks share it, so a release may wake sleepers of other
+  // locks.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

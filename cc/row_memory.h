@@ -14,8 +14,7 @@
 
 namespace logjam {
 
-// Bump memory that clear() empties but does not free: after some transactions it allocates no more
-// chunks. Rows are 8-byte aligned and padded, as in tuples.
+// Bump memory that clear() empties but does not free. Rows are 8-byte aligned and padded.
 class RowMemory {
  public:
   std::byte* allocate(uint32_t row_bytes) {
@@ -60,7 +59,7 @@ class RowMemory {
 };
 
 // Copies a row that another thread may be writing (platform/racy_copy.h). Rows of one word are
-// common in benchmarks, and a call of memcpy for them is too expensive.
+// common in benchmarks, so they have a path without a call of memcpy.
 inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);
@@ -70,9 +69,8 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
     platform::racy_load(to, from, row_bytes);
   }
 }
-// Overwrites a row that another thread may be reading. The caller is the only writer. Does not
-// store to cache lines that would not change. So other cores keep their copies of these lines, and
-// no core writes them back to memory.
+// Overwrites a row that another thread may be reading. The caller is the only writer. Skips cache
+// lines that would not change, so that other cores keep their copies of these lines.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);

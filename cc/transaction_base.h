@@ -42,12 +42,9 @@ enum class NodeCheck : uint8_t {
 // The answer of a visitor that is called for each entry of an index.
 enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
-// How a transaction maintains secondary indexes. An index maps a secondary key to *postings*, each
-// of which names a tuple. Postings never leave an index, so a reader skips postings whose row was
-// erased or has another key now.
-//
-// The object tracks the postings that one transaction reads and inserts. `Owner` is its
-// TransactionBase.
+// The postings that one transaction reads and inserts. A secondary index maps a key to *postings*,
+// each of which names a tuple. Postings never leave an index, so a reader skips a posting if its
+// row was erased or has got another key. `Owner` is the TransactionBase.
 template <class Owner>
 class Postings {
  public:
@@ -65,13 +62,13 @@ class Postings {
     }
   }
 
-  // Inserts a posting for every tracked secondary key that this transaction has changed, so that
-  // readers find the changed rows by their new keys. Returns false if the transaction must abort.
+  // Inserts a posting for every tracked secondary key that this transaction has changed. Returns
+  // false if the transaction must abort.
   //
   // Each secondary read calls this function, so that the transaction finds its own changes. Each
-  // commit() calls it first, under OCC before the first write lock, as the proof in occ.cc
-  // requires. Under 2PL the tuples are already locked, so another transaction that finds a new
-  // posting waits for its row. If the transaction aborts, the posting stays and matches no row.
+  // commit() calls it before the first write lock of OCC, as the proof in occ.cc requires. Under
+  // 2PL the tuples are already locked, so another transaction that finds a new posting waits for
+  // its row. If the transaction aborts, the posting stays and matches no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
       const Write* own = owner_.writes_.find(tracked.tuple);
@@ -131,7 +128,6 @@ class Postings {
     Key key;
   };
 
-  // Returns whether `row`, the row of the posting's tuple, is present and has the posting's key.
   static bool matches(const SecondarySchema& schema, const Posting& posting, const std::byte* row) {
     return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
   }
@@ -228,8 +224,8 @@ class TransactionBase : public ProtocolTransaction {
     table.note_membership_change();
     Write* own = nullptr;
     Tuple* tuple = nullptr;
-    // An ordered index is searched once, by its insert, because a second search costs more than
-    // making a tuple and freeing it again.
+    // Only a hash index is searched before the insert: in an ordered index, a second search costs
+    // more than making a tuple and freeing it again.
     if (table.schema().kind == IndexKind::kHash) {
       tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
     }
@@ -299,7 +295,6 @@ class TransactionBase : public ProtocolTransaction {
     return false;
   }
 
-  // Notes that the transaction has read the tuple in this version.
   void note_read(const Tuple& tuple, Version version) {
     deps_.reads = true;
     const uint64_t sequence = version.sequence();
@@ -311,8 +306,8 @@ class TransactionBase : public ProtocolTransaction {
   // presence of its row, so it counts as a read of the row if transactions insert and erase rows of
   // the table. An insert depends on the transaction whose number the absent tuple has: under OCC
   // another transaction may have filled and erased the tuple before this insert commits. An insert
-  // may also follow an erase whose tuple has left the index. Table::removed_up_to() stands for such
-  // erases. These erases are durable, so they count only for the order of the numbers.
+  // may also follow an erase whose tuple has left the index. Table::removed_up_to() is the largest
+  // number of such erases. They are durable, so they count only for the order of the numbers.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -392,8 +387,8 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // Tracks a node, and then calls `visit` for the node's entries. Sets `*restart` if the node has
-  // changed since it was read. Returns whether the walk goes on.
+  // Tracks a node, and then visits its entries. Sets `*restart` if the node has changed since it
+  // was read. Returns whether the walk goes on.
   template <class Visit>
   bool visit_node(NodeVersion version, std::span<Keyed* const> entries, WalkStep* step,
                   bool* restart, const Visit& visit) {
@@ -408,9 +403,8 @@ class TransactionBase : public ProtocolTransaction {
     return true;
   }
 
-  // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
-  // tracks a node before it visits the node's entries. If the node changes before that, the walk
-  // starts again after the last visited entry.
+  // Calls `visit` once for every entry in [low, high]. If a node changes before the transaction
+  // tracks it, the walk starts again after the last visited entry.
   template <class Visit>
   Status walk(Index& index, Key low, Key high, bool descending, const Visit& visit) {
     struct Position {
@@ -439,7 +433,6 @@ class TransactionBase : public ProtocolTransaction {
     return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;
   }
 
-  // Calls `visit` once for every entry of `key`, in an index of any kind.
   template <class Visit>
   Status walk_key(Index& index, Key key, const Visit& visit) {
     if (index.ordered()) return walk(index, key, key, false, visit);

@@ -7,16 +7,14 @@
 //
 // Phantoms: index nodes have locks. A transaction that scans a node, or misses a key in it, takes
 // the node's lock shared. Then it checks that the node's structure word is unchanged. If not, it
-// reads the node again, with the lock. An insert checks, under the node's latch, that no other
-// transaction holds the node's lock, and is refused otherwise. The scanner takes the lock and then
-// loads the structure word. The inserter takes the latch, which is a bit of the structure word, and
-// then loads the lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst.
-// So at least one of the two transactions sees the other: either the insert is refused, or the
-// scanner finds the node latched or changed. A node that is locked shared admits no insert, except
-// by its only holder.
+// reads the node again, with the lock. An insert is refused if it finds, under the node's latch,
+// that another transaction holds the node's lock. The scanner takes the lock and then loads the
+// structure word. The inserter takes the latch, which is a bit of the structure word, and then
+// loads the lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst. So
+// either the insert is refused, or the scanner finds the node latched or changed.
 //
-// An inserter keeps no node lock. Its new tuple is exclusively locked before the tuple enters an
-// index, so a transaction that finds the tuple waits for it. If a holder's own insert splits the
+// An inserter keeps no node lock. It locks its new tuple exclusively before the tuple enters an
+// index, so a transaction that finds the tuple meets this lock. If a holder's own insert splits the
 // node, the index calls the gate for the new node before another thread can reach the new node. The
 // gate then takes the new node's lock shared for the holder.
 //
@@ -158,8 +156,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return age_;
   }
 
-  // Returns whether the transaction may wait for a lock in state `seen`. The proof is in
-  // row_lock.h.
+  // Returns whether the transaction may wait for a lock in state `seen` (proof in row_lock.h).
   bool may_wait(LockState seen) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
@@ -168,9 +165,9 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
   // Returns the waits-for graph. Tells clang that the caller is a worker.
   static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
-  // Returns whether the transaction would wait for itself (waits_for.h). The transaction need not
-  // abort if its own worker holds this lock: either the transaction itself holds the lock shared,
-  // or a parked transaction of the worker holds the lock until it is durable.
+  // Returns whether the transaction would wait for itself (waits_for.h). A lock of its own worker
+  // is no reason to abort: either the transaction itself holds the lock shared, or a parked
+  // transaction of the worker holds it until it is durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
     return graph().closes_cycle(context_.id, lock, seen);
@@ -227,7 +224,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   // wait-die: a writer that has died more often than this turns readers away (row_lock.h). A few
-  // deaths cost less than readers that have to wait.
+  // deaths cost less than making readers wait.
   static constexpr uint32_t kDeathsBorne = 8;
 
   uint64_t age_ = 0;     // the time stamp of wait-die

@@ -1,18 +1,18 @@
 // The waits-for graph of 2pl-detect.
 //
 // A worker announces each lock that its transaction gets. A transaction that must wait announces
-// the lock that it waits for, as the edge of its worker. Then it follows the edges: from a lock to
-// the waiting workers that have announced that they hold this lock. If the edges lead back to its
-// own worker, the transaction aborts.
+// the lock that it waits for, as the edge of its worker. Then it follows the edges, from a lock to
+// the waiting workers that have announced this lock as held. If the edges lead back to its own
+// worker, the transaction aborts.
 //
 // Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
-// list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker that waits for
-// the first time raises the bound up to which walks look at workers (seq_cst), before it stores its
-// edge. A worker adds a lock to its list after it has got the lock, and before it stores an edge,
-// so a worker that sees the edge sees the list. Consider the transactions that close a cycle
-// together. None of them gives a lock back before one of them aborts. The stores of their edges
-// have one order, and the transaction that stores last sees the edges, and hence the lists, of all
-// the others. So at least one transaction finds the cycle.
+// list. Any worker reads them. Accesses to edges are seq_cst, accesses to lists are relaxed. A
+// worker that waits for the first time raises the bound up to which walks look at workers
+// (seq_cst), before it stores its edge. A worker adds a lock to its list after it has got the lock,
+// and before it stores an edge, so a worker that sees the edge sees the list. Consider the
+// transactions that close a cycle together. None of them gives a lock back before one of them
+// aborts. The stores of their edges have one order, and the transaction that stores last sees the
+// edges, and hence the lists, of all the others. So at least one transaction finds the cycle.
 //
 // If a worker held the lock exclusively, the edge also names that worker, so that most walks look
 // at few workers. The lock may have another holder since then. Therefore a waiter stores its edge
@@ -52,7 +52,6 @@ class WaitsFor {
     if (at < kMostLocks) own.locks[at].store(address_of(lock), platform::memory_order_relaxed);
     own.count.store(at + 1, platform::memory_order_relaxed);
   }
-  // Takes back all that add_held() has announced.
   void hold_nothing(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     workers_[worker]->count.store(0, platform::memory_order_relaxed);
   }
@@ -77,7 +76,6 @@ class WaitsFor {
     return false;
   }
 
-  // Removes the edge of `worker`.
   void stop_waiting(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     workers_[worker]->edge.store(0, platform::memory_order_seq_cst);
   }
@@ -123,7 +121,8 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds to the walk the worker that the edge names, or all waiting workers that hold its lock.
+  // Adds to the walk the waiting holders of the edge's lock. If the edge names a worker, looks only
+  // at this worker.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;

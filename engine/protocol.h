@@ -1,4 +1,4 @@
-// The interface of a concurrency-control protocol, as the worker loop drives it.
+// The interface between a concurrency-control protocol and the worker loop.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace logjam {
 
 inline const RunOptions kDefaultRunOptions;
 
-// The part of a worker that its transactions use. The worker owns it, and the context outlives its
+// The part of a worker that its transactions use. It belongs to the worker, and outlives the
 // transactions.
 struct WorkerContext {
   uint32_t id = 0;
@@ -33,8 +33,7 @@ struct WorkerContext {
   CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // counter of wait-die's time stamps, shared by all
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
-  // The command of the transaction that is about to commit, if the log holds commands. Valid until
-  // this transaction ends.
+  // If the log holds commands: the command of the current transaction, valid until it ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
@@ -45,8 +44,8 @@ struct WorkerContext {
   std::function<void()> acknowledge_durable = nullptr;
 };
 
-// A transaction object, which one worker uses for one transaction after the other. The worker calls
-// begin(), then the workload calls the Transaction API, then the worker calls commit() or abort().
+// An object that one worker uses for one transaction after the other. The worker calls begin(), the
+// workload calls the Transaction API, and the worker calls commit() or abort().
 class ProtocolTransaction : public Transaction {
  public:
   // Starts a transaction. With `retry`, repeats the previous transaction with its age (wait-die).
@@ -55,7 +54,7 @@ class ProtocolTransaction : public Transaction {
   // Executes the pre-commit. kOk: the transaction must wait for commit_point() before it is
   // acknowledged. kAbort: call abort(); abort_reason() says why.
   virtual Status commit() LJ_REQUIRES(platform::worker_role) = 0;
-  // Undoes the transaction. Called after any call returned kAbort, and to roll back.
+  // Undoes the transaction, after a call returned kAbort or to roll back.
   virtual void abort() LJ_REQUIRES(platform::worker_role) = 0;
 
   virtual AbortReason abort_reason() const = 0;
@@ -71,8 +70,8 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // A transaction holds no lock before its commit(), so no other transaction waits for it. So a
-  // replay may execute it ahead of its turn (engine/recovery/commands/replay_commands.h).
+  // A transaction holds no lock before its commit(). So a replay of commands may execute it before
+  // an earlier transaction (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };
 

@@ -37,25 +37,24 @@ inline std::string_view name_of(AbortReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-// Observes one worker's commits at their serialization point, on the worker's thread.
+// Observes the commits of one worker, on the worker's thread.
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;
-  // Announces that a transaction that changes rows will commit. All rows that it writes are locked,
-  // none of its writes is installed, and its log record is not published.
+  // Announces that a transaction that changes rows will commit. The rows are locked, no change is
+  // installed, and the log record is not published.
   virtual void serialized() = 0;
 };
 
-// One attempt of one transaction. One worker owns the object, and reuses it for all its
-// transactions. Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay
-// valid until the transaction ends. A row that may be changed (update, write) is a private copy
-// until commit.
+// One attempt of one transaction. Rows are `table.row_bytes()` bytes long. Row pointers that the
+// calls return stay valid until the transaction ends. A row that may be changed (update, write) is
+// a private copy until commit.
 class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  // Starts loading the rows of `keys`, so that the transaction waits for memory once, and not once
-  // for each key. The call reads and locks no row. `bytes` is as in read_head().
+  // Starts loading the rows of `keys` into the cache, so that their cache misses overlap. Reads and
+  // locks no row. `bytes` is as in read_head().
   static void prefetch(const Table& table, std::span<const Key> keys, uint32_t bytes) {
     table.prefetch(keys, bytes);
   }
@@ -91,14 +90,13 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`. Returns kOk or kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // Visits the same rows. The visitor's `row` has at least `bytes` bytes, as in read_head(), from
-  // which the index can compute its key.
+  // Visits the same rows. At least the first `bytes` bytes of the visitor's `row` are valid. They
+  // must contain all fields from which the index computes its key.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);
   }
 
-  // Calls the functions above for a row type.
   template <class Row>
   Status read(Table& table, Key key, const Row** row) {
     return read(table, key, reinterpret_cast<const std::byte**>(row));

@@ -1,4 +1,4 @@
-// The interface of a workload: its tables, their initial rows, its clients, and its checks.
+// The interface of a workload.
 //
 // A new workload must define next and execute of Client, and create_tables, load, spec, make_client
 // and verify of Workload. A run calls, in this order: create_tables; load, or resume if the run
@@ -21,14 +21,14 @@
 
 namespace logjam {
 
-// One result of verify(), printed on a line of its own.
+// One result of verify().
 struct Check {
   std::string name;
   bool passed = false;
   std::string detail;  // the numbers found
 };
 
-// The share and the success that a specification demands of a type of transaction.
+// The percentages that a specification demands of a type of transaction.
 struct SpecifiedMix {
   double share_pct = 0;
   double success_pct = 100;  // of transactions that neither miss nor roll back
@@ -37,7 +37,7 @@ struct SpecifiedMix {
 // A type of transaction.
 struct TypeSpecification {
   std::string_view name;
-  // The summary prints it with the observed numbers. All types of a workload have it, or none.
+  // All types of a workload have a specified mix, or none.
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
@@ -90,15 +90,16 @@ class Client {
   // Returns whether the client can execute nothing more. The run then ends early, without an error.
   virtual bool exhausted() const { return false; }
 
-  // Logs of commands. A workload with both functions sets WorkloadInfo::has_commands.
+  // Command logging needs command() and take(). A workload with both sets
+  // WorkloadInfo::has_commands.
 
   // Returns the input of the last executed attempt, encoded. It is valid until the next execute(),
   // and may be empty for a transaction that only reads.
   virtual std::span<const std::byte> command() { return {}; }
   // Chooses the transaction with this logged `input`, in place of next(). Returns false if `input`
-  // is no input of that type. All that execute() then writes must follow from `input` and from the
-  // rows that it reads. A replay may execute the transaction before an earlier transaction. A row
-  // that the earlier transaction inserts is then missing, and the client's call returns kAbort.
+  // is no input of that type. The writes of execute() must follow from `input` and from the rows
+  // that it reads. A replay may execute the transaction before an earlier transaction. Its read of
+  // a row that the earlier transaction inserts then returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -108,7 +109,6 @@ class Client {
   // Announces that the last executed transaction is about to commit. Returns the number with which
   // acknowledged() will name it: its place in a history, or a count of the client; 0 for none.
   virtual uint64_t committing() { return 0; }
-  // Returns the object that is told when a transaction reaches its serialization point, or null.
   virtual CommitObserver* commit_observer() { return nullptr; }
 };
 
@@ -126,23 +126,20 @@ class Workload {
 
   // Creates the tables, in the same order in every process.
   virtual void create_tables(Database& database) = 0;
-  // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
-  // part and an arena of its own. The loaded rows do not depend on `parts`.
+  // Loads part `part` (from 0) of `parts`. Several threads call it at once, each with its own part
+  // and arena. The loaded rows do not depend on `parts`.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
   // belong to another Workload object of the same flags. Later clients, in any number, use no key
   // that was used before, and verify() counts from the present rows. No client exists.
   virtual void resume(Database& database) { (void)database; }
 
-  // Returns the facts about the workload.
   virtual Specification spec() const = 0;
   // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
   // Runs the workload's own consistency checks. No transaction runs during the call.
   virtual std::vector<Check> verify(Database& database) = 0;
-  // Returns, for the summary, how often the clients of the run made each random choice whose
-  // frequency a specification prescribes.
   virtual std::vector<Share> shares() const { return {}; }
 
   // Recovery.
@@ -152,8 +149,8 @@ class Workload {
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
     return make_client(database, 0, 1, 0);
   }
-  // Announces, before verify(), that the database was recovered from a log that may hold a worker's
-  // transaction without an earlier transaction of the same worker.
+  // Announces, before verify(), that the log may have lost a transaction and kept a later
+  // transaction of the same worker.
   virtual void note_any_order() {}
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
@@ -164,17 +161,17 @@ class Workload {
     (void)workers;
     (void)origin;
   }
-  // Gives the file of the history its name: now the run is part of the log. Called before
-  // make_client().
+  // Gives the file of the history its final name, because the run has become part of the log.
+  // Called before make_client().
   virtual void keep_history() {}
   // Checks the recovered database against the history that the clients kept in the file `path`.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
   }
-  // Writes the history in the file `path`, with the recovered rows as a last read, to the file
-  // `to`, in a format that public checkers read. Returns in one sentence why the history cannot be
-  // exported, or an empty string. Ends the process if the file cannot be written.
+  // Copies the history in the file `path` to the file `to`, in a format that public checkers read,
+  // with the recovered rows as a last read. Returns in one sentence why this is impossible, or an
+  // empty string. Ends the process if the file `to` cannot be written.
   virtual std::string export_history(Database& database, const std::string& path,
                                      const std::string& to) {
     (void)database;
@@ -193,16 +190,16 @@ struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
   std::string_view memory;  // of the loaded tables and indexes, for each unit of scale
-  // The gflags that shape the initial load, or that verify() must know. They are stored in the log,
-  // because recovery repeats the load.
+  // The gflags that shape the initial load, or that verify() must know. Recovery reads them from
+  // the log, and repeats the load.
   std::vector<std::string_view> load_flags;
   // Returns, in one sentence, why the present flags cannot be used; empty if they can.
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
   std::vector<WorkloadVariant> variants = {};
-  // Whether the workload's own clients keep a history with --history (ledger).
+  // The workload's own clients keep a history with --history (ledger).
   bool keeps_history = false;
-  // Whether the workload's clients have command() and take(), so that a run may log commands.
+  // The clients define command() and take(), so that a run may log commands.
   bool has_commands = false;
   // The source file of the registration. The workload owns the flags of the file's folder.
   std::string_view file = {};

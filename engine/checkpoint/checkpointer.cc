@@ -22,8 +22,8 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// Keeps checkpoint `latest` and the newest complete checkpoint before `latest`. Marks as removable
-// all checkpoints, runs and log that a recovery from these two does not need.
+// Marks as removable all checkpoints, runs and log that a recovery does not need if it starts from
+// checkpoint `latest` or from the newest complete checkpoint before it.
 void cover(Manifest& manifest, const std::vector<std::string>& directories, uint64_t latest) {
   std::vector<Checkpoint> kept;
   for (auto one = manifest.checkpoints.rbegin(); one != manifest.checkpoints.rend(); ++one) {
@@ -53,7 +53,6 @@ void cover(Manifest& manifest, const std::vector<std::string>& directories, uint
   manifest.whole = false;
 }
 
-// Removes the files that the manifest calls removable.
 void remove_removable(const CheckpointOptions& options) {
   const RemovedFiles removed =
       remove_files(options.manifest->directories(), options.manifest->current().removable,
@@ -277,7 +276,7 @@ void Checkpointer::take() {
           << " bytes";
 }
 
-// Executes step 4. If the run ends during the call, this function and the next two return false.
+// Executes step 4. This function and the next two return false if stop() is called meanwhile.
 bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
   question_.ask(checkpoint.sequence);
   while (!question_.answered() || !log_.is_durable(question_.point())) {

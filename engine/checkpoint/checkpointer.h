@@ -1,4 +1,4 @@
-// Takes fuzzy checkpoints while transactions run (Poplar, section 5): a daemon, and one writer
+// Takes fuzzy checkpoints while transactions run (Poplar, section 5), with a daemon and one writer
 // thread for each log directory. The steps of a checkpoint:
 //
 //   1. Reclaimers pause: until step 3 has ended, no tuple leaves an index.
@@ -17,20 +17,18 @@
 // Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
 // the first of its operation records), and keeps the locks until it has installed its writes. So
 // the walk finds the writes of every record before the RSN, or later writes of the same rows (R1).
-// All records after the RSN are replayed, and the larger number wins (R3). Because of step 4, all
-// rows that the walk has read are within any later cut. So if the checkpoint has a write of a
-// transaction, the transaction's record also survives the cut (R2, R4).
+// All records after the RSN are replayed, and the write with the larger number wins (R3). Step 4
+// ensures that any later cut contains the transactions whose writes the walk has copied (R2, R4).
 //
 // An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
 // bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
 // reclaimed before step 1 needs no tombstone: its erase was safe, and so were all earlier writes of
-// the row, which lie before the RSN. (In such a table a blind write depends on the write before it,
-// because Run::make_checkpointer() notes a membership change.) A truncated stream without a record
-// after its RSN does not bound the cut, because the numbers of step 5 say up to where the stream is
-// complete.
+// the row, which lie before the RSN. (There a blind write depends on the write before it:
+// Run::make_checkpointer() notes a membership change.) A truncated stream without a record after
+// its RSN does not bound the cut: step 5 records up to which number the stream is complete.
 //
-// The last two checkpoints stay. If the later checkpoint is corrupt, recovery loads the earlier
-// one. The log still has all records after the earlier checkpoint's RSN.
+// The last two checkpoints stay, with all records after the earlier checkpoint's RSN. If the later
+// checkpoint is corrupt, recovery loads the earlier one.
 #pragma once
 
 #include <cstdint>
@@ -76,8 +74,8 @@ struct CheckpointStats {
   double longest_seconds = 0;  // the longest time from step 1 to step 6
 };
 
-// Begins a checkpoint: chooses its number and id, puts it into the manifest as not complete, and
-// makes its directories. Sets `wrong` to an empty string, or to one sentence about a failure.
+// Chooses the checkpoint's number and id, enters it into the manifest as incomplete, and makes its
+// directories. Sets `wrong` to an empty string, or to one sentence about a failure.
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
 // Writes all tuples of `database` to the files of `checkpoint`, which has begun. Sets the fields
@@ -93,9 +91,9 @@ void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& lat
 // Removes a checkpoint that will not be completed.
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
-// Takes a checkpoint of a recovered database in which no transaction runs. The checkpoint covers
-// the whole run that options.about names; the manifest has the end of this run. Sets `wrong` to an
-// empty string, or to one sentence about a failure.
+// Takes a checkpoint of a recovered database in which no transaction runs. It covers the whole run
+// that options.about names; the manifest has this run's end. Sets `wrong` as begin_checkpoint()
+// does.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 
@@ -111,7 +109,6 @@ class Checkpointer {
   // called start(), after each worker has called Epochs::leave().
   void stop();
 
-  // Sets the counts of stats() back to 0.
   void begin_to_measure();
   CheckpointStats stats() const;
 

@@ -1,7 +1,7 @@
 // Asks the workers of a run for the commit point of a transaction that has read all sequence
 // numbers up to a given number. A checkpoint waits for this point, because it has copied rows whose
-// transactions may not be durable. Only workers can get a commit point. A worker that is between
-// two transactions answers with the commit point of a read-only transaction.
+// transactions may not be durable. Only workers can get a commit point: a worker between two
+// transactions answers with the commit point of a read-only transaction.
 //
 // Protocol. One thread asks: it writes `sequence_`, and then sets state_ to kAsked (release). One
 // worker's exchange sets state_ to kAnswering (acquire). This worker writes `point_`, and then sets
@@ -19,8 +19,7 @@ namespace logjam {
 
 class CommitPointRequest {
  public:
-  // Asks for the commit point of a transaction that has read all numbers up to `sequence`. One
-  // thread, the asker, calls ask(), answered() and point().
+  // Asks the question. One thread, the asker, calls ask(), answered() and point().
   void ask(uint64_t sequence) {
     LJ_ASSERT(state_.load(platform::memory_order_relaxed) == kNone || answered());
     sequence_ = sequence;

@@ -13,7 +13,6 @@ struct Loaded {
   uint64_t rows = 0, tombstones = 0;
 };
 
-// Loads one file of rows, on a thread of its own.
 Loaded load_file(Database& database, const RowFile& file, DevicePace* pace) {
   Loaded loaded;
   Arena arena;
@@ -71,7 +70,8 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                        .bytes = file.bytes,
                        .part = static_cast<uint16_t>(i)},
                       paces.empty() ? nullptr : paces[i]);
-      // A file that cannot be read may still be intact, so do not use an older checkpoint.
+      // End the process: the file may still be intact, so an older checkpoint must not replace this
+      // one.
       if (one.wrong.starts_with(kCannotRead)) platform::fail(checkpoint.name() + ": " + one.wrong);
       if (one.wrong.empty() && (file.rows != one.rows || file.tombstones != one.tombstones)) {
         one.wrong = paths[i] + " has " + std::to_string(one.rows) + " rows, and " +

@@ -1,4 +1,4 @@
-// Loads a checkpoint into an empty database.
+// Loads checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct LoadResult {
 };
 
 // Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
-// indexes. Loads each file on a thread of its own (Poplar, section 5), because fewer threads than
+// indexes. Each file has a thread of its own (Poplar, section 5), because fewer threads than
 // directories would leave a device idle. Reads at most `read_bytes_per_second` from each of
-// `directories`; 0: no limit. `database` has empty tables, and no other thread uses it.
+// `directories`; 0: no limit. The tables of `database` are empty, and no other thread uses them.
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
                            const Checkpoint& checkpoint, double read_bytes_per_second = 0);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{4} << 20;
 
-// An open file, or -errno. The destructor closes the file.
+// An open file, or -errno.
 struct OpenFile {
   explicit OpenFile(const std::string& path) : number(platform::files().open(path, O_RDONLY)) {}
   ~OpenFile() {

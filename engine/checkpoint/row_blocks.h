@@ -33,12 +33,11 @@ static_assert(sizeof(BlockHeader) == 24);
 
 inline constexpr uint64_t kMostBlockBytes = uint64_t{1} << 20;
 
-// Returns the names of the tables and the lengths of their rows, in the form of Checkpoint::tables.
+// Returns the value of Checkpoint::tables for `database`.
 std::string describe_tables(Database& database);
 
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset);
 
-// A tuple in a block.
 struct SavedTuple {
   Key key;
   uint64_t version;

@@ -104,8 +104,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // The tuple is an insert that has not committed, or an erased row of an earlier run. The records
-  // of this run that write the row all lie after the RSN, so a recovery replays them.
+  // The tuple belongs to an insert that has not committed, or to a row that an earlier run erased.
+  // A recovery replays this run's writes of the row, because all their records lie after the RSN.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();

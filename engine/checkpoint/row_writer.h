@@ -1,5 +1,4 @@
-// Writes one part of all tables to a file of rows (engine/checkpoint/row_blocks.h), while
-// transactions run.
+// Writes one part of all tables to a file of rows (row_blocks.h), while transactions run.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ struct RowWriterOptions {
   std::function<bool()> stops = nullptr;  // called regularly; true abandons the checkpoint
 };
 
-// One thread owns the object.
+// Writes one file of rows. One thread owns the object.
 class RowWriter {
  public:
   explicit RowWriter(RowWriterOptions options);
@@ -47,13 +46,12 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // Writes this part of all tables, makes the file durable and closes it. Waits for the locks of
-  // tuples. Returns an empty string, one sentence about a failure, or kAbandoned if options.stops()
-  // returned true.
+  // Writes the file and makes it durable. Waits while a tuple is locked. Returns an empty string,
+  // one sentence about a failure, or kAbandoned if options.stops() returned true.
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 
-  // Returns the manifest's entry for the written file, or the largest sequence number in the file.
+  // Returns the manifest's entry for the written file, or the largest sequence number in it.
   const CheckpointFile& file() const { return file_; }
   uint64_t sequence() const { return sequence_; }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kContradiction = "a record with a valid checksum contradicts itself";
 
-// Sets the lock bit. Returns the version word before this change.
 Version lock(Tuple& tuple) {
   platform::SpinWait wait;
   while (true) {
@@ -32,7 +31,7 @@ Version lock(Tuple& tuple) {
 
 void Applier::apply(const BodiesToApply& ready, Arena& arena) {
   for (size_t i = 0; i < ready.bodies.size(); ++i) {
-    // Appliers wait mostly for memory. So start loading the rows of the next body now.
+    // Appliers wait mostly for memory, so load the rows of the next body ahead.
     if (i + 1 < ready.bodies.size()) prefetch(*ready.bodies[i + 1].record);
     apply(ready.bodies[i], arena);
   }

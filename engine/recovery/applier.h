@@ -2,10 +2,10 @@
 //
 // Protocol. The thread that sets the lock bit of a tuple's version word (acquire) may compare
 // sequence numbers and write the row. Its store of the new version (release) clears the lock bit. A
-// write with a smaller or equal sequence number changes nothing. So the write with the largest
-// number remains, in whichever order threads apply the writes of a tuple. An erase leaves an absent
-// tuple with the erase's number, so an older insert cannot bring the row back. A range image
-// changes the version that it names, and waits until the row has that version (WaitingRanges).
+// write with a smaller or equal sequence number than the tuple has changes nothing. So the write
+// with the largest number remains, in whichever order threads apply the writes. An erase leaves an
+// absent tuple with the erase's number, so an older insert cannot bring the row back. A range image
+// waits until the row has the version that the image changes (WaitingRanges).
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@
 
 namespace logjam {
 
-// Holds logged ranges, during a replay, until their row has the version that they change. If this
-// version never comes, the log is damaged, and drop_all() reports it.
+// The logged ranges whose row does not have the version yet that they change. If this version never
+// comes, the log is damaged, and drop_all() reports it.
 //
 // Protocol. The ranges that wait at a tuple are in a map to which Tuple::lock points (0: no map).
 // No transaction uses the lock during a replay. The thread that holds the lock bit of the tuple's
@@ -39,7 +39,7 @@ class WaitingRanges {
     LogMemory image;        // logging/format/range_image.h
   };
 
-  // Makes an object without ranges. `meter` (null: none) counts the images; it outlives the object.
+  // Counts the images with `meter` (null: none), which outlives the object.
   explicit WaitingRanges(LogMemoryMeter* meter) : meter_(meter) {}
 
   // Adds a copy of `image`, which waits until `tuple` has the version `version`.
@@ -48,7 +48,6 @@ class WaitingRanges {
   // an image if no range waits for it. Drops the ranges that wait for earlier versions.
   Range take(Tuple& tuple, Version now);
 
-  // Returns the bytes of the images that wait.
   uint64_t bytes() const { return bytes_.load(platform::memory_order_relaxed); }
   // Frees all ranges that wait in `database`, which no other thread uses. Returns one sentence that
   // names one of these ranges, or an empty string if there was none.
@@ -69,24 +68,21 @@ class WaitingRanges {
   platform::atomic<uint64_t> bytes_{0}, count_{0};
 };
 
-// Several threads may apply at the same time, each with an arena of its own.
+// Applies logged writes. Several threads may call apply() at once, each with its own arena.
 class Applier {
  public:
-  // Makes an applier for `database`, which only appliers use. `meter` (null: none) counts the
-  // memory of ranges that wait. Both outlive the applier.
+  // Counts the memory of waiting ranges with `meter` (null: none). `database`, which only appliers
+  // use, and `meter` outlive the applier.
   explicit Applier(Database& database, LogMemoryMeter* meter = nullptr)
       : database_(database), waiting_(meter) {}
 
-  // Applies all bodies of `ready`, or the one `body`. Takes memory for new tuples and index nodes
-  // from `arena`, which belongs to the calling thread.
   void apply(const BodiesToApply& ready, Arena& arena);
   void apply(const BodiesToApply::Body& body, Arena& arena);
 
-  // Returns the bytes of the ranges that wait for the versions that they change.
   uint64_t waiting_bytes() const { return waiting_.bytes(); }
 
-  // Ends the replay. Returns the first failure of any thread, or an empty string. A record fails if
-  // it does not fit the database, contradicts itself, or changes a version that no record wrote.
+  // Returns the first failure of any thread, or an empty string. A record fails if it does not fit
+  // the database, contradicts itself, or changes a version that no record wrote.
   std::string finish();
 
  private:

@@ -10,7 +10,7 @@
 
 namespace logjam {
 
-// A part of the log: a range of transactions in the order of their sequence numbers, from 0.
+// A range of the log's transactions, in the order of their sequence numbers.
 struct LogWindow {
   uint64_t first = 0;
   uint64_t most = ~uint64_t{0};  // the most transactions that the window has
@@ -20,8 +20,7 @@ struct LoggedTransaction {
   uint64_t sequence = 0;  // the sequence number of the commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
-  // Orders by number first. Transactions with equal numbers do not depend on each other, so their
-  // order is arbitrary.
+  // Orders by number. Transactions with equal numbers do not depend on each other.
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 
@@ -43,7 +42,7 @@ struct LogDependencies {
   uint64_t longest_path = 0;                    // transactions in the longest chain
 };
 
-// Reads a log of values twice: first for the order of the transactions, then for the rows that the
+// Reads a log of values twice: for the order of the transactions, and for the rows that the
 // window's transactions write. Includes records beyond the cut, as `logjam dump` does.
 LogDependencies find_dependencies(const LogFiles& files, const LogWindow& window);
 

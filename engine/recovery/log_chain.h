@@ -1,5 +1,4 @@
-// The parts of a log that a recovery may use, as the log's manifest names them: runs that continue
-// each other, and checkpoints.
+// The parts of a log that a recovery may use: runs that continue each other, and checkpoints.
 #pragma once
 
 #include <cstdint>

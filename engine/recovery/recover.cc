@@ -14,16 +14,15 @@
 namespace logjam {
 namespace {
 
-// Applies the bodies of all streams until nothing is left, on each applier's thread. Appliers with
-// different `which` begin with different streams. An applier waits only for the streams' readers,
-// so appliers may also run one after the other.
+// Applies bodies of all streams, on an applier's thread, until nothing is left. Appliers with
+// different `which` begin with different streams. An applier never waits for another applier.
 //
 // While more than `most_waiting_bytes` of ranges wait for their versions, the applier takes bodies
-// from the stream that has reached the smallest number. If the numbers of each stream grow, these
-// bodies add no waiting ranges: the versions that their ranges change were taken earlier. If the
-// stream's queue is empty, the applier waits for its reader. If the stream's next batch depends on
-// unread parts of other streams, the applier takes from another stream, so that a reader that waits
-// for an applier finds one.
+// from the stream that has reached the smallest number. If the numbers of each stream grow, the
+// ranges of these bodies need not wait: an applier has already taken the versions that they change.
+// If the stream's queue is empty, the applier waits for the stream's reader. If the stream's next
+// batch depends on unread parts of other streams, the applier takes from another stream, so that a
+// reader that waits for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;
@@ -60,7 +59,7 @@ struct Head {
   const RecordBatch* batch = nullptr;
   size_t record = 0;
 
-  // Waits for a record. Returns false if the stream has no more.
+  // Waits for a record. Returns false at the end of the stream.
   bool any() {
     if (batch != nullptr && record < batch->records.size()) return true;
     if (batch != nullptr) stream->drop_oldest();
@@ -74,7 +73,7 @@ struct Head {
   uint64_t sequence() const { return batch->records[record]->sequence; }
 };
 
-// Applies, until no stream has a record, the head with the smallest number (P-WAL, Algorithm 3).
+// Applies all records in the order of their numbers (P-WAL, Algorithm 3).
 void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& applier) {
   std::vector<Head> heads;
   for (auto& stream : streams) heads.push_back({stream.get()});
@@ -130,7 +129,6 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
     progress.report_read(s, replays.back()->reader().tail(), false);
   }
   Applier applier(database, &meter);
-  // Readers block on their files and wait for appliers, so each has a thread of its own.
   std::vector<platform::thread> readers;
   for (auto& replay : replays) readers.emplace_back([&replay] { replay->read(); });
   if (merged) {

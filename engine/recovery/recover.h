@@ -1,8 +1,7 @@
 // Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
 // records survive. A record that survives the cut of the parts read so far also survives the final
-// cut, so it is applied at once. Only records that may not survive stay in memory. A stream is read
-// once, except for the parts that do not fit into memory: they are read twice (stream_replay.h).
-// Several threads apply records, in any order (applier.h).
+// cut, so it is applied at once. Only other records stay in memory. If they do not fit, parts of a
+// stream are read twice (stream_replay.h).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@ namespace logjam {
 // The result of a recovery, of a log of values or of commands.
 struct RecoveryResult {
   std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
-  // One sentence, if a stream has lost records that were durable once (find_damage()). The replayed
-  // transactions depend on no lost transaction.
+  // One sentence, if a stream has lost durable records (find_damage()). The replayed transactions
+  // depend on no lost transaction.
   std::string damage;
   std::vector<StreamTail> tails;
   Cut cut;
@@ -32,7 +31,6 @@ struct RecoveryResult {
   double seconds = 0;
 };
 
-// The memory that a recovery uses for the log by default.
 inline constexpr uint64_t kRecoveryBytes = uint64_t{1} << 30;
 
 enum class ReplayOrder : uint8_t {
@@ -41,13 +39,12 @@ enum class ReplayOrder : uint8_t {
 };
 
 // Replays the log `files` into `database`, which holds its initial load, or the rows of a
-// checkpoint of the log before `files.starts`; no other thread uses the database. `rule` is the
-// recovery rule of the log's scheme. `threads` threads apply (kParallel), and each stream also has
-// a reader thread. Reads at most `read_bytes_per_second` from each log directory; 0: no limit. Uses
-// `memory_bytes` of memory for the log (StreamShare). A damaged log is no error: recovery ends
-// where the valid records end, `tails` says why, and `damage` is set if a crash does not explain
-// that end. If a stream cannot be opened, nothing is replayed, because an empty stream would cut
-// off the records of other streams.
+// checkpoint of the log before `files.starts`; no other thread uses the database. `threads` threads
+// apply records (kParallel), and each stream also has a reader thread. Reads at most
+// `read_bytes_per_second` from each log directory; 0: no limit. Uses `memory_bytes` of memory for
+// the log (StreamShare). A damaged log is no error: recovery ends where the valid records end,
+// `tails` says why, and `damage` is set if a crash does not explain that end. If a stream cannot be
+// opened, replays nothing, because an empty stream would cut off the records of other streams.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);

@@ -20,9 +20,9 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end too early: before the end on which the next run or a
-// checkpoint is built. Returns an empty string if none does. Bytes that were lost before the next
-// run began do not count, because that run accepted the loss.
+// Returns in one sentence which streams end before the end on which the next run or a checkpoint is
+// built, or an empty string. Ignores losses before the next run began, because that run accepted
+// them.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -36,7 +36,7 @@ std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   return lost;
 }
 
-// Adds a sentence for each stream with records after the end on which the next run is built.
+// Adds a note for each stream with records after the end on which the next run is built.
 void note_unused(const LogFiles& files, const StreamTails& tails, RecoveredChain* recovered) {
   for (size_t s = 0; s < tails.size(); ++s) {
     if (!tails[s].goes_on) continue;
@@ -47,8 +47,7 @@ void note_unused(const LogFiles& files, const StreamTails& tails, RecoveredChain
   }
 }
 
-// Fills the database from the checkpoint, or with the initial load. Returns why the checkpoint
-// cannot be used, or an empty string.
+// Loads the checkpoint, or the initial rows. Returns why the checkpoint cannot be used, or "".
 std::string fill(const RecoveryStart& start, const std::vector<std::string>& directories,
                  const ChainOptions& options, RecoveredChain* into) {
   const uint64_t begun = platform::now_ns();
@@ -121,7 +120,7 @@ bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredCha
   return recovered->error.empty() && recovered->damage.empty();
 }
 
-// Makes all files of the run durable: the recovery may have read bytes that a killed process wrote
+// Syncs all files of the run, because the recovery may have read bytes that a killed process wrote
 // and did not sync. Returns 0 or errno.
 int sync_run(const LogFiles& run) {
   platform::Files& disk = platform::files();
@@ -147,7 +146,6 @@ int sync_run(const LogFiles& run) {
   return 0;
 }
 
-// Replays the runs in order, and stops after a run with damage.
 void replay_runs(const RecoveryStart& start, const ChainOptions& options,
                  RecoveredChain* recovered) {
   bool whole = true;
@@ -172,9 +170,9 @@ void replay_runs(const RecoveryStart& start, const ChainOptions& options,
   if (start.runs.empty() && options.goes_on) reset_versions(*recovered->database, options.threads);
 }
 
-// Returns an empty string, or why the rows of the checkpoint cannot be used. Transactions ran while
-// the rows were copied. So the rows are a consistent state only together with the log that was
-// durable when the checkpoint was complete.
+// Returns why the checkpoint cannot be used, or an empty string. Transactions ran while its rows
+// were copied. So the rows are consistent only with the log that was durable when the checkpoint
+// was complete.
 std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
   if (!start.checkpoint || start.checkpoint->at_end) return "";
   const std::vector<StreamStart>& rsn = start.checkpoint->rsn;
@@ -242,7 +240,6 @@ void reset_versions(Database& database, uint32_t threads) {
         }
       }
     });
-    // All parts have ended, so no thread reads a removed node.
     const Arena arena;
     for (const Leaving& part : leaving) {
       for (const Retired& retired : part.retired) table->recycle(retired, arena);

@@ -1,5 +1,4 @@
 // Recovery from a log's directories: a checkpoint, or the initial load, and then the runs in order.
-// Each run is recovered by the rule of its own scheme.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ struct ChainOptions {
   // A run or a checkpoint will follow, so the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed: the recovery rule may depend on flags in the run's header.
+  // Called before a run is replayed, because its recovery rule may depend on flags in its header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 
@@ -48,8 +47,8 @@ struct RecoveredChain {
   // are damaged.
   std::vector<uint64_t> unusable;
   std::string error;  // one sentence; if it is not empty the database may be wrong
-  // One sentence, if the log has lost records that were durable once. The database contains what is
-  // left of the log, up to and including the run with the damage.
+  // One sentence, if the log has lost durable records. The database contains the remaining log up
+  // to and including the run with the damage.
   std::string damage;
   std::vector<uint32_t> dropped;  // unused runs: those after the run with the damage
 };
@@ -57,16 +56,16 @@ struct RecoveredChain {
 // Recovers from the best start of `chain` whose checkpoint can be used.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
-// Gives every tuple the sequence number 0, because the numbers of the next run start again. No
-// transaction of the next run can depend on an erase of this run, so absent tuples leave their
-// index where that is possible (Table::reclaims()): otherwise a table in which rows are inserted
-// and erased would grow with every restart. No other thread uses `database`.
+// Gives every tuple the sequence number 0, because each run numbers its transactions from the
+// start. Removes absent tuples where that is possible (Table::reclaims()), so that a table in which
+// rows are inserted and erased does not grow with every restart. No transaction of the next run can
+// depend on their erases. No other thread uses `database`.
 void reset_versions(Database& database, uint32_t threads);
 
-// Makes the recovered part of the log durable, and writes into `manifest` where it ends, which
-// damage was accepted, and which runs and checkpoints no recovery needs any more. A run that
-// continues the log, or a checkpoint at its end, is built on exactly this part. Ends the process if
-// a file cannot be synced. The caller holds the locks of the log's directories.
+// Makes the recovered part of the log durable, because the next run or checkpoint builds on it.
+// Writes into `manifest` where this part ends and which damage was accepted, and removes from it
+// runs and checkpoints that no recovery needs. Ends the process if a file cannot be synced. The
+// caller holds the locks of the log's directories.
 void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

@@ -5,7 +5,6 @@
 namespace logjam {
 namespace {
 
-// Returns the bytes of the batch and of its lists.
 uint64_t bytes_of(const RecordBatch& batch) {
   constexpr uint64_t kListBytes = sizeof(void*) + sizeof(uint64_t);  // a record and its position
   return batch.memory->size() + batch.records.size() * kListBytes;
@@ -121,7 +120,7 @@ void StreamReplay::drop_oldest() {
   report_ahead();
 }
 
-// Returns whether the oldest batch survives as a whole.
+// Returns whether all records of the oldest batch survive.
 bool StreamReplay::is_certain(const RecoveryProgress::Known& known) {
   LJ_ASSERT(!held_.empty());
   auto& [batch, surviving] = held_.front();

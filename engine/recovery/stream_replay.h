@@ -1,21 +1,20 @@
-// One stream on its way from its file to the appliers.
+// Reads a stream ahead, and hands its batches to the appliers.
 //
 // Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
 // reader thread puts batches into a queue under this stream's mutex. An applier takes the oldest
 // batch under the mutex (next), and applies it without the mutex, so several threads may apply
 // batches of one stream at the same time. An applier gets a batch when all of its records survive
 // the cut of the parts read so far, because this cut only grows. Otherwise the batch waits until
-// more is read, or until all streams have ended and the cut is final; then the applier gets the
-// records that survive.
+// more is read. When all streams have ended, the cut is final, and the applier gets the surviving
+// records of the batch.
 //
-// A merge (apply_merged() in recover.cc) takes records in place of batches, on one thread: it looks
-// at the oldest batch (oldest), takes its records one by one (take), and drops the batch. The batch
-// does not change while it is in the queue, so the merge reads it without the mutex.
+// A merge (apply_merged() in recover.cc) runs on one thread, and takes single records of the oldest
+// batch. The batch does not change while it is in the queue, so the merge reads it without the
+// mutex.
 //
 // Memory. Sometimes the cut cannot grow unless a reader with a full queue reads on. Then the reader
-// does not keep the batches that it reads, and reads them again when the queue has space. So if no
-// record of a log may be applied before the whole log is read, the log is read twice, and never
-// kept as a whole. A reader with a full queue waits
+// does not keep the batches that it reads, and reads them again when the queue has space. A reader
+// with a full queue waits
 //   (1) if its oldest batch survives, because an applier can take this batch; but not while a merge
 //       waits to know whether its next record survives;
 //   (2) otherwise, if another stream that has not ended is fewer bytes ahead (fewer bytes are read
@@ -55,7 +54,7 @@ namespace logjam {
 // before the mutex of this class. This class calls only RecoveryRule, which takes no locks.
 class RecoveryProgress {
  public:
-  // Nothing of the `streams` streams is read yet. `rule` outlives this object.
+  // `rule` outlives this object.
   RecoveryProgress(const RecoveryRule& rule, size_t streams)
       : rule_(rule), tails_(streams), bytes_ahead_(streams), ended_(streams), unread_(streams) {}
 
@@ -75,7 +74,7 @@ class RecoveryProgress {
     cut_ = std::make_shared<const Cut>(rule_.cut(tails_));
     if (watermarks || ended) rule_.forget(tails_);
   }
-  // Reports how many bytes of stream `stream` are read and not taken.
+  // Reports how many bytes of stream `stream` are read but not taken.
   void report_ahead(uint32_t stream, uint64_t bytes) {
     const platform::lock_guard<platform::mutex> hold(mutex_);
     bytes_ahead_[stream] = bytes;
@@ -94,7 +93,6 @@ class RecoveryProgress {
     const platform::lock_guard<platform::mutex> hold(mutex_);
     return {cut_, unread_ == 0};
   }
-  // Returns whether a stream that has not ended is fewer bytes ahead than `stream` is.
   bool others_are_less_ahead(uint32_t stream) const {
     const platform::lock_guard<platform::mutex> hold(mutex_);
     for (size_t other = 0; other < bytes_ahead_.size(); ++other) {
@@ -106,7 +104,7 @@ class RecoveryProgress {
     const platform::lock_guard<platform::mutex> hold(mutex_);
     return merge_waits_;
   }
-  // Moves all tails out. Call it after all reports.
+  // Moves the tails out. Call it after all reports.
   std::vector<StreamTail> take_tails() {
     const platform::lock_guard<platform::mutex> hold(mutex_);
     return std::move(tails_);
@@ -138,7 +136,7 @@ struct StreamShare {
   uint64_t most_waiting_bytes;
 };
 
-// Divides `bytes` of memory. Returns the share of one stream, which is at least 512 KiB.
+// Divides `bytes` of memory. The share of a stream is at least 512 KiB.
 inline StreamShare share_of_stream(uint64_t bytes, size_t streams, uint32_t appliers) {
   constexpr uint64_t kLeastWindow = uint64_t{64} << 10;
   const uint64_t share = std::max(bytes / (4 * streams + appliers + 1) * 4, 8 * kLeastWindow);
@@ -146,7 +144,6 @@ inline StreamShare share_of_stream(uint64_t bytes, size_t streams, uint32_t appl
   return {window, share - 5 * window, share / 4};
 }
 
-// The sleep of a recovery thread that has nothing to do.
 inline constexpr uint64_t kRecoveryNapNs = 50'000;
 
 class StreamReplay {
@@ -158,8 +155,7 @@ class StreamReplay {
     kDone,    // all of the stream has been taken
   };
 
-  // Replays stream `stream` of `files`, with its `share` of the memory. `paces` has the pace for
-  // each file, and `meter` counts the memory. `rule`, `progress` and `meter` outlive this object.
+  // `paces` has the pace for each file. `rule`, `progress` and `meter` outlive this object.
   StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
                RecoveryProgress& progress, StreamShare share, LogMemoryMeter& meter,
                std::vector<DevicePace*> paces);
@@ -168,14 +164,14 @@ class StreamReplay {
   // Call it on a thread of its own: it waits for threads that call next().
   void read();
 
-  // Takes the next bodies, in log order. Never waits for the file or for another stream.
+  // Takes the next bodies, in log order. Never waits.
   Next next(BodiesToApply* ready);
 
   // Returns the largest sequence number that next() has taken.
   uint64_t reached() const { return reached_.load(platform::memory_order_relaxed); }
 
-  // Sets `batch` to the oldest batch, which lives until drop_oldest(), and returns kTaken. Only a
-  // merge calls this function and the next two, on one thread, in place of next().
+  // Sets `batch` to the oldest batch, which lives until drop_oldest(). Only a merge calls this
+  // function and the next two, in place of next().
   Next oldest(const RecordBatch** batch);
   // Takes record `i` of the oldest batch, and adds the bodies that it completes to `ready`. Returns
   // false if it is not known yet whether the record survives.
@@ -220,7 +216,7 @@ class StreamReplay {
   uint64_t read_ LJ_GUARDED_BY(mutex_);
   uint64_t kept_ LJ_GUARDED_BY(mutex_);
   bool ended_ LJ_GUARDED_BY(mutex_) = false;
-  // Stored under mutex_. Its only use is to choose the stream from which an applier takes first.
+  // Stored under mutex_. An applier reads it only to choose the stream from which it takes first.
   platform::atomic<uint64_t> reached_{0};
 };
 

@@ -22,12 +22,11 @@ struct BodiesToApply {
   std::vector<Body> bodies;
 };
 
-// Collects the writes of each transaction until it is known to be committed: a whole-transaction
-// record is committed by itself, records of single operations by their commit record
-// (--log_records=op). If a validation fails, a void record is in the place of the commit record
+// Collects the writes of each transaction until its commit is known. A whole-transaction record
+// commits itself; the records of operations wait for their commit record (--log_records=op). If a
+// validation fails, a void record is in the place of the commit record
 // (CommitLog::validation_failed). The void record ends only this attempt, because each attempt has
-// its own number (RecordHeader::txn). At most one transaction of each worker is open. One thread at
-// a time uses the object.
+// its own number (RecordHeader::txn). One thread at a time uses the object.
 class TransactionAssembler {
  public:
   struct Counts {
@@ -42,23 +41,22 @@ class TransactionAssembler {
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 
-  // Returns whether record `i` of `batch` may be used if the streams end at `cut`. The result stays
-  // true as more of the streams is read (RecoveryRule::cut is monotone).
+  // Returns whether record `i` of `batch` may be used if the streams end at `cut`. Once true, the
+  // result stays true as more of the streams is read.
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
   // Takes the stream's next batch. Ignores records that do not survive `cut`. Returns the bodies
   // that the batch completes. The bodies keep the batch's memory alive.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
-  // Takes the next record of the stream, record `i` of `batch`, and adds the bodies that the record
+  // Takes record `i` of `batch`, the next record of the stream, and adds the bodies that it
   // completes to `ready`. The caller keeps the batch's memory until these bodies are applied, and
-  // calls leave() after the last record of each batch.
+  // calls leave() after the batch's last record.
   void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
-  // Copies the records of open transactions in `batch`, so that they do not keep the whole batch.
+  // Copies the records of open transactions, so that they do not keep the memory of `batch`.
   void leave(const RecordBatch& batch);
 
   const Counts& counts() const { return counts_; }
-  // Returns how many transactions have begun, and have neither committed nor failed so far.
   uint64_t open_transactions() const { return open_.size(); }
 
  private:

@@ -19,13 +19,11 @@ class Arrivals {
                       ? 0
                       : 1e9 * options.threads / options.rate / platform::ns_per_tick()) {}
 
-  // Returns false in a closed loop, which has no arrivals.
   bool open() const { return mean_gap_ != 0; }
 
-  // Sets the first arrival to a random distance after `now`. Here and in take(), `random` is a
-  // random number.
+  // Sets the first arrival to a random distance after `now`. `random` is a random number.
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
-  // Returns the time at which the next transaction arrives: its intended start.
+  // Returns the intended start of the next transaction.
   uint64_t next() const { return next_; }
   // Returns next(), and advances to the following arrival.
   uint64_t take(uint64_t random) {

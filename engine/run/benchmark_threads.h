@@ -1,6 +1,5 @@
 // The threads of a run, and of a benchmark without an engine (workloads/log_insert/,
-// workloads/sync/). All workers start together, after all of them are made. Then they warm up, and
-// then they are measured.
+// workloads/sync/). All workers start together, after all of them are made.
 #pragma once
 
 #include <algorithm>
@@ -19,23 +18,20 @@
 namespace logjam {
 
 // Protocol. Each worker's thread increments `made_` once (release). A thread that loads `made_`
-// (acquire) sees the workers whose threads have incremented it. The main thread sets `started_`,
-// which publishes nothing (relaxed).
+// (acquire) sees the workers whose threads have incremented `made_`. The main thread sets
+// `started_`, which publishes nothing (relaxed).
 class StartGate {
  public:
-  // Waits until `workers` workers are made.
   void await_made(uint32_t workers) const {
     for (platform::SpinWait wait; made_.load(platform::memory_order_acquire) != workers;) {
       wait.once();
     }
   }
-  // Reports that the caller's worker is made, and waits for start(). Call it once on each worker's
-  // thread.
+  // Waits for start(). Call it once on each worker's thread, after the worker is made.
   void made_and_await_start() {
     made_.fetch_add(1, platform::memory_order_release);
     for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
   }
-  // Lets the workers start.
   void start() {
     LJ_ASSERT(!started_.load(platform::memory_order_relaxed));
     started_.store(true, platform::memory_order_relaxed);
@@ -46,8 +42,7 @@ class StartGate {
   platform::atomic<bool> started_{false};
 };
 
-// Sleeps for `seconds`, in naps of at most 20 ms. Before each nap, calls `ended(now_ns)`, and
-// returns false if the result is true.
+// Sleeps for `seconds`. Every 20 ms calls `ended(now_ns)`, and returns false if the result is true.
 template <class Ended>
 bool sleep_through(double seconds, const Ended& ended) {
   constexpr uint64_t kNapNs = 20'000'000;
@@ -61,17 +56,17 @@ bool sleep_through(double seconds, const Ended& ended) {
 }
 
 // Protocol. The fields are relaxed: they publish no other memory, because the main thread joins the
-// threads. Only the main thread sets `stop`. Each worker's thread looks at `stop` before each
-// operation that it measures, and increments `ended` once, at its end.
+// threads. Only the main thread sets `stop`. Each worker's thread loads `stop` before each measured
+// operation, and increments `ended` once, at its end.
 struct BenchmarkControl {
   StartGate gate;
   platform::atomic<bool> stop{false};
   platform::atomic<uint32_t> ended{0};
 };
 
-// Runs run() of each caller on a thread of its own. Calls `read()` on the calling thread at the
-// beginning and at the end of the measured time, and returns the two results. The measured time
-// ends after `seconds`, or when all threads have ended.
+// Runs run() of each caller on its own thread. Calls `read()` on the calling thread at the
+// beginning and at the end of the measured time, and returns both results. The measured time ends
+// after `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,
                    double warmup_seconds, double seconds, const Read& read) {

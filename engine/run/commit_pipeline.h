@@ -1,5 +1,5 @@
-// The commits of one worker that the log has not reported durable yet. The worker owns them. Each
-// commit waits in the queue of its commit point. In a queue, commits become durable in order.
+// The commits of one worker that are not known to be durable yet. Each commit waits in the queue of
+// its commit point. In a queue, commits become durable in order.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,11 @@
 
 namespace logjam {
 
-// `Log` is WaitSide, or a class with its is_durable() and wait_durable(). `Commit` has a `point`
-// and the `start` of its transaction.
+// `Log` has the is_durable() and wait_durable() of WaitSide. `Commit` has a `point`, and the
+// `start` of its transaction.
 template <class Log, class Commit>
 class CommitPipeline {
  public:
-  // Worker `worker` of `log` may have `depth` commits in flight.
   CommitPipeline(Log& log, uint32_t worker, size_t depth)
       : log_(log), worker_(worker), depth_(depth) {}
 
@@ -33,16 +32,15 @@ class CommitPipeline {
     auto& queue = queues_[commit.point.queue];
     queue.push_back(std::move(commit));
   }
-  // Returns the head of the longest queue: the commit point to wait for.
+  // Returns the commit point to wait for.
   const CommitPoint& next() const {
     LJ_ASSERT(!empty());
     return std::ranges::max_element(queues_, {}, &std::deque<Commit>::size)->front().point;
   }
-  // Waits until next() is durable.
   void wait() LJ_REQUIRES(platform::worker_role) { log_.wait_durable(worker_, next()); }
 
-  // Calls `acknowledge(commit)` for each commit that has become durable, and removes the commit.
-  // Returns whether any commit was removed.
+  // Calls `acknowledge(commit)` for each commit that has become durable, and removes it. Returns
+  // whether there was one.
   template <class Acknowledge>
   bool acknowledge_durable(const Acknowledge& acknowledge) {
     const size_t before = size_;

@@ -1,4 +1,4 @@
-// The memory of a run: how much memory its inserts take, and whether memory is about to run out.
+// Checks that a run does not use up the memory.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace logjam {
 
-// Checks regularly whether memory is about to run out. One thread uses it.
+// Checks regularly whether memory is about to run out. One thread uses the object.
 class MemoryGuard {
  public:
   // At 1 GB/s, about as fast as two workers can insert rows, 50 MB are used between two checks.
   static constexpr uint64_t kCheckEveryNs = 50'000'000;
 
-  // `available` returns the bytes of free memory. The guard calls it every kCheckEveryNs.
+  // Checks with `available`, which returns the bytes of free memory.
   MemoryGuard(uint64_t least_bytes, std::function<uint64_t()> available)
       : least_bytes_(least_bytes), available_(std::move(available)) {}
 
@@ -37,8 +37,8 @@ class MemoryGuard {
   bool hardly_any_left_ = false;
 };
 
-// Returns the most bytes that the rows of one worker's inserts take in warm-up and measured time.
-// `bytes_s` is the number of bytes per second if the worker never waits.
+// Returns the most bytes that one worker's inserts take in warm-up and measured time. `bytes_s` is
+// the number of bytes per second if the worker never waits.
 inline double expected_growth(double bytes_s, const RunOptions& options) {
   constexpr double kMostInsertedBytes = 4096;  // by a transaction
   const double seconds = options.warmup_seconds + options.seconds;

@@ -24,19 +24,19 @@
 namespace logjam {
 namespace {
 
-// A signal handler writes this flag, so it must be lock-free. The main thread of a run reads it.
+// A signal handler stores this flag, so it must be lock-free. The main thread of a run loads it.
 platform::atomic<bool> stop_requested{false};
 
-// A run ends when less memory than this is available, because workloads that insert grow as long as
-// they run. In a small container the limit is a fourth (kShareToLeave) of the memory that was
-// available when the run began.
+// A run ends when less memory than this is available, because inserts use ever more memory. In a
+// small container the limit is 1 / kShareToLeave of the memory that was available when the run
+// began.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
 // worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
-// 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory.
-// They stop after kMostPrefaultingNs, or after the run's planned time if that is shorter.
+// 0.09 ms otherwise. They take at most the part kMostPrefaulted of the available memory, for at
+// most kMostPrefaultingNs, or the run's planned time if that is shorter.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -46,13 +46,12 @@ double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
-// The line on stderr that a person watches during a run. It is no part of the result.
+// The line on stderr that a person watches during a run.
 class ProgressLine {
  public:
   explicit ProgressLine(const Workers& workers)
       : workers_(workers), begun_ns_(platform::now_ns()), shown_ns_(begun_ns_) {}
 
-  // Prints a line if a second has passed since the last line.
   void print_if_due(uint64_t now_ns) {
     if (now_ns - shown_ns_ < 1'000'000'000) return;
     const double elapsed = seconds_between(shown_ns_, now_ns);
@@ -93,7 +92,6 @@ class ProgressLine {
   Totals last_;
 };
 
-// Adds the measurements of all workers to `*result`.
 void add_up(const Workers& workers, RunResult* result) {
   result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {
@@ -115,8 +113,8 @@ void add_up(const Workers& workers, RunResult* result) {
   }
 }
 
-// Shows the loading bar until `loaded` is true. The bar shows the memory of the arenas. It is not
-// full at the end, because `expected_bytes` includes memory of indexes that is in no arena.
+// Shows the loading bar until `loaded` is true. The bar shows the memory of the arenas. At the end
+// it is not full, because `expected_bytes` includes memory that is in no arena.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
   constexpr uint64_t kCells = 40;
@@ -151,7 +149,7 @@ class Run {
         arenas_(options.threads),
         workers_(options.threads) {}
 
-  // Makes the workers, each on its own thread, the checkpointer, the time line and the progress.
+  // Makes all parts, and each worker on its own thread.
   void spawn();
   // Lets the workers warm up if the options ask for it. Returns false if the run has ended; then do
   // not call measure().
@@ -229,8 +227,8 @@ void Run::spawn() {
   if (timeline_) timeline_->begin();
 }
 
-// Takes the memory for the inserts of worker `id`, unless there are more workers than cores: then
-// waits for cores take longer than page faults (12 s for 60 workers on two cores).
+// Takes the memory for the inserts of worker `id`. Takes none if there are more workers than cores,
+// because waits for cores then take longer than page faults (12 s for 60 workers on two cores).
 void Run::prefault(uint32_t id, uint64_t until_ns) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
@@ -254,7 +252,7 @@ void Run::make_worker(uint32_t id) {
 }
 
 void Run::make_checkpointer() {
-  // Blind writes to these tables must count as reads: checkpoints rely on that (checkpointer.h).
+  // Checkpoints rely on blind writes to these tables counting as reads (checkpointer.h).
   for (const auto& table : database_.tables()) {
     if (table->reclaims()) table->note_membership_change();
   }
@@ -313,8 +311,8 @@ void Run::measure() {
   }
 }
 
-// Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
-// more, or when hardly any memory is left.
+// Sleeps for `seconds`; less on request_stop(), when all workers are exhausted, or when hardly any
+// memory is left.
 Run::Slept Run::sleep(double seconds) {
   MemoryGuard memory(std::min(kMemoryToLeave, left_at_start_ / kShareToLeave),
                      platform::available_bytes);

@@ -1,4 +1,4 @@
-// The run loop: load, warm up, measure, drain.
+// Runs a workload: load, warm up, measure, drain.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace logjam {
 
-// How the transactions of one type, or of all types, ended. `Number`: see Measurements.
+// How the transactions of a type ended. `Number` is explained at Measurements.
 template <class Number>
 struct EndedTransactions {
   Number transactions{};  // acknowledged in the measured phase: goodput
@@ -34,8 +34,8 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// The measurements that workers make and a run adds up. A new measurement is a member of
-// Measurements and a line in visit(): so each WorkerStats and the RunResult have it.
+// The measurements that workers make and a run adds up. A new measurement needs a member and a line
+// in visit().
 //
 // In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, and other
 // threads may read. In a sum over all workers, they are uint64_t and HistogramSum.
@@ -44,7 +44,8 @@ struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
   // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase.
-  // `backlog` counts the arrivals whose transactions had not ended when the measured phase ended.
+  // `backlog` counts the transactions that had arrived, but not ended, when the measured phase
+  // ended.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
@@ -53,11 +54,11 @@ struct Measurements {
   Latencies execution;
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count. In an open loop every arrival of the measured phase
-  // counts, unless it rolled back. If it is acknowledged after the phase, its whole latency counts;
-  // if it never commits, its wait until the worker gives it up.
+  // counts, unless it rolled back. A transaction that is acknowledged after the phase counts with
+  // its whole latency. A transaction that never commits counts with its wait until the worker gives
+  // it up.
   Latencies commit;
 
-  // Calls `visit(mine, theirs)` for each measurement of this object and of `other`.
   template <class Other, class Visit>
   void visit(Other& other, const Visit& visit) {
     LJ_ASSERT(by_type.size() == other.by_type.size());
@@ -75,7 +76,6 @@ struct Measurements {
 };
 
 struct WorkerStats : Measurements<platform::Counter, Histogram> {
-  // Returns the acknowledged transactions of all types.
   uint64_t transactions() const {
     uint64_t all = 0;
     for (const auto& type : by_type) all += type.transactions.value();
@@ -87,7 +87,7 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types
-  // The transactions in the first half of the measured phase; none if the phase ended early.
+  // Acknowledged in the first half of the measured phase; none if the phase ended early.
   std::optional<uint64_t> first_half;
   platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
@@ -103,13 +103,11 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   uint64_t abort_count() const;
 };
 
-// Creates the tables and loads them in `threads` parts at the same time. The rows do not depend on
-// the number of parts. With `progress`, shows a bar on stderr.
+// Creates the tables, and loads them on `threads` threads. With `progress`, shows a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
-// Runs `options.threads` workers through warm-up, measurement and drain, and returns their
-// measurements. When it returns, every log reservation is published, and every committed
-// transaction is acknowledged.
+// Runs the workers through warm-up, measurement and drain. When it returns, every log reservation
+// is published, and every committed transaction is acknowledged.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);
 

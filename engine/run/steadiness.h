@@ -1,5 +1,5 @@
-// Whether a measured window shows a steady rate, or a rate that still changes: because a log buffer
-// fills, a backlog of the warm-up is acknowledged, or a cache warms up.
+// Whether the rate in a measured window is steady. It changes while a log buffer fills, while a
+// backlog of the warm-up is acknowledged, or while a cache warms up.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace logjam {
 
-// The measured window. The halves are of equal length.
+// The measured window.
 struct Window {
   uint64_t committed = 0;     // transactions that were executed, and logged if they write
   uint64_t acknowledged = 0;  // transactions whose commits were acknowledged
@@ -22,8 +22,8 @@ struct Window {
   double commit_p99_seconds = 0;
 };
 
-// Returns why the window is unsteady, as the text after "unsteady: ", or an empty string. Ignores
-// differences of up to four standard deviations of a count, which may be due to chance.
+// Returns the text after "unsteady: ", or an empty string. Ignores differences of up to four
+// standard deviations of a count, which may be due to chance.
 inline std::string why_unsteady(const Window& window) {
   constexpr double kMostUnacknowledged = 0.05, kMostBetweenHalves = 0.1, kMostLatency = 1.0 / 3;
   const auto differ = [](uint64_t one, uint64_t other, double most) {

@@ -56,7 +56,7 @@ void Timeline::sample_until_end() {
       continue;
     }
     platform::lock_guard<platform::mutex> hold(mutex_);
-    // The main thread may just have taken a sample.
+    // Do not sample just after a sample of the main thread.
     if (platform::now_ns() - last_.ns >= interval_ns_ / 2) sample();
     due = std::max(due, last_.ns) + interval_ns_;
   }
@@ -65,8 +65,8 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // Read the acknowledged bytes before the logged bytes. Even so the acknowledged bytes may
-    // exceed the logged bytes a little, because relaxed loads may be reordered.
+    // The acknowledged bytes come first, so they seldom exceed the logged bytes. They still may,
+    // because relaxed loads may be reordered.
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();

@@ -4,9 +4,9 @@
 // it. The counts are never reset: the difference of two samples is the count of an interval.
 // `running` and `queued` say since when the worker's oldest unacknowledged transaction waits. The
 // worker stores `queued` before it clears `running` (release), and the sampler loads `running`
-// first (acquire), so it does not miss a transaction that moves from `running` to `queued`. The
-// main thread changes the phase, and takes a sample at each change, so an interval belongs to one
-// phase. At all other times the sampler thread takes the samples.
+// (acquire) before `queued`. So the sampler does not miss a transaction that moves from `running`
+// to `queued`. The main thread changes the phase, and takes a sample at each change, so an interval
+// belongs to one phase. The sampler thread takes all other samples.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
 
 class Timeline {
  public:
-  // Make the object before the workers, and end it after they have ended. The object calls
-  // options.on_sample with each sample, one call at a time, on its own thread or on the thread that
-  // calls enter() or end(). One thread calls begin(), enter() and end().
+  // Make the object before the workers, and end it after them. It calls options.on_sample, one call
+  // at a time, on its own thread or on the thread that calls enter() or end(). One thread calls
+  // begin(), enter() and end().
   Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first);
   ~Timeline() { end(); }
 
@@ -50,15 +50,11 @@ class Timeline {
     return workers_[worker].get();
   }
 
-  // Starts the first interval and the sampler thread.
   void begin();
-  // Ends the current phase with a sample, and begins `phase`.
   void enter(Phase phase);
-  // Ends the sampler thread and takes the last sample.
   void end();
 
  private:
-  // The counts up to one moment.
   struct Totals {
     uint64_t ns = 0;
     uint64_t aborts = 0, log_bytes = 0, acknowledged_bytes = 0, durable_bytes = 0;

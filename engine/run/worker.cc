@@ -63,9 +63,8 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has no commit in flight now, and has polled the log while it
-    // waited. If it polled again, it might start a write, wait for that write, and hinder the
-    // thread that leads the flush.
+    // Under --commit=sync the worker has no commit in flight here. A poll might start a write, wait
+    // for that write, and hinder the thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
     context_.acknowledge_durable();
@@ -88,11 +87,10 @@ void Worker::enter_phase(Phase phase) {
   measured_ = control_.window.has_begun();
 }
 
-// Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
-// even if it is past, because a late start counts as latency in an open loop. Returns 0 if the
-// phase changed.
+// Returns the intended start of the next transaction, in ticks, even if this time is past, because
+// a late start counts as latency in an open loop. Returns 0 if the phase changed during the wait.
 uint64_t Worker::wait_for_arrival() {
-  // The usual delay of a wake-up by the kernel. The worker does not sleep for a shorter wait.
+  // The usual delay of a wake-up by the kernel. The worker spins through shorter waits.
   constexpr double kSleepLatenessNs = 80'000;
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
@@ -187,7 +185,7 @@ bool Worker::execute(PendingCommit* txn) {
 }
 
 // Keeps the core busy for RunOptions::hold_ns, so that a transaction holds its locks as long as in
-// the engine of a paper. That engine holds locks longer than this engine does.
+// a paper's slower engine.
 void Worker::work_on() const {
   if (options_.hold_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();
@@ -208,7 +206,7 @@ void Worker::count_committed(PendingCommit* txn) {
   counts().execution.record(txn->ended - txn->begun);
 }
 
-// Gives the transaction object with its locks to `*txn`, and takes another transaction object.
+// Moves the transaction object, with its locks, to `*txn`. The worker goes on with another object.
 void Worker::keep_locks(PendingCommit* txn) {
   LJ_ASSERT(txn->locks == nullptr);
   txn->locks = std::move(txn_);
@@ -217,7 +215,7 @@ void Worker::keep_locks(PendingCommit* txn) {
   spare_.pop_back();
 }
 
-// Ends a pre-committed transaction if it is durable, and otherwise puts it into the pipeline.
+// Settles a pre-committed transaction if it is durable. Otherwise puts it into the pipeline.
 void Worker::end_or_queue(PendingCommit& txn) {
   // Without a log, a transaction is durable as soon as it has committed.
   const bool waits_in_pipeline = !pipeline_.empty() || options_.commit == CommitPolicy::kAsync;
@@ -243,8 +241,8 @@ void Worker::end_or_queue(PendingCommit& txn) {
 }
 
 // Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
-// worker sleeps: without early lock release, a transaction keeps a lock until it is durable, which
-// takes as long as a write of the device.
+// worker sleeps, because without early lock release, locks may be held for the time of a device
+// write.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();
@@ -269,7 +267,7 @@ void Worker::acknowledge_durable() {
   if (pipeline_.acknowledge_durable(end)) note_oldest();
 }
 
-// Ends a transaction that is durable at `now`.
+// Acknowledges a durable transaction and releases its locks. `now` is in ticks.
 void Worker::settle(PendingCommit& txn, uint64_t now) {
   if (options_.commit != CommitPolicy::kAsync) acknowledge(txn, now);
   release(txn);
@@ -293,9 +291,8 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// Returns whether a transaction that ends counts for latency. In a closed loop, a transaction
-// counts if it counts for throughput. In an open loop, each arrival of the measured time counts,
-// whenever it ends.
+// Returns whether the latency of a transaction that ends counts. In an open loop it counts if the
+// transaction arrived in the measured time, whenever it ends.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }
@@ -313,8 +310,7 @@ void Worker::release(PendingCommit& txn) {
   spare_.push_back(std::move(txn.locks));
 }
 
-// Tells the time line since when the oldest transaction waits for the log. Under --commit=async no
-// transaction waits.
+// Updates WorkerTimeline::queued. Under --commit=async no transaction waits for the log.
 void Worker::note_oldest() {
   if (timeline_ == nullptr || options_.commit == CommitPolicy::kAsync) return;
   timeline_->queued.store(pipeline_.oldest_start(), platform::memory_order_relaxed);

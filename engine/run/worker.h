@@ -30,8 +30,8 @@ struct RunControl {
 
   platform::atomic<Phase> phase;
   MeasuredWindow window;
-  // Counts the workers that have acknowledged all their transactions and begin no more, and the
-  // time when the last of these workers ended. The run ends early when all workers are counted.
+  // The number of workers that have ended before the drain, and when the last of them ended. The
+  // run ends early when all workers have ended.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
@@ -43,24 +43,24 @@ struct RunControl {
 
 class alignas(platform::kCacheLine) Worker {
  public:
-  // Make it on the worker's thread, so that its memory lies near the worker's core, and not on the
-  // cache lines of other workers. Only the worker uses `arena`. `timeline` may be null.
+  // Make it on the worker's thread, so that its memory lies near the worker's core, apart from
+  // other workers' cache lines. Only the worker uses `arena`. `timeline` may be null.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
          WorkerTimeline* timeline) LJ_REQUIRES(platform::worker_role);
 
-  // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
+  // Works until the drain phase, and then until every transaction in flight is acknowledged.
   void run() LJ_REQUIRES(platform::worker_role);
 
-  // Returns the counts of the measured phase. The warm-up has counts of its own: clearing counts at
-  // the start of the measured phase would cost each worker hundreds of cache misses.
+  // Returns the counts of the measured phase. The warm-up has its own counts, because clearing
+  // counts between the phases would cost each worker hundreds of cache misses.
   const WorkerStats& stats() const { return stats_[1]; }
   const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
 
  private:
-  // A pre-committed transaction whose commit point is not known to be durable yet. With
-  // --commit=async it is acknowledged already, and only its locks or erased rows still wait.
+  // A pre-committed transaction that is not known to be durable. With --commit=async it is
+  // acknowledged already, and only its locks or erased rows still wait.
   struct PendingCommit {
     CommitPoint point;
     uint64_t start = 0;   // the start; in an open loop the intended start

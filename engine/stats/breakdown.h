@@ -1,8 +1,8 @@
 // Where a worker's time goes, by sampling: the breakdown reads the clock at every change of
 // activity in one of kSampleEvery transactions, because a reading costs tens of nanoseconds. A
-// sample runs from the start of one transaction to the start of the next, so the shares add up to
-// all of the worker's time. Waits for space in the log are rare and long, and samples would catch
-// only a few such waits per second. So the breakdown times each such wait.
+// sample runs from the start of one transaction to the start of the next, so the samples cover all
+// of the worker's time. Waits for space in the log are so rare that samples would miss most of
+// them. So the breakdown times each of these waits.
 #pragma once
 
 #include <algorithm>
@@ -35,14 +35,13 @@ inline std::string_view name_of(Activity activity) {
   return kNames[static_cast<size_t>(activity)];
 }
 
-// The measured time of a run, and how much of a wait lies in it.
+// The measured time of a run, in ticks.
 //
 // Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
 // next phase (release). A worker that has loaded that phase (acquire) sees begin and end. Any other
 // worker may miss a recent store, and then counts some nanoseconds too few or too many.
 class MeasuredWindow {
  public:
-  // Begins the window at `now`, in ticks.
   void begin(uint64_t now) {
     LJ_ASSERT(!has_begun());
     begin_.store(now, platform::memory_order_relaxed);
@@ -53,7 +52,7 @@ class MeasuredWindow {
   }
 
   bool has_begun() const { return begun() != kNever; }
-  // Returns the time at which the window began (or ended), or kNever.
+  // Returns the begin (or the end) of the window, or kNever.
   uint64_t begun() const { return begin_.load(platform::memory_order_relaxed); }
   uint64_t ended() const { return end_.load(platform::memory_order_relaxed); }
   // Returns how many of the ticks between `from` and `to` are measured time.
@@ -73,13 +72,13 @@ class Breakdown {
  public:
   static constexpr uint64_t kSampleEvery = 61;  // prime, unlike a period of the workload
 
-  // Counts transactions from the number `worker` on, so that some workers take samples even if each
-  // of many workers executes few transactions. Counts only time in `window` (null: all time).
+  // Counts transactions from the number `worker` on, so that some workers take samples even if
+  // every worker executes few transactions. Counts only time in `window` (null: all time).
   explicit Breakdown(bool enabled = false, uint64_t worker = 0,
                      const MeasuredWindow* window = nullptr)
       : enabled_(enabled), transactions_(worker), window_(window) {}
 
-  // Ends the running sample, and begins one if it is due. Call it at the start of a transaction.
+  // Begins a sample if one is due. Call it at the start of each transaction.
   void start_transaction() {
     if (!enabled_) return;
     if (sampling_) add_elapsed();
@@ -90,7 +89,7 @@ class Breakdown {
     }
   }
 
-  // Charges the time from now on to `next`. Returns the activity charged until now.
+  // Charges the time after the call to `next`. Returns the activity that was charged before it.
   Activity enter(Activity next) {
     if (!sampling_) return Activity::kWork;
     add_elapsed();

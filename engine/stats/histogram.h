@@ -1,8 +1,8 @@
 // A log-linear histogram of durations, with a relative error of at most 1 % over the whole 64-bit
 // range.
 //
-// Protocol. One thread records, so an increment is a plain load and a plain store of a relaxed
-// atomic. Other threads may read at the same time, and see some recent state.
+// Protocol. One thread records, so an increment is a relaxed load and a relaxed store. Other
+// threads may read at the same time, and see some recent state.
 #pragma once
 
 #include <array>
@@ -44,19 +44,19 @@ class Histogram {
   platform::atomic<uint64_t> max_{0};
 };
 
-// The sum of several histograms, for percentiles. One thread uses it.
+// The sum of several histograms. One thread uses it.
 class HistogramSum {
  public:
   HistogramSum() : bins_(Histogram::kBins) {}
   void add(const Histogram& histogram);
-  // Returns the values recorded since `earlier`, which is a sum over the same histograms.
+  // Returns the values recorded since `earlier`, a sum of the same histograms.
   HistogramSum since(const HistogramSum& earlier) const;
 
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // Returns the smallest v such that the share `fraction` (0 to 1) of all values is at most v; 0 if
-  // the histogram is empty.
+  // Returns the smallest v such that the share `fraction` (0 to 1) of the values is at most v, or
+  // 0.
   uint64_t percentile(double fraction) const;
 
  private:

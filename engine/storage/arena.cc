@@ -40,8 +40,7 @@ void Arena::refill(size_t bytes) {
     prefaulted_.pop_back();
     return;
   }
-  // Chunks start on a page, so the first allocation of a chunk needs no gap for any alignment
-  // allowed.
+  // A chunk starts on a page, so its first allocation needs no gap.
   if (next_ == nullptr && bytes <= kFirstChunk) {
     next_ = static_cast<std::byte*>(platform::map_pages(kFirstChunk));
     end_ = next_ + kFirstChunk;

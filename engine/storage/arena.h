@@ -11,41 +11,39 @@
 
 namespace logjam {
 
-// The arena of one thread, which owns it; other threads may call allocated_bytes() and number().
-// Its pages are huge where the kernel grants them, and outlive the arena.
+// The arena of one thread; other threads may call allocated_bytes() and number(). Its pages are
+// huge where the kernel grants them.
 class Arena {
  public:
-  // Puts the arena's pages on NUMA node `node` (platform::place).
+  // Places the arena's pages on NUMA node `node` (platform::place).
   void lie_on(int node) {
     LJ_ASSERT(next_ == nullptr && prefaulted_.empty());
     node_ = node;
   }
-  // Takes about `bytes` from the kernel now, so that allocate() does not wait for the kernel later.
-  // Stops early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
+  // Takes about `bytes` from the kernel, so that allocate() does not wait for the kernel later.
+  // Stops early at `until_ns` (platform::now_ns). Has no effect on the simulated machine.
   void prefault(uint64_t bytes, uint64_t until_ns);
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
   // process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which no other thread knows. Returns false, and does nothing, if `latest` is
-  // not the latest allocation.
+  // Frees `latest`, which no other thread knows, if it is the latest allocation. Otherwise returns
+  // false.
   bool free(void* latest, size_t bytes);
-  // Returns the bytes allocated so far. The number has one writer, and publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
-  // The thread's visits to parts of free lists that other threads fill: free_list.h.
+  // The thread's visits to other threads' parts of free lists (free_list.h).
   struct Visits {
     uint32_t calls = 0;  // calls that found the thread's part empty
     uint32_t part = 0;   // the part of the next visit
   };
   Visits& visits() { return visits_; }
 
-  // Returns the arena's number: arenas made one after the other have successive numbers.
+  // Returns the arena's number. The process numbers its arenas from 0.
   uint32_t number() const { return number_; }
-  // Returns how many arenas the process has made.
   static uint32_t made() { return made_.load(platform::memory_order_relaxed); }
 
  private:
-  // The first chunk consists of ordinary pages, and is enough for most tests.
+  // The size of the first chunk, which has ordinary pages and is enough for most tests.
   static constexpr size_t kFirstChunk = size_t{64} << 10;
   static constexpr size_t kChunk = size_t{8} << 20;
   void refill(size_t bytes);

@@ -1,5 +1,4 @@
 // The ordered index: a B-link tree (Lehman and Yao, TODS 1981) with optimistic readers.
-// btree_removal.h removes empty leaves.
 //
 // Protocol. Every node covers a range of ranks, [low, high], and has a pointer to the next node of
 // its level. A split publishes the new node through `next` before it shrinks `high`. So if a node's
@@ -138,9 +137,8 @@ class Tree final : public Index {
     }
   }
 
-  // Reads a cache line of each leaf: the inner nodes do not count the entries below them, and
-  // leaves that were filled in ascending order are only half full. Inserts during the call may make
-  // the ranges uneven.
+  // Reads a cache line of each leaf, because the inner nodes do not count the entries below them.
+  // Inserts during the call may make the ranges uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -161,8 +159,8 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Loads nothing: only a descent finds the leaf, and the descent is most of find()'s cost.
-  // Measured: a prefetch with a descent, and then find(), take longer than find() alone.
+  // Loads nothing: only a descent finds the leaf. Measured: a prefetch with a descent, and then
+  // find(), take longer than find() alone.
   void prefetch(Key) const override {}
   void prefetch(std::span<const Key>, size_t) const override {}
 
@@ -198,14 +196,13 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the leaf that most likely covers `rank`. The caller checks that it does.
+  // Returns the leaf that most likely covers `rank`. The caller must check this.
   LeafNode* leaf_for(Rank rank) const {
     auto* leaf = static_cast<LeafNode*>(inner_for(rank, 1)->route(rank));
     prefetch_node(leaf);
     return move_right(leaf, rank);
   }
 
-  // Loads all cache lines of a node at once, instead of one after the other during the search.
   template <class Node>
   static void prefetch_node(const Node* node) {
     for (size_t offset = 0; offset < sizeof(Node); offset += platform::kCacheLine) {
@@ -226,7 +223,7 @@ class Tree final : public Index {
     return leaf;
   }
 
-  // Latches the leaf that covers `rank`, and returns it. The caller unlatches it.
+  // Returns the leaf latched; the caller unlatches it.
   LeafNode& latch_leaf_for(Rank rank, uint64_t* before, Finger* finger = nullptr) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
     for (;;) {
@@ -316,8 +313,8 @@ class Tree final : public Index {
   // --- splitting ---
 
   // Divides the entries of a full leaf, and the entry to be inserted, between the leaf and a new
-  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (a
-  // load, or the end of a key range such as the orders of a district), the left part stays full.
+  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (as in
+  // a load, or as the orders of a district), the left leaf stays full.
   LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena)
       LJ_REQUIRES(leaf) {
     LJ_ASSERT(leaf.size() == kLeafCapacity);
@@ -352,7 +349,6 @@ class Tree final : public Index {
     return right;
   }
 
-  // Links a new right neighbour, which has taken the upper part of the range of `left`.
   template <class Node>
   static void link(Node& left, Node& right) {
     LJ_ASSERT_IN_TESTS(left.low.load() < right.low.load());
@@ -361,7 +357,7 @@ class Tree final : public Index {
     left.high.store(right.low.load() - 1);
   }
 
-  // Posts in the inner nodes of `level` that `right` now has the ranks above `separator`.
+  // Posts in the inner nodes of `level` that `right` has taken the ranks above `separator`.
   void post(uint32_t level, Rank separator, void* right, Arena& arena) {
     InnerNode& node = latch_inner_for(separator, level);
     assume_latched(node.latch);
@@ -386,11 +382,11 @@ class Tree final : public Index {
     post(level + 1, middle, sibling, arena);
   }
 
-  // Latches the inner node of `level` that covers `rank`, and returns it. The caller unlatches it.
+  // Returns the node latched; the caller unlatches it.
   InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // Another thread can reach, and split, a new sibling of the root before the new root above
-    // these two exists.
+    // After a split of the root, another thread can reach and split the new sibling before the new
+    // root exists.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);
@@ -401,8 +397,8 @@ class Tree final : public Index {
     }
   }
 
-  // Divides a full inner node as the other split() divides a leaf. The middle separator moves up
-  // and becomes the fence between the two nodes.
+  // Divides a full inner node as the other split() divides a leaf. The middle separator becomes the
+  // fence between the two nodes.
   InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena)
       LJ_REQUIRES(node.latch) {
     LJ_ASSERT(node.size() == kInnerCapacity);

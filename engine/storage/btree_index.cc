@@ -5,8 +5,8 @@
 namespace logjam {
 namespace {
 
-// A node takes nine cache lines, which the memory system loads at once. Of the sizes from 15 to 127
-// ranks, this size was the fastest on one machine.
+// Of the sizes from 15 to 127 ranks, this size was the fastest on one machine. A node takes nine
+// cache lines, which the memory system loads in parallel.
 constexpr uint32_t kRanks = 31;
 using UniqueTree = btree::Tree<btree::ByKey, kRanks, kRanks>;
 using PostingTree = btree::Tree<btree::ByKeyAndPrimary, kRanks, kRanks>;

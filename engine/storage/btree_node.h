@@ -1,4 +1,4 @@
-// Nodes of the ordered index: storage, search, insertion and removal of keys within one node.
+// The nodes of the ordered index.
 //
 // Every field that readers touch is atomic: threads load it with acquire and store it with release,
 // which on x86 are plain loads and stores (protocol: btree.h).
@@ -69,8 +69,8 @@ struct ByKeyAndPrimary {
   };
 };
 
-// The ranks of a node. Cells that are not in use hold the highest rank, so that a search takes the
-// same few steps in every node, without a branch that could be mispredicted.
+// The ranks of a node. Cells that are not in use hold the highest rank, so that every search has
+// the same number of steps, and no branch that could be mispredicted.
 template <class Order, uint32_t kCapacity>
 class SortedRanks {
   static_assert(std::has_single_bit(kCapacity + 1), "a search halves the cells down to one");
@@ -85,7 +85,6 @@ class SortedRanks {
     for (; i < kCapacity; ++i) cells_[i].store(~Rank{0});
   }
 
-  // Returns the number of cells below `rank`.
   uint32_t count_below(Rank rank) const {
     uint32_t below = 0;
 #pragma GCC unroll 8
@@ -130,7 +129,6 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     entries[i].store(entry, platform::memory_order_release);
   }
 
-  // Inserts an entry into a leaf that is not full.
   void insert_at(uint32_t position, Rank rank, Keyed* fresh) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(n < kCapacity && covers(rank));
@@ -142,7 +140,8 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last keeps its pointer, for readers that read it now.
+  // Removes an entry. The cell after the last entry keeps its pointer, because a reader may be
+  // about to use it.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);
@@ -190,7 +189,6 @@ struct alignas(platform::kCacheLine) Inner {
   }
 
   // Inserts the child `right`, which takes the ranks above `separator` from the child to its left.
-  // The node is not full.
   void insert_at(uint32_t position, Rank separator, void* right) LJ_REQUIRES(latch) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(n < kCapacity && covers(separator));
@@ -202,7 +200,7 @@ struct alignas(platform::kCacheLine) Inner {
     latest = position;
   }
 
-  // Removes child `i` of several. Its ranks go to its right neighbour in this node or, if it is the
+  // Removes child `i`. The child's ranks go to its right neighbour in this node or, if it is the
   // last child, to its left neighbour.
   void remove_child(uint32_t i) LJ_REQUIRES(latch) {
     const uint32_t n = size();

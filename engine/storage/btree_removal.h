@@ -1,5 +1,5 @@
-// Removal of entries from the ordered index, and of the leaves that become empty. The leftmost and
-// the rightmost leaf stay.
+// Removes entries from the ordered index, and leaves that become empty, except the leftmost and the
+// rightmost leaf.
 //
 // Protocol. The range of an empty leaf goes to a neighbour below the same inner node, so that the
 // children of a node cover exactly the node's range. If the leaf has no neighbour there, the inner
@@ -7,10 +7,10 @@
 // it changes, and takes them in no particular order. This cannot deadlock: an inserter waits for no
 // latch while it holds a latch, and `remover_` admits one remover at a time.
 //
-// If an inserter has not posted the node or the node's neighbour yet, the parent does not show the
-// node's range, and the node stays until a later call. Readers and writers that reach a removed
-// node find that the node covers nothing, and start again. The node's memory does not change while
-// a reader may use it (reclaimer.h).
+// If an inserter has not yet posted the node or its neighbour, the parent does not show the node's
+// range, and the node stays until a later call. Readers and writers that reach a removed node find
+// that the node covers nothing, and start again. The node's memory does not change while a reader
+// may use it (reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace logjam::btree {
 
-// The latches a remover holds.
+// The latches that a remover holds.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 struct Tree<Order, kLeafCapacity, kInnerCapacity>::HeldLatches {
   struct LeafLatch {
@@ -90,7 +90,8 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   uint32_t child = 0;
   const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // Under 2PL, a scanner may hold the lock. If not, later scanners find it taken for ever.
+  // Under 2PL, a scanner may hold the leaf's lock. If none does, the lock stays taken, so later
+  // scanners abort.
   if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
     held.unlatch_all(false);
@@ -135,8 +136,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf,
 }
 
 // Gives the range of `node` to its right or its left neighbour, and unlinks `node`. `held` has the
-// latches of `node` and `left`. If the right neighbour gets the range, this function adds its latch
-// to `held`.
+// latches of `node` and `left`. If the right neighbour gets the range, takes its latch too.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 template <class Node>
 void Tree<Order, kLeafCapacity, kInnerCapacity>::transfer_range(Node& node, Node& left,

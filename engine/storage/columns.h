@@ -1,5 +1,5 @@
-// The description of a table's columns: names for the parts of its key and for the fields of its
-// row. It consists of member pointers, so that only the row's struct defines offsets and types.
+// Describes a table's columns: the parts of its key and the fields of its row. The description uses
+// member pointers, so that only the row's struct defines offsets and types.
 #pragma once
 
 #include <array>
@@ -48,7 +48,6 @@ class Columns {
     add<T>(std::move(name), offset_of(member));
     return *this;
   }
-  // Adds a field of a nested struct.
   template <class Row, class Inner, class T>
   Columns& field(std::string name, Inner Row::*outer, T Inner::*member) {
     add<T>(std::move(name), offset_of(outer) + offset_of(member));
@@ -68,13 +67,12 @@ class Columns {
     return *this;
   }
 
-  // Sets Column::decimals of the column added last.
+  // Applies to the column added last, as does zero_is_null().
   Columns& decimals(uint32_t digits) {
     LJ_ASSERT(!empty());
     all_.back().decimals = digits;
     return *this;
   }
-  // Sets Column::zero_is_null of the column added last.
   Columns& zero_is_null() {
     LJ_ASSERT(!empty());
     all_.back().zero_is_null = true;

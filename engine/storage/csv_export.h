@@ -1,4 +1,4 @@
-// Writes the tables of a database as CSV files, for other programs.
+// Exports a database as CSV files.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace logjam {
 
-// Returns one sentence that names the first table without described columns, or an empty string.
+// Returns one sentence about the first table without described columns, or an empty string.
 std::string undescribed_table(Database& database);
 
 // Creates `directory` if it does not exist. Returns one sentence if it cannot be created, is no

@@ -66,8 +66,8 @@ void Table::free(Tuple* tuple, Arena& arena) {
 
 namespace {
 
-// Locks an absent tuple for ever, by the locks of both protocols: the lock of the protocol that is
-// not in use is always free. Returns false if a transaction holds the tuple.
+// Takes the locks of both protocols; the lock of the protocol that is not in use is always free.
+// Returns false if a transaction holds the tuple.
 bool lock_forever(Tuple& tuple, Version version) {
   if (version.locked()) return false;
   uint64_t free = 0;
@@ -92,9 +92,8 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // Either the row is present again; or a later transaction has erased it again, and the
-    // reclaimer of that transaction will call this function; or the reclaimer of another worker is
-    // removing the tuple.
+    // Either the row is present again; or a later transaction has erased it again, and will have
+    // the tuple removed; or another worker's reclaimer is removing the tuple.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);

@@ -1,4 +1,4 @@
-// Tables with rows of fixed size, their schemas and their indexes.
+// Tables with rows of fixed size, and their indexes.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,7 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// The schema of a secondary index. The index computes its key from the row. Unless `moves` is true,
-// an update must not change the key.
+// The schema of a secondary index.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
@@ -40,12 +39,11 @@ struct TableSchema {
   Columns columns = {};  // for exports; empty: the table is not described
 };
 
-// Returns the approximate bytes of a table's rows with their entries in the primary index and in
-// `secondaries` secondary indexes.
+// Returns the approximate memory of a table with `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
-// Other threads may use a Table during each call, unless the function says otherwise. Arenas belong
-// to the calling thread.
+// A table. Several threads may call its functions at once, unless a comment says otherwise. Arenas
+// belong to the calling thread.
 class Table {
  public:
   Table(uint16_t id, TableSchema schema);
@@ -61,27 +59,26 @@ class Table {
     return *secondaries_[which];
   }
 
-  // Starts loading the first `bytes` bytes of the rows of `keys`, so that the cache misses overlap.
-  // Call it in a transaction.
+  // Starts loading the first `bytes` bytes of the rows of `keys` into the cache. Call it in a
+  // transaction.
   void prefetch(std::span<const Key> keys, uint32_t bytes) const {
     LJ_ASSERT_IN_TESTS(bytes <= row_bytes());
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
   }
 
-  // Returns a new absent tuple with sequence number 0, which is in no index yet.
+  // Returns an absent tuple with sequence number 0, which is in no index yet.
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
   void free(Tuple* tuple, Arena& arena);
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
-  // Returns a new posting of `tuple` for `row`, which is in no index yet.
+  // Returns a posting of `tuple` for `row`, which is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 
   // Inserts a present row with sequence number 0 and a new key into all indexes, for loads.
   void load(Key key, const void* row, Arena& arena);
 
-  // Returns the tuple of `key`, and creates an absent tuple if there is none. Recovery calls this
-  // function and the next two.
+  // Creates an absent tuple if there is none. Only recovery calls this function and the next two.
   Tuple* find_or_create(Key key, Arena& arena);
   // Ensures that the tuple has its postings for `row` (null: none).
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
@@ -89,16 +86,15 @@ class Table {
   // Returns false if the table already has the key.
   bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
-  // Returns whether a transaction may have inserted or erased rows, so that the presence of a row
-  // may depend on another transaction. A transaction calls note_membership_change() before other
-  // transactions can see its change.
+  // Returns whether a transaction may have inserted or erased rows. A transaction calls
+  // note_membership_change() before other transactions can see the insert or the erase.
   bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
   void note_membership_change() {
     if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);
   }
 
-  // Returns whether absent tuples can be removed from the primary index: not in a table with
-  // secondary indexes, because the postings of erased rows point at their tuples.
+  // Returns whether absent tuples can leave the primary index. With secondary indexes they cannot,
+  // because the postings of erased rows point at them.
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
   // sequence number. Appends the removed memory to `retired`. Returns false if a transaction holds
@@ -106,10 +102,10 @@ class Table {
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
-  // Returns the largest sequence number of any removed tuple. An insert that finds no tuple must
-  // get a larger number.
+  // Returns the largest sequence number of any removed tuple. An insert that makes a tuple must get
+  // a larger number.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
-  // Sets removed_up_to() back to 0 for a new run. No other thread may use the table.
+  // Sets removed_up_to() to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }
 
   // The next functions count and visit the present rows. No transaction may run during the call.
@@ -131,16 +127,13 @@ class Table {
   FreeList free_tuples_;
 };
 
-// Tables are created before any other thread uses the database. They live as long as the database.
+// Owns its tables, which are created before any other thread uses the database.
 class Database {
  public:
-  // Creates a table. Every process creates its tables in the same order, because a log has their
-  // ids.
+  // Creates a table. Every process does so in the same order, because a log has the tables' ids.
   Table& create_table(TableSchema schema);
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
-  // Returns the table with that id, or null.
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
-  // Returns the table with that name, which exists.
   Table& table(const std::string& name);
 
  private:

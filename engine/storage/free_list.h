@@ -1,9 +1,9 @@
-// Free memory blocks of one size.
+// A list of free memory blocks of one size.
 //
-// Each arena, and so each thread, has a part of the blocks, with a latch and a cache line of its
-// own. With 32 parts and 256 cores, the few blocks of transactions that rolled back caused 73 % of
-// all waits for cache lines (NewOrder and Payment, simulated). If a thread frees many blocks and
-// allocates few, other threads take many blocks at once from its part.
+// Each thread has a part of the blocks, with its own latch and cache line. With 32 parts and 256
+// cores, the few blocks of transactions that rolled back caused 73 % of all waits for cache lines
+// (NewOrder and Payment, simulated). If a thread frees many blocks and allocates few, other threads
+// take many blocks at once from its part.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ namespace logjam {
 // under the lock.
 class FreeList {
  public:
-  // A part with fewer blocks is left to its own thread.
+  // Other threads take no blocks from a part with fewer blocks.
   static constexpr uint64_t kMany = 64;
 
   explicit FreeList(size_t block_bytes) : block_bytes_(block_bytes) {
     LJ_ASSERT(block_bytes >= sizeof(Block));
   }
 
-  // Frees `block`, which no other thread can reach. `arena` is the calling thread's.
+  // Frees `block`, which no other thread can reach. `arena` belongs to the calling thread.
   void free(void* block, const Arena& arena) {
     if (platform::forbid(block, block_bytes_)) return;
     if (!used_.load(platform::memory_order_relaxed)) {
@@ -48,10 +48,9 @@ class FreeList {
   }
 
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
-  // another part. If that part has many blocks, takes all of them, and the next visit is to the
-  // same part; otherwise the next visit is to the next part. `arena` is the calling thread's, and
-  // counts the visits, because counters in the parts cost more (64 simulated cores, TPC-C, one
-  // seed: 14.8 in place of 15.9 M/s).
+  // another part. If that part has kMany blocks, takes all its blocks; otherwise the next visit
+  // goes to the next part. `arena` belongs to the calling thread, and counts the visits: counters
+  // in the parts cost more (64 simulated cores, TPC-C, one seed: 14.8 in place of 15.9 M/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

@@ -1,15 +1,14 @@
-// The hash index: an array of buckets, which never grows. A bucket is one cache line and overflows
-// into a chain.
+// The hash index: an array of buckets, which never grows. A bucket has one cache line, and then a
+// chain of Overflows.
 //
 // Protocol. A slot changes once, from 0 to its entry, under the head bucket's latch. Slots fill in
 // order. The last bucket of a chain gets a successor only when it is full. Slots and chain pointers
 // are stored with release and loaded with acquire, so a thread that sees an entry sees its key. A
-// hit therefore needs no validation. A miss, or the list of all entries of a key, is valid only if
-// the head bucket's structure word was unlatched before the search and the same after it.
+// hit therefore needs no validation. A miss, or a list of a key's entries, is valid only if the
+// head bucket's structure word was unlatched before the search and the same after it.
 //
-// A find costs the cache lines of the bucket and of the entry. User-space addresses leave the upper
-// 16 bits of a slot free, which hold bits of the hash. So a find seldom touches entries of other
-// keys.
+// The upper 16 bits of a slot, which user-space addresses leave free, hold a tag: bits of the hash.
+// So a find usually touches two cache lines, that of the bucket and that of the entry.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -26,7 +25,7 @@ namespace logjam {
 namespace {
 
 constexpr double kMaxPerBucket = 3.0;
-// find_all() needs no memory from the heap for up to this many entries of a key.
+// Up to this many entries of a key, find_all() takes no memory from the heap.
 constexpr size_t kUsualEntries = 16;
 // The core itself fetches the later lines of a long row when the row's first lines are read.
 constexpr size_t kMostPrefetched = 512;
@@ -49,22 +48,22 @@ struct alignas(platform::kCacheLine) Bucket : IndexNode {
 };
 static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
 
-// Hashes by a folded multiplication (as in wyhash). The upper bits of multiples of an odd constant
-// spread dense keys more evenly than random bits would. Folding in the high half separates keys
-// that differ in their high bits.
+// Hashes by a folded multiplication (as in wyhash). The multiplication spreads dense keys more
+// evenly than random bits would. Folding in the high half separates keys that differ in their high
+// bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(key) * platform::kGoldenRatio;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Returns the tag of a hash. A tag is never 0, because 0 marks an empty slot.
+// Returns a tag that is never 0, because 0 marks an empty slot.
 uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
 
-// Returns one bit for each slot with the tag. The code has no branch that depends on the position
-// of a match, because such a branch would be mispredicted in about half of all finds.
+// Returns one bit for each slot with the tag. No branch depends on the position of a match, because
+// such a branch would be mispredicted in about half of all finds.
 template <size_t kSlots>
 uint32_t candidates_in(const Slots<kSlots>& slots, uint64_t tag) {
   uint32_t candidates = 0;
@@ -81,8 +80,7 @@ Keyed* first_of(uint32_t candidates, const Slots<kSlots>& slots) {
   return entry_in(slots[i].load(platform::memory_order_relaxed));
 }
 
-// Calls `found` for the entries whose tag matches, until `found` returns true. Returns whether
-// `found` returned true.
+// Calls `found` for each entry with this tag, until `found` returns true.
 template <size_t kSlots, class Found>
 bool any_with_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
   for (uint32_t left = candidates_in(slots, tag); left != 0; left &= left - 1) {
@@ -122,14 +120,13 @@ Slot& empty_slot(Bucket& bucket, Arena& arena) LJ_REQUIRES(bucket) {
   return fresh->slots[0];
 }
 
-// The array of buckets. Zeroed memory is an array of empty buckets. Small arrays come from the
-// heap.
+// The array of buckets. A bucket of zero bytes is empty. Small arrays come from the heap.
 class Buckets {
  public:
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
     void* memory =
         bytes_ >= kHugeFrom ? platform::map_huge(bytes_) : ::operator new(bytes_, kAlignment);
-    // Spread the array over all nodes: workers of all sockets use it.
+    // Workers of all sockets use the array, so spread it over all NUMA nodes.
     if (bytes_ >= kHugeFrom) platform::interleave(memory, bytes_);
     data_ = static_cast<Bucket*>(memory);
     if (bytes_ < kHugeFrom) std::uninitialized_default_construct_n(data_, count);
@@ -242,8 +239,8 @@ class HashIndex final : public Index {
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
-  // Guesses by the slots' tags which entry has the key. Does not look into the chain of a bucket,
-  // because the chain would have to be loaded first.
+  // Guesses by the tags which entry has the key. Ignores the chain of a bucket, which would have to
+  // be loaded first.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);
@@ -260,7 +257,7 @@ class HashIndex final : public Index {
  private:
   Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }
 
-  // This function is separate from find(), to keep the path to a hit in the first bucket short.
+  // Is separate from find(), to keep the path to a hit in the head bucket short.
   [[gnu::noinline]] static Keyed* find_in_chain(Bucket& bucket, uint64_t hash, Key key,
                                                 NodeVersion* missed_in) {
     platform::SpinWait wait;

@@ -1,12 +1,11 @@
-// The interface of an index, as concurrency control uses it: it maps keys to entries, and its nodes
-// tell whether the set of their keys has changed.
+// The interface of an index. It maps keys to entries, and its nodes tell whether their sets of keys
+// have changed.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
 // index. Its `structure` word changes only when a new key is inserted into the node, when the node
-// splits, when an entry is removed, and when the node's range changes. OCC remembers the word of
-// each node that it scanned or in which it missed a key, and validates at commit that the word is
-// the same, as Silo does. 2PL takes the node's `lock` shared, and an insert checks this lock
-// (cc/two_phase_locking.cc). A deleted row is an absent tuple, which the reclaimer removes later.
+// splits, when an entry is removed, and when the node's range changes. OCC validates the word at
+// commit (cc/occ.cc). 2PL takes the node's `lock` shared, and an insert checks this lock
+// (cc/two_phase_locking.cc).
 //
 // Protocol. Bit 0 of `structure` is the latch, the other bits are a counter. An inserter sets the
 // latch (acquire), changes the node, and stores counter + 1 without the latch (release). A reader
@@ -40,8 +39,8 @@ struct LJ_CAPABILITY("latch") IndexNode {
   static constexpr uint64_t kLatched = 1;
 };
 
-// Waits for the node's latch and takes it. Returns the earlier structure word, without the latch
-// bit. The exchange is seq_cst, because an insert's gate then loads `lock` (two_phase_locking.cc).
+// Latches the node. Returns its structure word without the latch bit. The exchange is seq_cst,
+// because an insert's gate then loads `lock` (two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   platform::BackOff wait;
   for (;;) {
@@ -56,7 +55,7 @@ inline uint64_t latch(IndexNode& node) LJ_ACQUIRE(node) LJ_NOT_ANALYSED {
   }
 }
 
-// Releases the latch of a node that has not changed; `before` is what latch() returned.
+// Releases the latch of a node that has not changed; latch() returned `before`.
 inline void unlatch_unchanged(IndexNode& node, uint64_t before) LJ_RELEASE(node) LJ_NOT_ANALYSED {
   LJ_ASSERT_IN_TESTS(node.structure.load(platform::memory_order_relaxed) ==
                      (before | IndexNode::kLatched));
@@ -78,7 +77,7 @@ void assume_latched(const Latch& latch) LJ_ASSERT_HELD(latch) {
   static_cast<void>(latch);
 }
 
-// Begins an optimistic read: waits until the node is unlatched, and returns its structure word.
+// Waits until the node is unlatched. Returns its structure word.
 inline uint64_t begin_reading(const IndexNode& node) {
   platform::SpinWait wait;
   for (;;) {
@@ -88,8 +87,8 @@ inline uint64_t begin_reading(const IndexNode& node) {
   }
 }
 
-// Returns whether the node has not changed since begin_reading() returned `seen`. Load every field
-// in between with acquire: then this function's load comes after those loads.
+// Returns whether the node has kept its structure word `seen`. Load the node's fields with acquire,
+// so that this function's load comes after those loads.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
@@ -100,7 +99,7 @@ struct NodeVersion {
   uint64_t structure = 0;
 };
 
-// A change of a node by an insert, so that a transaction knows which changes are its own.
+// A change of a node by an insert. It tells a transaction which changes are its own.
 struct NodeChange {
   IndexNode* node = nullptr;
   uint64_t before = 0;  // the structure word before the change; meaningless if created
@@ -114,10 +113,10 @@ struct InsertResult {
   bool refused = false;  // the gate returned false; nothing was changed
 };
 
-// An insert calls its gate under the node's latch, before it inserts a new key: 2PL checks that no
+// The function that an insert of a new key calls under the node's latch. 2PL checks in it that no
 // other transaction has scanned the node. If the gate returns false, the insert is refused. If the
-// insert splits the node, it calls the gate for the new node, and ignores the result, before
-// another thread can reach that node: 2PL locks the new node as it has locked the old node.
+// insert splits the node, it also calls the gate for the new node, before another thread can reach
+// that node, and ignores the result. 2PL then locks the new node like the old node.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -126,24 +125,23 @@ struct Posting : Keyed {
   Tuple* tuple;
 };
 
-// The leaf in which a transaction last found or inserted an entry of an ordered index. Neighbouring
-// keys are mostly in one leaf, so the index looks there first. The leaf may have been split or
-// removed since. Its memory is not used again before the transaction ends (reclaimer.h), so a
-// finger is valid within one transaction.
+// The leaf in which a transaction last found or inserted an entry of an ordered index. The index
+// looks there first. A finger is valid within one transaction, even if the leaf has been split or
+// removed, because the leaf's memory is not used again before the transaction ends (reclaimer.h).
 struct Finger {
   const Index* index = nullptr;
   IndexNode* leaf = nullptr;
 };
 
-// Memory of a tuple or node removed from its index. Threads may still be reading it.
+// Memory of a removed tuple or node. Threads may still be reading it.
 struct Retired {
   enum class Kind : uint8_t { kTuple, kLeaf, kInner };
   void* memory;
   Kind kind;
 };
 
-// A unique index has Tuples or Postings, one for each key. A non-unique index has Postings, one for
-// each (key, primary). The index does not own its entries.
+// A unique index has one Tuple or Posting for each key. A non-unique index has one Posting for each
+// (key, primary). The index does not own its entries.
 class Index {
  public:
   virtual ~Index() = default;
@@ -151,14 +149,15 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null. Without an entry, also sets `*missed_in`
-  // (null: none) to the node that would have it. `finger` may be null; a hash index ignores it.
+  // Returns the entry of `key` in a unique index, or null. Without an entry, sets `*missed_in` to
+  // the node that would have it. `missed_in` and `finger` may be null; a hash index ignores
+  // `finger`.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
-  // Inserts `entry` under its key (non-unique: under key and primary). If the index already has
-  // such an entry, the result only names that entry. `gate` may be null. Appends the changed nodes
-  // to `changes`, which may be null. `arena` is the calling thread's. `finger` is as in find().
+  // Inserts `entry`, or returns the index's entry with the same key (non-unique: key and primary).
+  // Appends the changed nodes to `changes`. `gate`, `changes` and `finger` may be null. `arena`
+  // belongs to the calling thread.
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes, Finger* finger) = 0;
   InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
@@ -166,42 +165,39 @@ class Index {
     return insert(entry, arena, gate, changes, nullptr);
   }
 
-  // A visitor is called for node after node. It gets a consistent copy of the node's entries in the
-  // range (maybe none), and the node's version at that time. It returns false to end the scan.
-  // Nodes, and the entries of a node, come in key order, or in descending order.
+  // A visitor is called for each node of the range, in the order of the scan. It gets the node's
+  // version, and a consistent copy of the node's entries in the range. It returns false to end the
+  // scan.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
-  // Visits all entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
-  // Visits all entries with keys in [low, high] of an ordered index.
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
 
-  // Returns whether the index has the two functions below.
+  // Returns whether the index implements remove() and recycle().
   virtual bool removes() const { return false; }
-  // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
+  // Removes `entry` (null: none), the entry of `key`, and then the node that covers the key, if
   // that node is empty. No other thread removes this entry. Appends the removed nodes to `retired`.
-  // Returns false if the node cannot be removed now: call remove() again later, with a null entry.
+  // Returns false if the node cannot be removed yet: call remove() again later, with a null entry.
   virtual bool remove(Key, Keyed*, std::vector<Retired>*) {
     LJ_ASSERT(removes());
     return true;
   }
-  // Reuses the memory of a removed node for new nodes, first for those of the thread with this
-  // arena. No thread can reach the removed node any more.
+  // Reuses the memory of a removed node, which no thread can reach, first for the arena's thread.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
-  // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
-  // one after the other, have the order of for_each. No thread may insert during the visit, except
-  // into a hash index, whose parts then have every entry that was present when the visit began.
+  // Visits part `part` of `parts`. Each entry is in exactly one part. Later parts of an ordered
+  // index have larger keys. No thread may insert during the visit, except into a hash index. The
+  // visit then misses no entry that was present when it began.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
-  // key of each range except the first range, in ascending order. Returns an empty list for a hash
-  // index. Other threads may insert, and none may remove.
+  // key of the second and of each later range; for a hash index, nothing. Other threads may insert,
+  // but none may remove.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
-  // Starts loading the memory that find(key) will read, if no search is needed to know where it is.
+  // Starts loading the memory that find(key) will read, if its address is known without a search.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading the memory that find() will read for all `keys`, and the first `entry_bytes`
-  // bytes of the entries, so that all misses overlap. Call it in a transaction.
+  // Starts loading the same for all `keys`, and the first `entry_bytes` bytes of the entries. Call
+  // it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 
@@ -209,7 +205,6 @@ struct IndexOptions {
   bool unique = true;
   uint64_t expected_entries = 1024;  // sizes a hash index's bucket array
 };
-// Makes an index, which the caller owns.
 std::unique_ptr<Index> make_hash_index(const IndexOptions& options);
 std::unique_ptr<Index> make_ordered_index(const IndexOptions& options);
 

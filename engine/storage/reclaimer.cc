@@ -38,7 +38,7 @@ void Reclaimer::remove_some() {
 
 void Reclaimer::recycle_safe() {
   // A check loads a cache line of each worker. With 256 workers, a check in every 16th transaction
-  // took 37 % of all waits for cache lines (NewOrder and Payment, simulated).
+  // caused 37 % of all waits for cache lines (NewOrder and Payment, simulated).
   constexpr uint32_t kCheckEvery = 16;
   if (++since_check_ < std::max(kCheckEvery, epochs_.workers())) return;
   since_check_ = 0;

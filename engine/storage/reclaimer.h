@@ -8,22 +8,20 @@
 //   does not wait for it (Version::removed, kLockedForever).
 //
 // The reclaimer raises Table::removed_up_to() to the tuple's sequence number before the key leaves
-// the index, and a transaction that inserts the key again draws a larger number. Recovery reads the
-// log from its start and keeps its own absent tuples. In tables without Table::reclaims(), an
-// absent tuple stays for each key that was ever present.
+// the index, and a transaction that inserts the key again draws a larger number. Without
+// Table::reclaims(), absent tuples stay.
 //
-// After the removal, only transactions that began before the removal can reach the tuple, and the
-// empty index nodes that were removed with it. The memory of tuple and nodes is not used again
-// until each worker has been between two transactions (quiescent-state-based reclamation, as in
-// RCU). A parked transaction (--locks=write) may be older, but it touches only locks that it holds,
-// and a locked tuple is not reclaimed.
+// Only transactions that began before the removal can reach the removed tuple and index nodes.
+// Their memory is not used again until each worker has been between two transactions
+// (quiescent-state-based reclamation, as in RCU). A parked transaction (--locks=write) may be
+// older, but it touches only locks that it holds, and a locked tuple is not reclaimed.
 //
 // Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
 // the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores
 // the value as its own (release). Suppose that the values of all workers are larger than a batch's
 // value. Then each worker began its transaction after the removals, because it acquired the
-// increment, which released the removals. And each worker's earlier accesses are finished, because
-// the worker's store released them, and the reclaimer acquires that store.
+// increment, which released the removals. Its earlier accesses are finished, because its store
+// released them, and the reclaimer acquires that store.
 //
 // A checkpoint pauses removals. It stores the flag before it ends an epoch. So a worker that has
 // seen the next epoch also sees the flag before it removes another tuple.
@@ -47,19 +45,19 @@ class Epochs {
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
   uint32_t workers() const { return static_cast<uint32_t>(worker_epochs_.size()); }
 
-  // Notes that the calling worker is between two transactions, and refers to nothing in a table.
+  // Notes that the calling worker is between two transactions, and has no pointer into a table.
   void note_quiescent(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(worker_epochs_[worker]->load(platform::memory_order_relaxed) != kNever);
     worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
                                   platform::memory_order_release);
   }
-  // Notes that the calling worker runs no further transaction.
+  // Notes that the calling worker will run no further transaction.
   void leave(uint32_t worker) LJ_REQUIRES(platform::worker_role) {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
-  // Stops removals until resume_removals(). Waits until every worker knows this and has finished
-  // its earlier removals. One thread calls both functions.
+  // Returns when no worker removes anything, until resume_removals(). One thread calls both
+  // functions.
   void pause_removals() {
     LJ_ASSERT(!removals_paused());
     paused_.store(true, platform::memory_order_release);
@@ -73,7 +71,7 @@ class Epochs {
 
   // Returns the epoch of the memory that the caller removed before this call.
   uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
-  // Returns an epoch: the memory of every smaller epoch can be recycled.
+  // Returns an epoch. Memory of every smaller epoch can be recycled.
   uint64_t safe_before() const;
 
  private:
@@ -96,8 +94,8 @@ struct Erasure {
 // The reclaimer of one worker.
 class Reclaimer {
  public:
-  // Each of the worker's commits waits in one of `queues` queues. In a queue, commits become
-  // durable in order. `arena` is the worker's.
+  // Each of the worker's commits waits in one of `queues` queues, and becomes durable in the
+  // queue's order. `arena` belongs to the worker.
   Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
@@ -106,8 +104,8 @@ class Reclaimer {
     LJ_ASSERT_IN_TESTS(erasure.table->reclaims());
     erased_.push_back(erasure);
   }
-  // Notes that the transaction has committed and becomes durable in `queue`. Returns how many rows
-  // it has erased, for note_durable().
+  // Notes that the transaction has committed and waits in `queue`. Returns the number of its erased
+  // rows, for note_durable().
   uint32_t note_committed(uint32_t queue) LJ_REQUIRES(platform::worker_role) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());

@@ -19,8 +19,8 @@ class Version {
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
   static constexpr uint64_t kAbsent = uint64_t{1} << 62;
   static constexpr uint64_t kSequenceMask = kAbsent - 1;
-  // The word of a tuple that was removed from its index: locked, and never unlocked. No other tuple
-  // has a sequence number as large as this.
+  // The word of a tuple that was removed from its index: locked, and never unlocked. Its sequence
+  // number is larger than that of any other tuple.
   static constexpr uint64_t kRemoved = ~uint64_t{0};
 
   constexpr Version() = default;
@@ -29,7 +29,7 @@ class Version {
     LJ_ASSERT_IN_TESTS(sequence <= kSequenceMask);
   }
 
-  // Returns whether a writer may have this sequence number. (A forged log may have any number.)
+  // Returns whether a writer may have this sequence number. (A forged log may contain any number.)
   static constexpr bool is_sequence(uint64_t number) { return number < kSequenceMask; }
 
   constexpr uint64_t word() const { return word_; }
@@ -44,11 +44,10 @@ class Version {
   uint64_t word_ = 0;
 };
 
-// A RowLock word that is exclusive and has no holder: the lock of removed tuples and nodes. It is
-// never released.
+// The RowLock word of removed tuples and nodes: exclusive, without a holder, and never released.
 inline constexpr uint64_t kLockedForever = uint64_t{1} << 63;
 
-// The head of every entry of an index: its key.
+// The head of every entry of an index.
 struct Keyed {
   Key key;
 };
@@ -73,16 +72,16 @@ struct Tuple : Keyed {
 };
 static_assert(sizeof(Tuple) == 24);
 
-// Reads a row while transactions of any protocol run, without a transaction and without a lock:
-// copies the row of `tuple` to `to`, which has space for `row_bytes` padded to 8. Copies no absent
-// row. Sets `version`. Returns false if a transaction has the tuple locked, or wrote it during the
-// copy: then try again. A removed tuple counts as absent, with sequence number 0.
+// Copies the row of `tuple`, unless it is absent, to `to`, which has space for `row_bytes` padded
+// to 8. Sets `version`. Needs no transaction and no lock; transactions of any protocol may run.
+// Returns false if a transaction has the tuple locked, or wrote it during the copy. A removed tuple
+// counts as absent, with sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has
 // installed the row and then the new version: under OCC by the lock bit, under 2PL by an exclusive
 // RowLock word. So if the tuple was unlocked, with the same version, before and after the copy, the
-// copy is the row of the last committed writer. Consider a reader that comes after the reservation
-// of a transaction's log record. It finds the tuple locked, or finds the transaction's write.
+// copy is the row of the last committed writer. A reader that begins after a transaction's log
+// record is reserved finds the tuple locked, or finds the transaction's write.
 inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte* to,
                                Version* version) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);

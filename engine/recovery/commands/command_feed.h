@@ -1,10 +1,9 @@
 // Hands the commands of a log to the threads that replay them.
 //
-// A reader thread reads ahead. Each replaying thread takes a command when it has none. Each worker
-// of the run is assigned to one replaying thread. A thread first takes commands of its workers; if
-// it finds none, it takes the oldest command that no thread has taken. So the threads repeat the
-// schedule of the run: they execute two commands at the same time if the run did so. If a workload
-// gives each worker its own part of the data, commands of different threads seldom conflict.
+// A reader thread reads ahead. Each worker of the run is assigned to one replaying thread. A thread
+// first takes commands of its workers; if it finds none, it takes the oldest command that no thread
+// has taken. So the threads repeat the schedule of the run. If a workload gives each worker its own
+// part of the data, commands of different threads seldom conflict.
 //
 // Protocol. Command i is in slot i modulo the number of slots. A slot's word says for which command
 // the slot is, and whether the slot waits for that command, has the command, or is emptied. The
@@ -13,10 +12,10 @@
 // the slot for a later command (release). The reader thread keeps the memory of a batch until it
 // has filled each slot of the batch again, or until the replay ends.
 //
-// No thread waits for ever: some thread takes the command C that has the turn to commit. For
-// suppose that no thread has taken C. A thread that has taken a command has skipped no older
-// command of its own workers. So the thread to which C is assigned has taken no later command, and
-// all earlier commands have committed. So this thread has no command, and takes C next.
+// No thread waits for ever: some thread takes the command C that has the turn to commit. Suppose
+// that no thread has taken C. Let T be the thread to which C is assigned. T skips no command of its
+// own workers, so T has taken no command after C. All commands before C have committed. So T has no
+// command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +55,7 @@ class CommandFeed {
     }
   }
 
-  // Reads the log to its end, or until stop(). Call it on a thread of its own: it waits for the
+  // Reads the log to its end, or until stop(). Call it on a separate thread, because it waits for
   // threads that take commands.
   void read() {
     LJ_ASSERT(filled_ == 0);
@@ -74,11 +73,11 @@ class CommandFeed {
     }
     end_.store(filled_, platform::memory_order_release);
   }
-  // Ends read(): no thread wants more commands.
+  // Ends read().
   void stop() { stopped_.store(true, platform::memory_order_release); }
 
-  // Takes a command for thread `thread` (from 0), which has released its previous command.
-  // `committed` is the number of committed commands. Never waits.
+  // Takes a command for thread `thread` (from 0), which has released its previous command. Looks
+  // only at commands from number `committed` on, because all earlier commands have committed.
   Next take(uint32_t thread, uint64_t committed, Command* command) {
     LJ_ASSERT(thread < threads_);
     const uint64_t end = end_.load(platform::memory_order_acquire);
@@ -100,7 +99,7 @@ class CommandFeed {
     if (any) return claim(oldest, oldest_word, command) ? Next::kTaken : Next::kLater;
     return index >= end ? Next::kDone : Next::kLater;
   }
-  // Frees the slot of a taken command, whose record is no longer needed.
+  // Frees the slot and the record of a taken command.
   void release(const Command& command) {
     LJ_ASSERT(slots_[command.index % kSlots].word.load(platform::memory_order_relaxed) ==
               word(command.index, kEmptied));
@@ -108,8 +107,7 @@ class CommandFeed {
                                               platform::memory_order_release);
   }
 
-  // Returns how many records read() has read; bytes() is their size. Join the thread of read()
-  // first.
+  // Returns how many records read() has read. Join the thread of read() first.
   uint64_t records() const { return records_; }
   uint64_t bytes() const { return bytes_; }
 
@@ -122,7 +120,6 @@ class CommandFeed {
   enum State : uint64_t { kWaits, kFilled, kEmptied };
   static constexpr unsigned kStateBits = 2, kThreadBits = 16;
   static constexpr unsigned kIndexShift = kStateBits + kThreadBits;
-  // Returns the word of a slot for command `index`, which is assigned to thread `thread`.
   static constexpr uint64_t word(uint64_t index, State state, uint64_t thread = 0) {
     return index << kIndexShift | thread << kStateBits | state;
   }
@@ -136,7 +133,7 @@ class CommandFeed {
     std::shared_ptr<std::vector<std::byte>> memory;
   };
 
-  // Waits until the next slot is free, and puts the record into it. Returns false after stop().
+  // Puts the record into the next slot when that is free. Returns false after stop().
   bool add(const RecordHeader& record) {
     constexpr uint64_t kNapNs = 1'000'000;
     Slot& slot = slots_[filled_ % kSlots];

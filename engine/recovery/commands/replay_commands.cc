@@ -21,12 +21,11 @@
 namespace logjam {
 namespace {
 
-// Waits for another thread of the replay. If that thread has a core, this takes microseconds. A
-// thread that gives up its own core may get a core again only after milliseconds, if other programs
-// want it. So a thread gives up its core only after many pauses.
+// Waits for another thread of the replay, usually for microseconds. A thread that gives up its core
+// may get a core again only after milliseconds, if other programs use the cores. So a thread gives
+// up its core only after many pauses.
 class ReplayWait {
  public:
-  // Waits a moment. Call it in a loop until the other thread has come far enough.
   void once() {
     constexpr uint32_t kPauses = 1000;
     if (pauses_ < kPauses) {
@@ -47,12 +46,11 @@ class ReplayWait {
 // A thread may execute its command at any time, but commits it only at the command's turn. The turn
 // passes on when the command is certain to commit: the rows that the command writes are locked, and
 // the rows that it has read are validated. The command's rows are then installed while the next
-// command begins its commit. The result is that of a serial execution in the order of the log. A
-// command validates after all earlier commands have locked the rows that they write, so it has read
-// the rows as these commands leave them. It locks and installs nothing before its turn, so no
-// earlier command has read its rows. Its validation may fail even at its turn, because other
-// threads insert absent tuples of later commands into index nodes, or remove absent tuples. So a
-// thread may claim the database for itself.
+// command begins its commit. So the result is that of a serial execution in the order of the log: a
+// command validates after all earlier commands have locked their rows, and installs nothing before
+// its turn. A command that is executed at its turn may still fail its validation, because other
+// threads insert or remove absent tuples in index nodes. So a thread may claim the database for
+// itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
 // the turn loads `turn_` (acquire), and so sees the locks of all earlier commands. The thread that
@@ -65,13 +63,10 @@ class CommitOrder {
  public:
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
 
-  // Returns how many commands have committed, or are certain to commit.
   uint64_t committed() const { return turn_.load(platform::memory_order_acquire); }
-  // Returns whether replay has ended with an error.
   bool stopped() const { return stopped_.load(platform::memory_order_acquire); }
 
-  // Waits, on thread `thread`, for the turn of command `index`. Returns false if replay has
-  // stopped.
+  // Waits for the turn of command `index`. Returns false if replay has stopped.
   bool wait_for_turn(uint32_t thread, uint64_t index) const {
     LJ_ASSERT(!active_[thread]->load(platform::memory_order_relaxed));
     for (ReplayWait wait; committed() != index; wait.once()) {
@@ -79,12 +74,11 @@ class CommitOrder {
     }
     return true;
   }
-  // Passes the turn to the next command: command `index` is certain to commit.
+  // Passes the turn to the next command, because command `index` is certain to commit.
   void pass(uint64_t index) {
     LJ_ASSERT(index == committed());
     turn_.store(index + 1, platform::memory_order_release);
   }
-  // Ends replay before command `index` because of `error`.
   void stop(uint64_t index, std::string error) {
     LJ_ASSERT(index == committed() && !stopped());
     error_ = std::move(error);
@@ -110,8 +104,8 @@ class CommitOrder {
     active_[thread]->store(false, platform::memory_order_release);
   }
 
-  // Calls begin(), and then waits until no other thread uses the database. No other thread may use
-  // it until end_alone(). The command of `thread` has the turn.
+  // Waits until no other thread uses the database, and excludes the other threads until
+  // end_alone(). The command of `thread` has the turn.
   void begin_alone(uint32_t thread) {
     begin(thread);
     LJ_ASSERT(!alone_.load(platform::memory_order_relaxed));
@@ -136,16 +130,15 @@ class CommitOrder {
 };
 
 // The log scheme of a replay. Gives each transaction the sequence number of its record in the
-// replayed log, and writes no log. Passes the turn on if the command that the transaction would log
-// agrees with the record. At this moment, the transaction is certain to commit, and has not yet
-// installed its rows. One replaying thread owns the object.
+// replayed log, and writes no log. Passes the turn on, before the rows are installed, if wrong()
+// finds no error. One replaying thread owns the object.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
-  // Announces the next transaction, which repeats command `index`. This command has the turn. The
-  // command's record has the number `sequence` and `rows` changed rows.
+  // Announces the next transaction, which repeats command `index`. This command has the turn. In
+  // the run it had the number `sequence`, and changed `rows` rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -153,7 +146,7 @@ class ReplayLog final : public LogScheme {
     rows_ = 0;
     in_order_ = true;
   }
-  // Returns an error of the transaction that has committed, or an empty string.
+  // Returns an error about the transaction, or an empty string.
   std::string wrong() const {
     if (!in_order_) return "read or overwrote what has a larger sequence number";
     if (rows_ == expected_rows_) return "";
@@ -203,9 +196,9 @@ class ReplayLog final : public LogScheme {
   std::vector<uint64_t> hole_;
 };
 
-// The transaction of an attempt before the command's turn. If a row is missing then, its insert may
-// have to be replayed first. A client might end the process because of the missing row. So the
-// attempt aborts if a row is missing, or if an insert finds a row. One thread owns the object.
+// The transaction of an attempt before the command's turn. It aborts if a row is missing, or if an
+// insert finds a row, because an earlier command may insert or erase this row. A client that saw
+// the difference might end the process.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
@@ -249,9 +242,8 @@ constexpr uint32_t kQueue = 0;  // the reclaimer's only queue
 
 // One thread of a replay of commands. It executes a command before the command's turn, waits for
 // the turn, and commits. If the commit is refused, because an earlier command has overwritten a row
-// that the execution had read, the thread executes the command again at its turn. That attempt
-// reads the final state, so it is refused only if other threads have changed an index node. After
-// two attempts at its turn the thread gets the database to itself, and a failure is an error.
+// that the execution had read, the thread executes the command again at its turn. After two such
+// attempts the thread gets the database to itself, and a failure is an error.
 //
 // run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {
@@ -367,8 +359,8 @@ std::string Replayer::take(const Command& command) {
   return "";
 }
 
-// Executes the command before its turn, and commits it at its turn. Returns false if that was not
-// possible. This is no error: execute the command at its turn.
+// Executes the command before its turn, and commits it at its turn. Returns false if this fails,
+// which is no error: execute_at_turn() repeats the command.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
@@ -413,8 +405,8 @@ std::string Replayer::execute_at_turn(const Command& command) {
   }
 }
 
-// Commits the executed transaction, which has the turn. Returns false if the transaction must be
-// aborted: because of `status`, the result of the execution, or because the commit is refused.
+// Commits the transaction, which has the turn and whose execution returned `status`. Returns false
+// if the transaction must be aborted.
 bool Replayer::commit(const Command& command, Status status) {
   if (status == Status::kAbort || status == Status::kRollback) return false;
   log_.expect(command.index, command.record->sequence, logged_.rows);
@@ -426,8 +418,7 @@ bool Replayer::commit(const Command& command, Status status) {
   return true;
 }
 
-// Removes erased tuples between two transactions, as the run did. Otherwise scans would walk
-// through all erased tuples.
+// Removes erased tuples, so that scans need not walk through them.
 void Replayer::reclaim() {
   epochs_.note_quiescent(id_);
   reclaimer_.work();

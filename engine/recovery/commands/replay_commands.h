@@ -21,13 +21,13 @@ std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& schem
 // optimistic. Under other protocols, transactions that wait for their turn hold locks.
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads);
 
-// Executes the commands of the log `files` again in `database`, which holds its initial load, under
-// `protocol`, on replaying_threads() threads. No other thread uses the database. Each tuple gets
-// the version that it had in the run. `rule` is the recovery rule of the log's scheme.
+// Executes the commands of the log `files` again, on replaying_threads() threads. No other thread
+// uses `database`, which holds its initial load. Each tuple gets the version that it had in the
+// run.
 //
-// Replay stops with an error if a command has another effect than in the run: either the workload
-// is not a function of its input and the rows that it reads, or the log's order is not the
-// serialization order. A log of several streams is also an error. A damaged log is no error, as in
+// Stops with an error if a command has another effect than in the run: either the effect depends on
+// more than the command's input and the rows that it reads, or the log's order is not the
+// serialization order. A log of several streams is an error; a damaged log is none, as in
 // recover().
 RecoveryResult replay_commands(Workload& workload, Database& database, const LogFiles& files,
                                const RecoveryRule& rule, const ProtocolInfo& protocol,
