@@ -15,8 +15,7 @@
 namespace logjam {
 
 // A map from the addresses of tuples or nodes to their indexes in a transaction's lists: open
-// addressing with linear probing. Slots with an old stamp count as empty, so clear() usually is one
-// increment.
+// addressing with linear probing. Slots with an old stamp are empty, so clear() is one increment.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -98,8 +97,7 @@ struct Write {
 
 class WriteSet {
  public:
-  // Returns the write to `tuple`, or null. The pointer is valid until the next add() or
-  // sort_by_address().
+  // Returns the write to `tuple` or null, valid until the next add() or sort_by_address().
   Write* find(const Tuple* tuple) {
     LJ_ASSERT_IN_TESTS(!sorted_);
     if (writes_.empty()) return nullptr;
@@ -114,8 +112,7 @@ class WriteSet {
     return writes_.emplace_back(Write{tuple, &table, row, 0, was_present});
   }
 
-  // Sorts the writes into the order in which every OCC transaction locks them. Afterwards, call
-  // contains() instead of find().
+  // Sorts the writes into the locking order of OCC. Afterwards, call contains() instead of find().
   void sort_by_address();
 
   bool changes_anything() const;
@@ -142,12 +139,10 @@ struct Read {
   uint64_t version;
 };
 
-// OCC: the index nodes whose keys the transaction depends on, each with the structure word that the
-// transaction saw.
+// OCC: the index nodes on whose keys the transaction depends, with the structure words it saw.
 class NodeSet {
  public:
-  // Adds a node. Returns false if the transaction has already seen the node with another structure
-  // word.
+  // Adds a node. Returns false if the set has the node with another structure word.
   bool remember(NodeVersion node);
 
   // Notes the node changes that an insert of this transaction made. Returns false if another

@@ -24,15 +24,13 @@ namespace logjam {
 // reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
 // record and copies it into the hole (logging/format/record_writer.h).
 //
-// With --log_records=op, reserve() also writes the begin record and the operation records. Each of
-// these records has its own reservation, which is published before the next reservation is taken.
-// Only the reservation of the commit record stays open after reserve().
+// With --log_records=op, reserve() also logs the begin record and the operation records, one after
+// the other. Only the reservation of the commit record stays open after reserve().
 class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether the number `sequence` contains another stream than the worker's stream. Returns
-  // false if the scheme's numbers contain no stream.
+  // Returns whether the number `sequence` contains a stream, and not the worker's stream.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
   void begin() { std::ranges::fill(vector_, 0); }
@@ -42,9 +40,8 @@ class CommitLog {
     if (parts_.row_vectors != nullptr) parts_.row_vectors->gather(&tuple, vector_);
   }
 
-  // Draws the transaction's sequence number and reserves space for its record, at the serialization
-  // point. Waits while the log buffer is full. Ends the process with one sentence if the record is
-  // too long for the buffer.
+  // Draws the sequence number and reserves space for the record, at the serialization point. Waits
+  // while the log buffer is full. Ends the process if the record is too long for the buffer.
   void reserve(Dependencies deps, std::span<const Write> writes) LJ_REQUIRES(platform::worker_role);
   // Executes the part of reserve() that the scheme requires before validation (NumberDrawn).
   void before_validation(const Dependencies& deps, std::span<const Write> writes)

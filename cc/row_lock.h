@@ -21,15 +21,14 @@
 // older transaction may take the lock while a younger one sleeps on it. Therefore the sleeper
 // decides again after every sleep, and no sleep is longer than kMaxSleepNs.
 //
-// Deadlock under 2pl-detect. Workers announce the locks that they hold, and waiters search for
-// cycles (waits_for.h).
+// Deadlock under 2pl-detect. Workers announce their locks, and waiters find cycles (waits_for.h).
 //
 // No starvation. While a transaction sleeps, the lock refuses new shared holders, so the lock
 // becomes free. A transaction that dies keeps its age, so in time it becomes the oldest. The oldest
 // transaction may still die: overlapping readers keep the lock from becoming free, and the recorded
 // age may be that of a reader that released the lock long ago. So a writer that has died several
-// times calls turn_readers_away() before it dies again. Then the lock becomes free, and its next
-// holders record their own ages.
+// times calls turn_readers_away() before it dies again. Then the lock becomes free, and the next
+// holders record their ages.
 //
 // turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
 // waits for the writer: the last holder clears bit 62 when it releases the lock. A refused reader
@@ -85,8 +84,7 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the low bits of the word after its only shared holder upgrades; before, they were
-  // `shared`.
+  // Returns the word's low bits after its only shared holder upgrades. Before, they were `shared`.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
@@ -179,9 +177,8 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, at most kMaxSleepNs. The failed attempt to lock has set
-  // `seen`. No wake-up is lost. If the release comes before sleep() sets bit 62, the word differs
-  // from `seen`. If the release comes later, it finds the bit and changes the parker. In both cases
-  // sleep() ends at once.
+  // `seen`. No wake-up is lost. A release before sleep() sets bit 62 changes the word. A release
+  // after this finds the bit and changes the parker. In both cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
@@ -194,8 +191,7 @@ class RowLock {
   }
 
  private:
-  // Returns the parker of a lock. Many locks share it, so a release may wake sleepers of other
-  // locks.
+  // Returns the lock's parker. Other locks share it, so a release may wake their sleepers too.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

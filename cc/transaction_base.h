@@ -106,8 +106,7 @@ class Postings {
     return insert(table, which, tuple, row) ? Status::kOk : Status::kAbort;
   }
 
-  // Reads the first `bytes` bytes of the row of `posting`, and calls `visit` if the row matches the
-  // posting.
+  // Reads `bytes` bytes of the row of `posting`, and calls `visit` if the row matches the posting.
   WalkStep visit(Table& table, size_t which, const Posting& posting, uint32_t bytes,
                  const Transaction::RowVisitor& visit) {
     const std::byte* row;
@@ -440,8 +439,7 @@ class TransactionBase : public ProtocolTransaction {
     bool restart = true;
     while (restart) {
       restart = false;
-      // All entries of a key are in one bucket. So if the bucket has changed, the walk has visited
-      // no entry yet.
+      // All entries of a key are in one bucket. If it has changed, no entry was visited yet.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
         return visit_node(version, entries, &step, &restart, visit);
       });

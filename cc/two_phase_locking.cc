@@ -1,17 +1,15 @@
-// Strict two-phase locking. A transaction locks a row when it accesses the row, and keeps all locks
-// to its end. The protocols differ in one decision: whether a transaction that cannot get a lock
-// waits or aborts (may_wait()).
+// Strict two-phase locking: a transaction keeps its locks to its end. The protocols differ in one
+// decision: whether a transaction that cannot get a lock waits or aborts (may_wait()).
 //
 // A shared lock lets read() return a pointer to the row in place. Writes stay private until commit,
 // so an abort has nothing to undo.
 //
 // Phantoms: index nodes have locks. A transaction that scans a node, or misses a key in it, takes
-// the node's lock shared. Then it checks that the node's structure word is unchanged. If not, it
-// reads the node again, with the lock. An insert is refused if it finds, under the node's latch,
-// that another transaction holds the node's lock. The scanner takes the lock and then loads the
-// structure word. The inserter takes the latch, which is a bit of the structure word, and then
-// loads the lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst. So
-// either the insert is refused, or the scanner finds the node latched or changed.
+// the node's lock shared, and then loads the node's structure word. If the word has changed, the
+// transaction reads the node again. An insert takes the node's latch, which is a bit of the
+// structure word, and then loads the lock. The insert is refused if another transaction holds the
+// lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst. So either the
+// insert is refused, or the other transaction finds the node latched or changed.
 //
 // An inserter keeps no node lock. It locks its new tuple exclusively before the tuple enters an
 // index, so a transaction that finds the tuple meets this lock. If a holder's own insert splits the
@@ -62,8 +60,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   Status commit() override LJ_REQUIRES(platform::worker_role) {
     if (!postings_.post_moved()) return Status::kAbort;
     if (!writes_.changes_anything()) {
-      // The transaction has nothing to make visible later, so its locks need not wait for the
-      // commit point.
+      // The transaction has changed nothing, so its locks need not wait for the commit point.
       commit_point_ = log_.commit_read_only(deps_);
       hold_nothing();
       unlock_all();
@@ -180,8 +177,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }
 
-  // How a transaction wants a lock. kAlone also stands for an insert into the index node that the
-  // lock guards.
+  // How a transaction wants a lock. kAlone also stands for an insert into the lock's index node.
   enum class Wants : uint8_t { kShared, kAlone };
 
   // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, and notes

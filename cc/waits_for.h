@@ -87,8 +87,7 @@ class WaitsFor {
   }
 
  private:
-  // An edge: the address of a lock in the low bits, and the number of its exclusive holder plus 1
-  // in the high bits.
+  // An edge: a lock's address in the low bits, and above it the exclusive holder's number plus 1.
   static constexpr int kWriterShift = 48;
   static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
 
@@ -121,8 +120,7 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds to the walk the waiting holders of the edge's lock. If the edge names a worker, looks only
-  // at this worker.
+  // Adds the waiting holders of the edge's lock: if the edge names a worker, at most this one.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;

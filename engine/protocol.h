@@ -20,8 +20,7 @@ namespace logjam {
 
 inline const RunOptions kDefaultRunOptions;
 
-// The part of a worker that its transactions use. It belongs to the worker, and outlives the
-// transactions.
+// The part of a worker that its transactions use. Outlives the transactions.
 struct WorkerContext {
   uint32_t id = 0;
   const RunOptions& options = kDefaultRunOptions;

@@ -59,8 +59,7 @@ struct RunOptions {
   const platform::WorkerClass* worker_class = nullptr;  // null: the process's class
   bool progress = false;                                // one line per second on stderr
   const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
-  // Called every 20 ms before the drain, by the thread that waits for the end. It may end the
-  // process. Null: never.
+  // Called by the main thread every 20 ms before the drain. May end the process. Null: never.
   std::function<void()> watch = nullptr;
   // Called every `sample_ms`, and when a phase ends; one call at a time. Null: never.
   std::function<void(const TimelineSample&)> on_sample = nullptr;

@@ -49,8 +49,7 @@ struct Share {
   double specified_pct = 0;
 };
 
-// The figure by which a workload is known: transactions of one type, or of all types, in a time of
-// `seconds`.
+// The figure by which a workload is known: transactions of one type, or of all, per `seconds`.
 struct Headline {
   std::string_view name;
   std::optional<uint32_t> type = std::nullopt;  // an index into Specification::types
@@ -62,13 +61,11 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // The most memory that the inserts of one worker take per second. A run takes memory for them
-  // from the kernel before it starts.
+  // The most memory that one worker's inserts take per second. A run takes it before it starts.
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
-  // Returns a warning for the reader of a result of `tps` transactions per second: one sentence, or
-  // an empty string. Null: no warning.
+  // Returns a warning about a result of `tps` transactions per second, or "". Null: no warning.
   std::function<std::string(double tps)> caution = nullptr;
 };
 
@@ -90,8 +87,7 @@ class Client {
   // Returns whether the client can execute nothing more. The run then ends early, without an error.
   virtual bool exhausted() const { return false; }
 
-  // Command logging needs command() and take(). A workload with both sets
-  // WorkloadInfo::has_commands.
+  // Functions for logs of commands (WorkloadInfo::has_commands).
 
   // Returns the input of the last executed attempt, encoded. It is valid until the next execute(),
   // and may be empty for a transaction that only reads.
@@ -135,7 +131,7 @@ class Workload {
   virtual void resume(Database& database) { (void)database; }
 
   virtual Specification spec() const = 0;
-  // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
+  // Makes the client of worker `worker` (from 0) of `workers`.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
   // Runs the workload's own consistency checks. No transaction runs during the call.
@@ -144,8 +140,7 @@ class Workload {
 
   // Recovery.
 
-  // Makes a client to which a thread of recovery gives the commands of all clients of the run. The
-  // caller owns it.
+  // Makes a client to which a thread of recovery gives the commands of all clients of the run.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
     return make_client(database, 0, 1, 0);
   }
@@ -161,8 +156,7 @@ class Workload {
     (void)workers;
     (void)origin;
   }
-  // Gives the file of the history its final name, because the run has become part of the log.
-  // Called before make_client().
+  // Gives the history's file its final name, once the run is part of the log.
   virtual void keep_history() {}
   // Checks the recovered database against the history that the clients kept in the file `path`.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {

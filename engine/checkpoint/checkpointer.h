@@ -88,12 +88,10 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
 // the last complete checkpoint before it whose files exist.
 void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
 
-// Removes a checkpoint that will not be completed.
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
-// Takes a checkpoint of a recovered database in which no transaction runs. It covers the whole run
-// that options.about names; the manifest has this run's end. Sets `wrong` as begin_checkpoint()
-// does.
+// Takes a checkpoint that covers the whole run of options.about, whose end the manifest has. No
+// transaction may run. Sets `wrong` as begin_checkpoint() does.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 

@@ -31,8 +31,7 @@ class CommitPointRequest {
     return point_;
   }
 
-  // Answers an open question with the scheme's `commit_read_only(deps)`. Call it between two
-  // transactions.
+  // Answers an open question with `commit_read_only(deps)`. Call it between two transactions.
   template <class CommitReadOnly>
   void answer_if_asked(const CommitReadOnly& commit_read_only) LJ_REQUIRES(platform::worker_role) {
     uint32_t state = state_.load(platform::memory_order_relaxed);

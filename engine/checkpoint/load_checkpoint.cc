@@ -70,8 +70,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                        .bytes = file.bytes,
                        .part = static_cast<uint16_t>(i)},
                       paces.empty() ? nullptr : paces[i]);
-      // End the process: the file may still be intact, so an older checkpoint must not replace this
-      // one.
+      // The file may still be intact, so do not fall back to an older checkpoint.
       if (one.wrong.starts_with(kCannotRead)) platform::fail(checkpoint.name() + ": " + one.wrong);
       if (one.wrong.empty() && (file.rows != one.rows || file.tombstones != one.tombstones)) {
         one.wrong = paths[i] + " has " + std::to_string(one.rows) + " rows, and " +

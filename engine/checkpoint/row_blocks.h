@@ -6,8 +6,7 @@
 //            version says that the tuple is absent (a tombstone)
 //
 // All tuples of a block are of one table. The checksum is XXH3-64 of the block without the field
-// `checksum`, seeded with the checkpoint's id and the block's offset in the file. All numbers are
-// little-endian.
+// `checksum`, seeded with the checkpoint's id and the block's offset. Numbers are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -56,9 +55,8 @@ struct RowFile {
 
 inline constexpr std::string_view kCannotRead = "cannot read ";
 // Calls `visit` for each block of the file, in order; the block is valid during the call. If
-// `visit` returns an error, stops and returns this error. Otherwise returns one sentence if the
-// file fails its checks, a sentence that begins with kCannotRead if the file cannot be read, or an
-// empty string.
+// `visit` returns an error, stops and returns this error. Otherwise returns an empty string, or one
+// sentence about damage. The sentence begins with kCannotRead if the file cannot be read.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

@@ -88,8 +88,7 @@ void Applier::apply(const LoggedWrite& write, uint64_t sequence, Arena& arena) {
   tuple->version.store(now.word(), platform::memory_order_release);
 }
 
-// Writes the row, and then applies the ranges that wait for this version. Returns the version that
-// the row then has.
+// Writes the row, and then the ranges that wait for its new version. Returns the last version.
 Version Applier::store(Table& table, Tuple& tuple, const LoggedWrite& write, uint64_t sequence,
                        Arena& arena) {
   LJ_ASSERT_IN_TESTS(tuple.load_version().locked());

@@ -58,7 +58,6 @@ class EdgeFinder {
   EdgeFinder(size_t streams, LogDependencies* found)
       : found_(*found), of_stream_(streams), places_(found->transactions.size()) {}
 
-  // Adds the next transaction, which writes `rows`.
   void add(uint64_t to, const std::vector<RowId>& rows) {
     std::map<uint64_t, uint64_t> overwritten;  // overwritten rows, by their last writer
     for (const RowId& row : rows) {

@@ -6,8 +6,7 @@
 namespace logjam {
 namespace {
 
-// Returns the start from `checkpoint`, or from the initial load if `checkpoint` is empty. `runs`
-// are the runs to replay.
+// Returns the start from `checkpoint`, or from the initial load, with the later ones of `runs`.
 RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
                          const std::vector<ManifestRun>& runs) {
   RecoveryStart start;

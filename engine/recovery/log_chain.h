@@ -33,8 +33,7 @@ struct LogChain {
   std::map<std::string, std::string> flags;
 };
 
-// Reads the manifest in `directories`, which may be in any order. If the manifest is lost and
-// `use_copy`, reads its copy.
+// Reads the manifest (if it is lost and `use_copy`: its copy). `directories` may be in any order.
 LogChain find_log_chain(const std::vector<std::string>& directories, bool use_copy = false);
 
 }  // namespace logjam

@@ -20,9 +20,8 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end before the end on which the next run or a checkpoint is
-// built, or an empty string. Ignores losses before the next run began, because that run accepted
-// them.
+// Returns in one sentence which streams end before files.ends, or an empty string. Losses before
+// the next run began do not count, because that run accepted them.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -170,9 +169,8 @@ void replay_runs(const RecoveryStart& start, const ChainOptions& options,
   if (start.runs.empty() && options.goes_on) reset_versions(*recovered->database, options.threads);
 }
 
-// Returns why the checkpoint cannot be used, or an empty string. Transactions ran while its rows
-// were copied. So the rows are consistent only with the log that was durable when the checkpoint
-// was complete.
+// Returns why the checkpoint cannot be used, or "". Transactions ran while its rows were copied, so
+// the rows are consistent only with the log that was durable when it was complete.
 std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
   if (!start.checkpoint || start.checkpoint->at_end) return "";
   const std::vector<StreamStart>& rsn = start.checkpoint->rsn;

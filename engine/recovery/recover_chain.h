@@ -43,8 +43,7 @@ struct RecoveredChain {
   double load_seconds = 0;               // of loading the checkpoint, or the initial rows
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is not used
-  // The checkpoints that no recovery can use, because their files, or the log that belongs to them,
-  // are damaged.
+  // The checkpoints that no recovery can use, because their files or their log are damaged.
   std::vector<uint64_t> unusable;
   std::string error;  // one sentence; if it is not empty the database may be wrong
   // One sentence, if the log has lost durable records. The database contains the remaining log up
@@ -58,8 +57,8 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
 
 // Gives every tuple the sequence number 0, because each run numbers its transactions from the
 // start. Removes absent tuples where that is possible (Table::reclaims()), so that a table in which
-// rows are inserted and erased does not grow with every restart. No transaction of the next run can
-// depend on their erases. No other thread uses `database`.
+// rows are inserted and erased does not grow with every restart. No transaction of the next run
+// depends on an erase of this run. No other thread uses `database`.
 void reset_versions(Database& database, uint32_t threads);
 
 // Makes the recovered part of the log durable, because the next run or checkpoint builds on it.

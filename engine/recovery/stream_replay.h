@@ -5,12 +5,10 @@
 // batch under the mutex (next), and applies it without the mutex, so several threads may apply
 // batches of one stream at the same time. An applier gets a batch when all of its records survive
 // the cut of the parts read so far, because this cut only grows. Otherwise the batch waits until
-// more is read. When all streams have ended, the cut is final, and the applier gets the surviving
-// records of the batch.
+// more is read. When all streams have ended, the cut is final, and the surviving records are taken.
 //
 // A merge (apply_merged() in recover.cc) runs on one thread, and takes single records of the oldest
-// batch. The batch does not change while it is in the queue, so the merge reads it without the
-// mutex.
+// batch. A batch in the queue does not change, so the merge reads it without the mutex.
 //
 // Memory. Sometimes the cut cannot grow unless a reader with a full queue reads on. Then the reader
 // does not keep the batches that it reads, and reads them again when the queue has space. A reader

@@ -36,8 +36,7 @@ class TransactionAssembler {
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // `meter` (null: none) counts the records that the object keeps after leave(). `meter` and `rule`
-  // outlive the object.
+  // Counts the records of open transactions with `meter` (null: none). The arguments outlive it.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 

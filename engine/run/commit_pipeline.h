@@ -39,8 +39,7 @@ class CommitPipeline {
   }
   void wait() LJ_REQUIRES(platform::worker_role) { log_.wait_durable(worker_, next()); }
 
-  // Calls `acknowledge(commit)` for each commit that has become durable, and removes it. Returns
-  // whether there was one.
+  // Removes each durable commit after calling `acknowledge(commit)`. Returns whether there was one.
   template <class Acknowledge>
   bool acknowledge_durable(const Acknowledge& acknowledge) {
     const size_t before = size_;

@@ -27,9 +27,8 @@ namespace {
 // A signal handler stores this flag, so it must be lock-free. The main thread of a run loads it.
 platform::atomic<bool> stop_requested{false};
 
-// A run ends when less memory than this is available, because inserts use ever more memory. In a
-// small container the limit is 1 / kShareToLeave of the memory that was available when the run
-// began.
+// A run ends before its inserts exhaust the memory: when less is available than this, and less than
+// 1 / kShareToLeave of the memory that was available when the run began.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
@@ -151,8 +150,7 @@ class Run {
 
   // Makes all parts, and each worker on its own thread.
   void spawn();
-  // Lets the workers warm up if the options ask for it. Returns false if the run has ended; then do
-  // not call measure().
+  // Warms up if the options ask for it. Returns false if the run has ended: do not call measure().
   bool warm_up();
   void measure();
   // Ends the run, and waits until all transactions are acknowledged.
@@ -311,8 +309,7 @@ void Run::measure() {
   }
 }
 
-// Sleeps for `seconds`; less on request_stop(), when all workers are exhausted, or when hardly any
-// memory is left.
+// Sleeps for `seconds`, or until request_stop(), all workers are exhausted, or memory runs out.
 Run::Slept Run::sleep(double seconds) {
   MemoryGuard memory(std::min(kMemoryToLeave, left_at_start_ / kShareToLeave),
                      platform::available_bytes);

@@ -34,8 +34,7 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// The measurements that workers make and a run adds up. A new measurement needs a member and a line
-// in visit().
+// Measurements that workers make and a run adds up. A new one needs a member and a line in visit().
 //
 // In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, and other
 // threads may read. In a sum over all workers, they are uint64_t and HistogramSum.
@@ -43,9 +42,8 @@ template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase.
-  // `backlog` counts the transactions that had arrived, but not ended, when the measured phase
-  // ended.
+  // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase,
+  // `backlog` the transactions that had arrived, but not ended, at its end.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
@@ -55,8 +53,7 @@ struct Measurements {
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count. In an open loop every arrival of the measured phase
   // counts, unless it rolled back. A transaction that is acknowledged after the phase counts with
-  // its whole latency. A transaction that never commits counts with its wait until the worker gives
-  // it up.
+  // its whole latency; one that never commits, with its wait until the worker gives it up.
   Latencies commit;
 
   template <class Other, class Visit>

@@ -65,8 +65,7 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // The acknowledged bytes come first, so they seldom exceed the logged bytes. They still may,
-    // because relaxed loads may be reordered.
+    // Load these first: then they seldom exceed the logged bytes (relaxed loads may be reordered).
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();

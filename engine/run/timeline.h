@@ -31,8 +31,7 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
   platform::Counter aborts;
   platform::Counter log_bytes;           // of pre-committed transactions
   platform::Counter acknowledged_bytes;  // of acknowledged transactions
-  // The start of the transaction in execution, and of the oldest transaction that waits for the
-  // log, in ticks; 0: none.
+  // Start times in ticks (0: none) of the running and of the oldest queued transaction.
   platform::atomic<uint64_t> running{0}, queued{0};
   Histogram commit;  // latencies of the acknowledged transactions, in ticks
 };

@@ -184,8 +184,7 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
-// Keeps the core busy for RunOptions::hold_ns, so that a transaction holds its locks as long as in
-// a paper's slower engine.
+// Keeps the core busy, so that a transaction holds its locks as long as in a paper's slower engine.
 void Worker::work_on() const {
   if (options_.hold_ns == 0) return;
   const uint64_t begun_ns = platform::now_ns();
@@ -240,9 +239,8 @@ void Worker::end_or_queue(PendingCommit& txn) {
   acknowledge_durable();
 }
 
-// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
-// worker sleeps, because without early lock release, locks may be held for the time of a device
-// write.
+// Backs off for a random time that grows with `attempt`. After ten attempts the worker sleeps:
+// without early lock release, a lock may be held for the time of a device write.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();
@@ -291,8 +289,7 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// Returns whether the latency of a transaction that ends counts. In an open loop it counts if the
-// transaction arrived in the measured time, whenever it ends.
+// Returns whether the latency counts: in an open loop, if the arrival was in the measured time.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }

@@ -1,8 +1,7 @@
 // Where a worker's time goes, by sampling: the breakdown reads the clock at every change of
 // activity in one of kSampleEvery transactions, because a reading costs tens of nanoseconds. A
-// sample runs from the start of one transaction to the start of the next, so the samples cover all
-// of the worker's time. Waits for space in the log are so rare that samples would miss most of
-// them. So the breakdown times each of these waits.
+// sample runs from the start of one transaction to the start of the next. Waits for space in the
+// log are so rare that samples would miss most of them, so the breakdown times each of these waits.
 #pragma once
 
 #include <algorithm>

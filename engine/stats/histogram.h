@@ -1,5 +1,4 @@
-// A log-linear histogram of durations, with a relative error of at most 1 % over the whole 64-bit
-// range.
+// A log-linear histogram of durations, with a relative error of at most 1 %.
 //
 // Protocol. One thread records, so an increment is a relaxed load and a relaxed store. Other
 // threads may read at the same time, and see some recent state.
@@ -55,8 +54,7 @@ class HistogramSum {
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // Returns the smallest v such that the share `fraction` (0 to 1) of the values is at most v, or
-  // 0.
+  // Returns the smallest v such that the share `fraction` (0 to 1) of the values is at most v.
   uint64_t percentile(double fraction) const;
 
  private:

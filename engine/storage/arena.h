@@ -26,8 +26,7 @@ class Arena {
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. Ends the
   // process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which no other thread knows, if it is the latest allocation. Otherwise returns
-  // false.
+  // Frees `latest`, which no other thread knows. Returns false if it is not the latest allocation.
   bool free(void* latest, size_t bytes);
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 

@@ -2,8 +2,7 @@
 //
 // Protocol. Every node covers a range of ranks, [low, high], and has a pointer to the next node of
 // its level. A split publishes the new node through `next` before it shrinks `high`. So if a node's
-// `high` is below the wanted rank, the wanted node is to the right. A node never moves to another
-// level.
+// `high` is below the wanted rank, the wanted node is to the right. Nodes never change their level.
 //
 // Readers write nothing. They walk down the inner nodes without validation: if separators shift
 // during the walk, a reader can only reach a wrong leaf, and the leaf's own fences say so. At the
@@ -210,8 +209,7 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the same leaf as leaf_for(), without a descent if the finger's leaf seems to cover
-  // `rank`.
+  // Returns a leaf as leaf_for() does, but without a descent if the finger's leaf may cover `rank`.
   LeafNode* leaf_near(Finger* finger, Rank rank) const {
     if (finger == nullptr) return leaf_for(rank);
     if (finger->index == this) {
@@ -287,8 +285,7 @@ class Tree final : public Index {
       if (snapshot.high < to) platform::prefetch(snapshot.next);
       if (!visit({leaf, snapshot.structure}, {snapshot.entries.data(), snapshot.size})) return;
       if (snapshot.high >= to) return;
-      // The tree may change before the next leaf is read: either that leaf covers this rank, or
-      // read_leaf() returns false.
+      // If the tree changes, and the next leaf does not cover this rank, read_leaf() returns false.
       from = snapshot.high + 1;
       leaf = snapshot.next;
     }
@@ -385,8 +382,7 @@ class Tree final : public Index {
   // Returns the node latched; the caller unlatches it.
   InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // After a split of the root, another thread can reach and split the new sibling before the new
-    // root exists.
+    // Another thread can split the root's new sibling before the new root exists.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);
@@ -397,8 +393,7 @@ class Tree final : public Index {
     }
   }
 
-  // Divides a full inner node as the other split() divides a leaf. The middle separator becomes the
-  // fence between the two nodes.
+  // Divides a full inner node. The middle separator becomes the fence between the two nodes.
   InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena)
       LJ_REQUIRES(node.latch) {
     LJ_ASSERT(node.size() == kInnerCapacity);

@@ -140,8 +140,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The cell after the last entry keeps its pointer, because a reader may be
-  // about to use it.
+  // Removes an entry. The freed cell keeps its pointer, which a reader may be about to use.
   void remove_at(uint32_t position) LJ_REQUIRES(this) {
     const uint32_t n = size();
     LJ_ASSERT_IN_TESTS(position < n);
@@ -200,8 +199,7 @@ struct alignas(platform::kCacheLine) Inner {
     latest = position;
   }
 
-  // Removes child `i`. The child's ranks go to its right neighbour in this node or, if it is the
-  // last child, to its left neighbour.
+  // Removes child `i`. Its ranks go to its right neighbour in this node, or else to its left one.
   void remove_child(uint32_t i) LJ_REQUIRES(latch) {
     const uint32_t n = size();
     LJ_ASSERT(n > 0 && i <= n);

@@ -1,5 +1,4 @@
-// Removes entries from the ordered index, and leaves that become empty, except the leftmost and the
-// rightmost leaf.
+// Removes entries from the ordered index, and empty leaves except the leftmost and the rightmost.
 //
 // Protocol. The range of an empty leaf goes to a neighbour below the same inner node, so that the
 // children of a node cover exactly the node's range. If the leaf has no neighbour there, the inner
@@ -9,8 +8,8 @@
 //
 // If an inserter has not yet posted the node or its neighbour, the parent does not show the node's
 // range, and the node stays until a later call. Readers and writers that reach a removed node find
-// that the node covers nothing, and start again. The node's memory does not change while a reader
-// may use it (reclaimer.h).
+// that it covers nothing, and start again. The node's memory does not change while a reader may use
+// it (reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -71,8 +70,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove(Key key, Keyed* entry,
   return remove_empty_leaf(rank, retired);
 }
 
-// Removes the leaf that covers `rank` if it is empty. Returns false if the leaf is empty but cannot
-// be removed now.
+// Removes the leaf that covers `rank` if it is empty. Returns false if the removal must wait.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
                                                                    std::vector<Retired>* retired) {
@@ -90,8 +88,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   uint32_t child = 0;
   const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // Under 2PL, a scanner may hold the leaf's lock. If none does, the lock stays taken, so later
-  // scanners abort.
+  // Under 2PL, a scanner may hold this lock. If none does, lock it for ever: later scanners abort.
   if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
     held.unlatch_all(false);

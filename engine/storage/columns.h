@@ -30,12 +30,10 @@ struct Column {
   bool zero_is_null = false;
 };
 
-// Appends the value of a column as a field of a CSV file. Text and bytes are quoted, numbers are
-// not. Null is an empty field.
+// Appends the value of a column as a CSV field. Text and bytes are quoted; null is an empty field.
 void append_csv_field(const Column& column, Key key, const std::byte* row, std::string* line);
 
-// A list of columns. Call its functions in the order of the columns, and leave out members that are
-// only padding.
+// A list of columns. Call its functions in the order of the columns, and leave out padding.
 class Columns {
  public:
   Columns& key(std::string name, uint64_t (*of_key)(Key)) {

@@ -21,7 +21,6 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// The schema of a secondary index.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
@@ -59,8 +58,7 @@ class Table {
     return *secondaries_[which];
   }
 
-  // Starts loading the first `bytes` bytes of the rows of `keys` into the cache. Call it in a
-  // transaction.
+  // Starts loading the first `bytes` bytes of each row into the cache. Call it in a transaction.
   void prefetch(std::span<const Key> keys, uint32_t bytes) const {
     LJ_ASSERT_IN_TESTS(bytes <= row_bytes());
     primary_->prefetch(keys, sizeof(Tuple) + bytes);
@@ -102,8 +100,7 @@ class Table {
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
-  // Returns the largest sequence number of any removed tuple. An insert that makes a tuple must get
-  // a larger number.
+  // Returns the largest sequence number of any removed tuple. New tuples must get larger numbers.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
   // Sets removed_up_to() to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }

@@ -23,8 +23,7 @@
 namespace logjam {
 
 // Protocol. A part's list lives in the blocks themselves. Its `count` is written under the lock and
-// read without it. A thread that reads an outdated count takes new memory, or finds fewer blocks
-// under the lock.
+// read without it. A thread that reads an outdated count takes new memory, or finds fewer blocks.
 class FreeList {
  public:
   // Other threads take no blocks from a part with fewer blocks.

@@ -1,5 +1,4 @@
-// The hash index: an array of buckets, which never grows. A bucket has one cache line, and then a
-// chain of Overflows.
+// The hash index: a fixed array of buckets. A bucket has one cache line, and a chain of Overflows.
 //
 // Protocol. A slot changes once, from 0 to its entry, under the head bucket's latch. Slots fill in
 // order. The last bucket of a chain gets a successor only when it is full. Slots and chain pointers
@@ -48,9 +47,8 @@ struct alignas(platform::kCacheLine) Bucket : IndexNode {
 };
 static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
 
-// Hashes by a folded multiplication (as in wyhash). The multiplication spreads dense keys more
-// evenly than random bits would. Folding in the high half separates keys that differ in their high
-// bits.
+// Multiplies and folds (as in wyhash). The multiplication spreads dense keys more evenly than
+// random bits would. The folding separates keys that differ in their high bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(key) * platform::kGoldenRatio;
@@ -80,7 +78,6 @@ Keyed* first_of(uint32_t candidates, const Slots<kSlots>& slots) {
   return entry_in(slots[i].load(platform::memory_order_relaxed));
 }
 
-// Calls `found` for each entry with this tag, until `found` returns true.
 template <size_t kSlots, class Found>
 bool any_with_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
   for (uint32_t left = candidates_in(slots, tag); left != 0; left &= left - 1) {
@@ -239,8 +236,7 @@ class HashIndex final : public Index {
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
-  // Guesses by the tags which entry has the key. Ignores the chain of a bucket, which would have to
-  // be loaded first.
+  // Guesses by the tags which entry has the key. Ignores Overflows, which are not in the cache yet.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);

@@ -1,10 +1,9 @@
-// The interface of an index. It maps keys to entries, and its nodes tell whether their sets of keys
-// have changed.
+// The interface of an index. Its nodes tell whether their sets of keys have changed.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
 // index. Its `structure` word changes only when a new key is inserted into the node, when the node
 // splits, when an entry is removed, and when the node's range changes. OCC validates the word at
-// commit (cc/occ.cc). 2PL takes the node's `lock` shared, and an insert checks this lock
+// commit (cc/occ.cc). 2PL takes the node's `lock`, which an insert checks
 // (cc/two_phase_locking.cc).
 //
 // Protocol. Bit 0 of `structure` is the latch, the other bits are a counter. An inserter sets the
@@ -149,9 +148,8 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index, or null. Without an entry, sets `*missed_in` to
-  // the node that would have it. `missed_in` and `finger` may be null; a hash index ignores
-  // `finger`.
+  // Returns the entry of `key` in a unique index. Without an entry, returns null and sets
+  // `*missed_in` to the node that would have it. `missed_in` and `finger` may be null.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
@@ -165,9 +163,8 @@ class Index {
     return insert(entry, arena, gate, changes, nullptr);
   }
 
-  // A visitor is called for each node of the range, in the order of the scan. It gets the node's
-  // version, and a consistent copy of the node's entries in the range. It returns false to end the
-  // scan.
+  // A visitor is called for each node in the order of the scan, with the node's version and a
+  // consistent copy of its entries in the range. The visitor returns false to end the scan.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
@@ -190,14 +187,13 @@ class Index {
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
-  // Divides the keys into at most `parts` ranges with about equally many entries. Returns the first
-  // key of the second and of each later range; for a hash index, nothing. Other threads may insert,
-  // but none may remove.
+  // Divides the keys into at most `parts` ranges of similar size. Returns the first key of each
+  // range after the first; for a hash index, nothing. No thread may remove entries meanwhile.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will read, if its address is known without a search.
   virtual void prefetch(Key key) const = 0;
-  // Starts loading the same for all `keys`, and the first `entry_bytes` bytes of the entries. Call
-  // it in a transaction.
+  // Starts loading the memory that find() will read for `keys`, and the first `entry_bytes` bytes
+  // of each entry. Call it in a transaction.
   virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 

@@ -1,8 +1,7 @@
 // Gives the memory of erased rows back to their tables, while transactions run. An erased row stays
 // in its index as an absent tuple as long as a transaction may need to find it:
 //
-// - until the erase is durable. Afterwards, a transaction that finds no tuple need not wait for the
-//   erase;
+// - until the erase is durable: then a transaction that finds no tuple need not wait for it;
 // - while a transaction holds the tuple locked. The reclaimer locks the tuple as a writer would,
 //   and never unlocks it. A transaction that still finds the tuple, or has read it, aborts, and
 //   does not wait for it (Version::removed, kLockedForever).
@@ -56,8 +55,7 @@ class Epochs {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
-  // Returns when no worker removes anything, until resume_removals(). One thread calls both
-  // functions.
+  // Waits until all workers have paused removals. One thread pauses and resumes.
   void pause_removals() {
     LJ_ASSERT(!removals_paused());
     paused_.store(true, platform::memory_order_release);
@@ -99,13 +97,11 @@ class Reclaimer {
   Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
-  // Notes a row that the committing transaction has erased.
   void note_erased(const Erasure& erasure) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(erasure.table->reclaims());
     erased_.push_back(erasure);
   }
-  // Notes that the transaction has committed and waits in `queue`. Returns the number of its erased
-  // rows, for note_durable().
+  // Notes the commit of the transaction. Returns the number of its erased rows, for note_durable().
   uint32_t note_committed(uint32_t queue) LJ_REQUIRES(platform::worker_role) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());

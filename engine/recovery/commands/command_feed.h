@@ -14,8 +14,8 @@
 //
 // No thread waits for ever: some thread takes the command C that has the turn to commit. Suppose
 // that no thread has taken C. Let T be the thread to which C is assigned. T skips no command of its
-// own workers, so T has taken no command after C. All commands before C have committed. So T has no
-// command, and takes C next.
+// own workers, so T has taken no command after C. All earlier commands have committed, so T has
+// none and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,7 @@ class CommandFeed {
     }
   }
 
-  // Reads the log to its end, or until stop(). Call it on a separate thread, because it waits for
-  // threads that take commands.
+  // Reads the log to its end or until stop(). Waits for take(), so call it on a separate thread.
   void read() {
     LJ_ASSERT(filled_ == 0);
     RecordBatch batch;

@@ -49,8 +49,7 @@ class ReplayWait {
 // command begins its commit. So the result is that of a serial execution in the order of the log: a
 // command validates after all earlier commands have locked their rows, and installs nothing before
 // its turn. A command that is executed at its turn may still fail its validation, because other
-// threads insert or remove absent tuples in index nodes. So a thread may claim the database for
-// itself.
+// threads insert or remove absent tuples in index nodes. So a thread may claim the whole database.
 //
 // Protocol. Only the thread that has the turn stores `turn_` (release). The thread that waits for
 // the turn loads `turn_` (acquire), and so sees the locks of all earlier commands. The thread that
@@ -87,8 +86,7 @@ class CommitOrder {
   // Returns the error or an empty string. Join the threads of the replay first.
   const std::string& error() const { return error_; }
 
-  // Waits while another thread has the database to itself, and lets thread `thread` use the
-  // database until end().
+  // Waits while another thread has the database alone. `thread` may then use it until end().
   void begin(uint32_t thread) {
     auto& active = *active_[thread];
     LJ_ASSERT(!active.load(platform::memory_order_relaxed));
@@ -104,8 +102,7 @@ class CommitOrder {
     active_[thread]->store(false, platform::memory_order_release);
   }
 
-  // Waits until no other thread uses the database, and excludes the other threads until
-  // end_alone(). The command of `thread` has the turn.
+  // Gives `thread`, whose command has the turn, the database alone until end_alone().
   void begin_alone(uint32_t thread) {
     begin(thread);
     LJ_ASSERT(!alone_.load(platform::memory_order_relaxed));
@@ -146,7 +143,6 @@ class ReplayLog final : public LogScheme {
     rows_ = 0;
     in_order_ = true;
   }
-  // Returns an error about the transaction, or an empty string.
   std::string wrong() const {
     if (!in_order_) return "read or overwrote what has a larger sequence number";
     if (rows_ == expected_rows_) return "";
@@ -252,7 +248,6 @@ class Replayer {
   Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
            CommandFeed& feed, CommitOrder& order, Epochs& epochs);
 
-  // Replays commands until all are taken, or until replay has stopped.
   void run();
 
   // Returns how many speculative executions had to be repeated.
@@ -405,8 +400,7 @@ std::string Replayer::execute_at_turn(const Command& command) {
   }
 }
 
-// Commits the transaction, which has the turn and whose execution returned `status`. Returns false
-// if the transaction must be aborted.
+// Commits the transaction, whose execution returned `status`. Returns false if it must be aborted.
 bool Replayer::commit(const Command& command, Status status) {
   if (status == Status::kAbort || status == Status::kRollback) return false;
   log_.expect(command.index, command.record->sequence, logged_.rows);

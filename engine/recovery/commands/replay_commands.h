@@ -22,13 +22,11 @@ std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& schem
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads);
 
 // Executes the commands of the log `files` again, on replaying_threads() threads. No other thread
-// uses `database`, which holds its initial load. Each tuple gets the version that it had in the
-// run.
+// uses `database`, which holds its initial load. Tuples get the same versions as in the run.
 //
 // Stops with an error if a command has another effect than in the run: either the effect depends on
 // more than the command's input and the rows that it reads, or the log's order is not the
-// serialization order. A log of several streams is an error; a damaged log is none, as in
-// recover().
+// serialization order. A log of several streams is an error; a damaged log is none.
 RecoveryResult replay_commands(Workload& workload, Database& database, const LogFiles& files,
                                const RecoveryRule& rule, const ProtocolInfo& protocol,
                                uint32_t threads, double read_bytes_per_second = 0);
