@@ -177,8 +177,9 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   // Sleeps until the lock is released, at most kMaxSleepNs. The failed attempt to lock has set
-  // `seen`. No wake-up is lost. A release before sleep() sets bit 62 changes the word. A release
-  // after this finds the bit and changes the parker. In both cases sleep() ends at once.
+  // `seen`. No wake-up is lost. If the lock is released before sleep() sets bit 62, the word has
+  // changed. A later release finds the bit and changes the parker. In both cases sleep() ends at
+  // once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();

@@ -44,7 +44,7 @@ enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
 // The postings that one transaction reads and inserts. A secondary index maps a key to *postings*,
 // each of which names a tuple. Postings never leave an index, so a reader skips a posting if its
-// row was erased or has got another key. `Owner` is the TransactionBase.
+// row was erased or the row's key has changed. `Owner` is the TransactionBase.
 template <class Owner>
 class Postings {
  public:
@@ -66,9 +66,9 @@ class Postings {
   // false if the transaction must abort.
   //
   // Each secondary read calls this function, so that the transaction finds its own changes. Each
-  // commit() calls it before the first write lock of OCC, as the proof in occ.cc requires. Under
-  // 2PL the tuples are already locked, so another transaction that finds a new posting waits for
-  // its row. If the transaction aborts, the posting stays and matches no row.
+  // commit() calls it first: OCC must not have locked a tuple yet (proof in occ.cc). Under 2PL the
+  // tuples are already locked, so another transaction that finds a new posting waits for its row.
+  // If the transaction aborts, the posting stays and matches no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
       const Write* own = owner_.writes_.find(tracked.tuple);

@@ -37,7 +37,7 @@ struct SpecifiedMix {
 // A type of transaction.
 struct TypeSpecification {
   std::string_view name;
-  // All types of a workload have a specified mix, or none.
+  // Either all types of a workload have a specified mix, or none has.
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
@@ -61,7 +61,7 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
-  // The most memory that one worker's inserts take per second. A run takes it before it starts.
+  // The most memory that one worker's inserts take per second (for Run::prefault()).
   uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;

@@ -23,8 +23,8 @@
 
 namespace logjam {
 
-// The logged ranges whose row does not have the version yet that they change. If this version never
-// comes, the log is damaged, and drop_all() reports it.
+// The logged ranges that wait, during a replay, until their row has the version that they change.
+// If this version never comes, the log is damaged, and drop_all() reports it.
 //
 // Protocol. The ranges that wait at a tuple are in a map to which Tuple::lock points (0: no map).
 // No transaction uses the lock during a replay. The thread that holds the lock bit of the tuple's

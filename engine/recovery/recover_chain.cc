@@ -20,8 +20,8 @@
 namespace logjam {
 namespace {
 
-// Returns in one sentence which streams end before files.ends, or an empty string. Losses before
-// the next run began do not count, because that run accepted them.
+// Returns in one sentence which streams end earlier than when the log was continued, or an empty
+// string. Earlier losses do not count, because the run that continued the log accepted them.
 std::string lost_since(const LogFiles& files, const StreamTails& tails) {
   std::string lost;
   for (size_t s = 0; s < tails.size(); ++s) {
@@ -170,7 +170,7 @@ void replay_runs(const RecoveryStart& start, const ChainOptions& options,
 }
 
 // Returns why the checkpoint cannot be used, or "". Transactions ran while its rows were copied, so
-// the rows are consistent only with the log that was durable when it was complete.
+// the rows are consistent only with the log that was durable when the checkpoint was complete.
 std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
   if (!start.checkpoint || start.checkpoint->at_end) return "";
   const std::vector<StreamStart>& rsn = start.checkpoint->rsn;

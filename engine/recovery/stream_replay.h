@@ -134,7 +134,7 @@ struct StreamShare {
   uint64_t most_waiting_bytes;
 };
 
-// Divides `bytes` of memory. The share of a stream is at least 512 KiB.
+// Divides `bytes` of memory among the streams. A stream's share is at least 512 KiB.
 inline StreamShare share_of_stream(uint64_t bytes, size_t streams, uint32_t appliers) {
   constexpr uint64_t kLeastWindow = uint64_t{64} << 10;
   const uint64_t share = std::max(bytes / (4 * streams + appliers + 1) * 4, 8 * kLeastWindow);

@@ -36,7 +36,8 @@ class TransactionAssembler {
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // Counts the records of open transactions with `meter` (null: none). The arguments outlive it.
+  // Counts the records of open transactions with `meter` (null: none). `meter` and `rule` outlive
+  // the object.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
       : stream_(stream), rule_(rule), meter_(meter) {}
 

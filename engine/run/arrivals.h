@@ -21,7 +21,7 @@ class Arrivals {
 
   bool open() const { return mean_gap_ != 0; }
 
-  // Sets the first arrival to a random distance after `now`. `random` is a random number.
+  // Sets the first arrival to a random distance after `now`.
   void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
   // Returns the intended start of the next transaction.
   uint64_t next() const { return next_; }

@@ -34,8 +34,8 @@ constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
 // worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
-// 0.09 ms otherwise. They take at most the part kMostPrefaulted of the available memory, for at
-// most kMostPrefaultingNs, or the run's planned time if that is shorter.
+// 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory, for
+// at most kMostPrefaultingNs, or the run's planned time if that is shorter.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 
@@ -148,7 +148,7 @@ class Run {
         arenas_(options.threads),
         workers_(options.threads) {}
 
-  // Makes all parts, and each worker on its own thread.
+  // Makes all parts of the run, each worker on its own thread.
   void spawn();
   // Warms up if the options ask for it. Returns false if the run has ended: do not call measure().
   bool warm_up();
@@ -250,7 +250,7 @@ void Run::make_worker(uint32_t id) {
 }
 
 void Run::make_checkpointer() {
-  // Checkpoints rely on blind writes to these tables counting as reads (checkpointer.h).
+  // Blind writes to these tables must count as reads, as checkpoints require (checkpointer.h).
   for (const auto& table : database_.tables()) {
     if (table->reclaims()) table->note_membership_change();
   }
@@ -309,7 +309,7 @@ void Run::measure() {
   }
 }
 
-// Sleeps for `seconds`, or until request_stop(), all workers are exhausted, or memory runs out.
+// Sleeps for `seconds`. Ends early on request_stop(), if all workers ended, or if memory runs out.
 Run::Slept Run::sleep(double seconds) {
   MemoryGuard memory(std::min(kMemoryToLeave, left_at_start_ / kShareToLeave),
                      platform::available_bytes);

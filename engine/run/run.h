@@ -42,8 +42,8 @@ template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase,
-  // `backlog` the transactions that had arrived, but not ended, at its end.
+  // Both are 0 in a closed loop. `arrivals` counts the intended starts in the measured phase.
+  // `backlog` counts the transactions that had arrived, but not ended, when the phase ended.
   Number arrivals{}, backlog{};
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};

@@ -265,7 +265,7 @@ void Worker::acknowledge_durable() {
   if (pipeline_.acknowledge_durable(end)) note_oldest();
 }
 
-// Acknowledges a durable transaction and releases its locks. `now` is in ticks.
+// Ends a transaction that is durable at `now`, in ticks.
 void Worker::settle(PendingCommit& txn, uint64_t now) {
   if (options_.commit != CommitPolicy::kAsync) acknowledge(txn, now);
   release(txn);
@@ -289,7 +289,7 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
 }
 
-// Returns whether the latency counts: in an open loop, if the arrival was in the measured time.
+// Returns whether the latency counts. In an open loop, only arrivals in the measured time count.
 bool Worker::counts_for_latency(const PendingCommit& txn) const {
   return !arrivals_.open() || txn.start >= control_.window.begun();
 }

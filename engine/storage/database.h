@@ -76,7 +76,7 @@ class Table {
   // Inserts a present row with sequence number 0 and a new key into all indexes, for loads.
   void load(Key key, const void* row, Arena& arena);
 
-  // Creates an absent tuple if there is none. Only recovery calls this function and the next two.
+  // Creates an absent tuple if there is none. Recovery calls this function and the next two.
   Tuple* find_or_create(Key key, Arena& arena);
   // Ensures that the tuple has its postings for `row` (null: none).
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
@@ -100,7 +100,8 @@ class Table {
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
-  // Returns the largest sequence number of any removed tuple. New tuples must get larger numbers.
+  // Returns the largest sequence number of any removed tuple. An insert that makes a tuple must get
+  // a larger number.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
   // Sets removed_up_to() to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }

@@ -236,7 +236,7 @@ class HashIndex final : public Index {
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
-  // Guesses by the tags which entry has the key. Ignores Overflows, which are not in the cache yet.
+  // Guesses by the tags which entry has the key. Ignores Overflows, which are not loaded yet.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);

@@ -1,7 +1,8 @@
 // Gives the memory of erased rows back to their tables, while transactions run. An erased row stays
 // in its index as an absent tuple as long as a transaction may need to find it:
 //
-// - until the erase is durable: then a transaction that finds no tuple need not wait for it;
+// - until the erase is durable. Afterwards, a transaction that finds no tuple need not wait for the
+//   erase;
 // - while a transaction holds the tuple locked. The reclaimer locks the tuple as a writer would,
 //   and never unlocks it. A transaction that still finds the tuple, or has read it, aborts, and
 //   does not wait for it (Version::removed, kLockedForever).

@@ -14,8 +14,8 @@
 //
 // No thread waits for ever: some thread takes the command C that has the turn to commit. Suppose
 // that no thread has taken C. Let T be the thread to which C is assigned. T skips no command of its
-// own workers, so T has taken no command after C. All earlier commands have committed, so T has
-// none and takes C next.
+// own workers, so T has taken no command after C. All earlier commands have committed, so T has no
+// command, and takes C next.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class CommandFeed {
     }
   }
 
-  // Reads the log to its end or until stop(). Waits for take(), so call it on a separate thread.
+  // Reads the log to its end or until stop(). Waits for free slots: call it on a separate thread.
   void read() {
     LJ_ASSERT(filled_ == 0);
     RecordBatch batch;
@@ -132,7 +132,7 @@ class CommandFeed {
     std::shared_ptr<std::vector<std::byte>> memory;
   };
 
-  // Puts the record into the next slot when that is free. Returns false after stop().
+  // Waits until the next slot is free, and fills it. Returns false after stop().
   bool add(const RecordHeader& record) {
     constexpr uint64_t kNapNs = 1'000'000;
     Slot& slot = slots_[filled_ % kSlots];
