@@ -1,4 +1,4 @@
-// AckCounter: the number of changes by transactions that a run has acknowledged.
+// AckCounter, with which Workload::verify() compares the tables.
 #pragma once
 
 #include "engine/workload.h"
@@ -6,7 +6,7 @@
 
 namespace logjam {
 
-// The number of acknowledged changes of a run, with which Workload::verify() compares the tables.
+// The number of changes by transactions that a run has acknowledged.
 //
 // Protocol. Each client counts its own changes, and adds its count in its destructor, at the end of
 // the run (relaxed). verify() reads the sum after the run's threads are joined.
@@ -19,18 +19,18 @@ class AckCounter {
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // Replaces the number at the start by `recovered`, the number that Workload::resume() has found
-  // in the recovered tables. Drops the changes that clients counted while they replayed commands.
+  // Replaces the number at the start by `recovered`, which Workload::resume() has counted in the
+  // recovered tables. Drops the changes that clients counted while they replayed commands.
   void resume(uint64_t recovered) {
     recovered_ = recovered;
     acknowledged_.store(0, platform::memory_order_relaxed);
     clients_.store(0, platform::memory_order_relaxed);
   }
 
-  // Appends to `checks` a check that passes if `found`, the number of changes that the tables show,
-  // is the number at the start plus the acknowledged changes. The number at the start is the
-  // argument of resume(), or else `loaded`. Compares only the bits in `mask`. If no client has run,
-  // as after a recovery, appends nothing, because the expected number is unknown.
+  // Appends a check that passes if `found`, the number of changes that the tables show, is the
+  // number at the start plus the acknowledged changes. The number at the start is the argument of
+  // resume(), or else `loaded`. Compares only the bits in `mask`. If no client has run, as after a
+  // recovery, appends nothing, because the expected number is unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

@@ -12,8 +12,8 @@
 
 namespace logjam {
 
-// Copies fields into a command, or a command into fields. The constructor chooses the direction, so
-// a client lists its fields once for both directions.
+// Copies fields into a command, or a command into fields. Only the constructor differs, so a client
+// lists its fields once for both directions.
 class CommandFields {
  public:
   // Encodes: appends fields to `*command`, which must outlive this object.
@@ -26,8 +26,8 @@ class CommandFields {
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Makes whole() false unless `drawn`: whether a client can have drawn the decoded values. A log
-  // that logjam did not write may have other values.
+  // Makes whole() false unless `drawn`, which says whether a client can draw the decoded values. A
+  // log that logjam did not write may have other values.
   void require(bool drawn) { whole_ = whole_ && drawn; }
   // Returns whether the command had all fields copied so far, and each require() got true.
   bool whole() const {
@@ -59,7 +59,7 @@ class CommandFields {
   bool whole_ = true;
 };
 
-// A command that consists of 64-bit words, to decode.
+// Decodes a command that consists of 64-bit words.
 class CommandWords {
  public:
   explicit CommandWords(std::span<const std::byte> command) : fields_(command) {}

@@ -6,8 +6,8 @@
 
 namespace logjam {
 
-// Returns true for kOk, and false for kAbort: the transaction must return at once. On any other
-// status the engine has lost or invented a row: the function says so, and ends the process with
+// Returns true for kOk, and false for kAbort, after which the transaction must return at once. Any
+// other status means that the engine has lost or invented a row, and ends the process with
 // kExitViolation.
 inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   if (status == Status::kAbort) return false;

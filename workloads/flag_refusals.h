@@ -19,7 +19,6 @@ inline std::string refuse_unless(bool known, const std::string& what, const std:
   return known ? "" : what + ", not \"" + given + "\"";
 }
 
-// Returns the first refusal that is not empty, or an empty string.
 inline std::string first_refusal(std::initializer_list<std::string> refusals) {
   for (const std::string& refusal : refusals) {
     if (!refusal.empty()) return refusal;

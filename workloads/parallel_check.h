@@ -31,8 +31,8 @@ inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_
   return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
-// Adds `later`, the sum of a later part, to `sum`. Adds integers with +=. A class has add(), or
-// members(), which returns a tuple of references to the members to add.
+// Adds `later`, the sum of a later part, to `sum`. A class needs add(), or members(), which returns
+// a tuple of references to the members to add.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {
   if constexpr (std::is_integral_v<Sum>) {
@@ -50,8 +50,8 @@ void add_part(Sum& sum, Sum& later) {
 
 // Computes a sum on all cores. count_part(part, parts, &sum) adds part number `part` of `parts` to
 // a Sum that begins as `nothing`. add_part() then adds these sums in the order of the parts, so the
-// result does not depend on the number of threads. If there are few `items`, the calling thread
-// does all the work, because that costs less than starting threads.
+// result does not depend on timing. The calling thread sums few `items` alone, because that costs
+// less than starting threads.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
   constexpr uint32_t kPartsPerCore = 4;  // with smaller parts, a slow part delays the sum less
@@ -100,15 +100,14 @@ struct BrokenRows {
   void note(const What& what) {
     if (count++ == 0) first = what();
   }
-  // Adds the rows of a later part.
   void add(const BrokenRows& later) {
     if (count == 0) first = later.first;
     count += later.count;
   }
 };
 
-// The violation that a part found. If several parts find a violation, add() keeps the violation of
-// the first of these parts, so that the result does not depend on timing.
+// The violation that a part found. add() keeps the violation of the earliest part, so that the
+// result does not depend on timing.
 struct Violation {
   std::string sentence;
   void add(const Violation& later) {

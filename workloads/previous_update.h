@@ -4,11 +4,11 @@
 // row that the worker updated before, and how many updates the earlier row had then. If the earlier
 // row now has fewer updates, an update was lost, although the worker's next update was not.
 //
-// A recovery must not lose such an update either. R4 demands only transactions from which recovered
-// transactions have read. But every scheme recovers the transactions of a worker that read and
-// write in the worker's order: a recovery keeps a prefix of the worker's log, or cuts by a number
-// that grows with each transaction of the worker. Poplar also keeps transactions after its cut, but
-// only those that have read nothing, and an update reads its row.
+// A recovery must not lose such an update either. R4 demands only the transactions from which
+// recovered transactions have read. But every scheme recovers the transactions of a worker that
+// read and write in the worker's order: a recovery keeps a prefix of the worker's log, or cuts by a
+// number that grows with each transaction of the worker. After its cut, Poplar keeps only
+// transactions that have read nothing, so it keeps no update, which reads its row.
 #pragma once
 
 #include "engine/workload.h"

@@ -46,7 +46,7 @@ class Random {
     return static_cast<uint64_t>(product >> 64);
   }
 
-  // Draws uniformly from [low, high], both included.
+  // Draws uniformly from [low, high].
   int64_t between(int64_t low, int64_t high) {
     LJ_ASSERT_IN_TESTS(low <= high);
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));

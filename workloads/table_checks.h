@@ -27,18 +27,16 @@ std::string row_name(const Table& table, Key key);
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected);
 
-// Returns whether the index has a posting under `key` that leads to the tuple.
 bool has_posting(Index& index, Key key, const Tuple& tuple);
 
 // Checks that each present row has a posting in secondary index number `which` under its present
-// key, and that each posting leads to the tuple that the primary index has. If `earlier_keys_left`,
-// rows may also have postings under earlier keys, because updates change keys, and because aborted
-// inserts and erases leave postings.
+// key, and that each posting leads to the tuple that the primary index has. `earlier_keys_left`
+// also allows postings under earlier keys, which updates, aborted inserts and erases leave.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
-// Returns the largest key below `end` of each worker, in an ordered table whose keys are
-// worker << count_bits | count. From it, a process that continues with recovered rows knows the
-// last count of each worker. Searches the index once for each worker.
+// Returns each worker's largest key below `end`, in an ordered table with the keys worker <<
+// count_bits | count. A process that continues with recovered rows learns from this key the
+// worker's last count. Searches the index once for each worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

@@ -84,7 +84,6 @@ class ZipfTable {
     n_ = n;
   }
 
-  // Draws a rank in [0, n). Rank 0 is the most popular.
   uint64_t draw(Random& random) const {
     if (cumulative_.empty()) return random.below(n_);
     const double at = random.unit() * cumulative_.back();

@@ -26,10 +26,10 @@
 namespace logjam::log_insert {
 namespace {
 
-// Costs as little as a log possibly can, for the lower bound of the benchmark. It copies the same
-// bytes as a log into the same kind of ring. With kShared, all workers share one ring, and get
-// positions in it by an atomic fetch-and-add. Otherwise each worker has a ring of its own. The
-// class has those functions of LogScheme that the benchmark calls, but they are not virtual.
+// Costs as little as a log possibly can, as the lower bound of the benchmark. It copies the same
+// bytes as a log into the same kind of ring. With kShared, all workers share one ring. Otherwise
+// each worker has a ring of its own. The class has those functions of LogScheme that the benchmark
+// calls, but they are not virtual.
 //
 // Protocol. Only worker w accesses next_[w] and ring w. With kShared, workers take parts of the
 // ring by fetch-and-add (relaxed). A worker may overwrite a part into which another worker still
@@ -78,12 +78,11 @@ class FloorLog {
 using platform::memory_order_relaxed;
 
 // Without logs_per_commit no thread waits for records, but the log must flush its buffer. So each
-// thread polls the log each time after this number of inserts.
+// thread polls the log once in this number of inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {
-  // The sequence number of the last synchronising insert (Options::sync_every). It acts as a tuple
-  // that all threads write.
+  // The sequence number of the last synchronising insert (Options::sync_every).
   alignas(platform::kCacheLine) platform::atomic<uint64_t> last_sequence{0};
 };
 
@@ -138,7 +137,6 @@ class alignas(platform::kCacheLine) Inserter {
     return bytes;
   }
 
-  // Inserts a transaction's records. The transaction is durable when its commit record is durable.
   void transaction() LJ_REQUIRES(platform::worker_role) {
     const uint64_t start = platform::ticks();
     for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {

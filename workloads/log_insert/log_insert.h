@@ -2,8 +2,8 @@
 //
 // Each thread is a worker of the scheme. In a loop, the thread reserves a hole, copies bytes into
 // the hole, and publishes the hole. With logs_per_commit, a transaction consists of
-// `logs_per_commit` records and a commit record, and is acknowledged when the log reports that it
-// is durable.
+// `logs_per_commit` records and a commit record. It is acknowledged when the log reports that it is
+// durable.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,7 @@ class WorkerClass;
 
 namespace logjam::log_insert {
 
-// The record sizes in bytes. A thread inserts records of these sizes in order, again and again
-// (Aether, section 6).
+// The record sizes, in the order in which a thread repeats them (Aether, section 6).
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
@@ -37,7 +36,7 @@ struct RecordSizes {
   // outlier. Returns an empty string, or in one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
-  // Returns the index in `bytes` of a thread's first record. These indexes are evenly spaced.
+  // Returns the index in `bytes` of a thread's first size. The threads' indexes are evenly spaced.
   size_t first(uint32_t thread, uint32_t threads) const {
     LJ_ASSERT(!bytes.empty() && thread < threads);
     return bytes.size() * thread / threads;
@@ -86,8 +85,8 @@ struct Result {
 
 inline constexpr uint32_t kCommitRecordBytes = 32;
 
-// Runs the benchmark on a running scheme, and waits until its threads have ended. Then all
-// reservations are published, and the caller may stop the scheme.
+// Runs the benchmark on a running scheme. On return, all threads have ended and all reservations
+// are published, so the caller may stop the scheme.
 Result insert_into(LogScheme& scheme, const Options& options);
 // Runs the benchmark without a log: a plain copy (kCopy), or a fetch-and-add and a copy
 // (kFetchAdd), into rings of `ring_bytes`.

@@ -45,9 +45,9 @@ const Kind* find_kind(std::string_view name) {
 }
 
 // The first bytes of a row. All later bytes follow from the Head and the key, so verify() notices a
-// torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
-// and each update names the previous update by the same worker. So verify() also notices a lost
-// update, and a transaction that was recovered in part.
+// torn or misplaced row. A transaction changes balances by amounts that add up to 0, and each
+// update names the previous update by the same worker. So verify() also notices a lost update, and
+// a transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -117,8 +117,6 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  // Encodes the numbers of updates and reads, the worker's last update before the transaction, the
-  // keys, and the deltas of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
                 uint64_t{before_.key} << 32 | before_.updates};

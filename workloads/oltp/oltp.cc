@@ -58,7 +58,7 @@ class OltpClient : public Client {
   }
   ~OltpClient() override { ack_counter_.add(acknowledged_); }
 
-  // Draws the statements in groups. The statements of a group access the same table.
+  // Draws the statements in groups. A group accesses one table.
   uint32_t next() override {
     statements_.clear();
     draw_group(kPoint, kPointSelects);
@@ -228,7 +228,7 @@ class Oltp : public Workload {
 
   Specification spec() const override {
     char text[400];
-    // The bytes of the rows that a transaction logs; `written`: how many of them it changes.
+    // `row_bytes`: the size of the rows that a transaction logs; `written`: the bytes that change.
     const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
     const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
                            sizeof(Row) * kDeleteInserts;

@@ -126,8 +126,8 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
   // A row may have a posting under its present k, and others under earlier values of k. The index
-  // has each (k, id) only once. So if there are as many postings under present values of k as rows,
-  // each row has one.
+  // has each (k, id) only once. So if the postings under present values of k are as many as the
+  // rows, each row has one.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;

@@ -21,7 +21,6 @@ struct Row {
   std::array<char, 60> pad;  // five groups of eleven digits, separated by dashes
 };
 
-// Returns the columns, for exports.
 Columns columns();
 
 inline const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
@@ -32,12 +31,10 @@ inline constexpr uint32_t kIndexUpdates = 1;  // updates of k in a transaction
 // Fills `text` with digits: `seed`, and then digits that follow from `seed` and `owner`. So
 // is_text_of() recognizes a torn or misplaced text.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed);
-// Returns the seed with which fill_text() made `text`.
 uint64_t seed_of(const char* text);
 // Returns whether fill_text() made `text` for this owner, with any seed.
 bool is_text_of(const char* text, size_t bytes, uint64_t owner);
 
-// Fills the row `id` as the load does.
 void load_row(Row* row, uint64_t id, uint32_t k);
 // Adds `delta` to the number in c, and rewrites the rest of the text.
 void add_to_c(Row* row, uint64_t id, uint64_t delta);
@@ -64,8 +61,8 @@ std::string table_name(uint32_t number);
 // in version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12.
 // A quarter of the special ids are the mean of twelve uniform numbers, so they are densest in the
 // middle. The other ids are in a hot range in the middle. sysbench chooses the hot range if a
-// number is at least 1/4, and maps the same number from [0, 1) to the range. So no id is in its
-// first 1/4.
+// number in [0, 1) is at least 1/4, and maps this number to an id of the range. So no id is in the
+// range's first 1/4.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);

@@ -46,7 +46,6 @@ class Wait {
  public:
   explicit Wait(bool crowded) : crowded_(crowded) {}
   void once() { crowded_ ? spin_.once() : platform::pause(); }
-  // Waits for about `ticks` ticks. If crowded, waits as once() does.
   void ticks(uint64_t ticks) { crowded_ ? spin_.once() : platform::spin_ticks(ticks); }
 
  private:

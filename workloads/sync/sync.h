@@ -31,9 +31,7 @@ enum class Kind : uint8_t {
   kClh,
 };
 
-// Returns the kind with the name `name`, or nothing.
 std::optional<Kind> kind_named(std::string_view name);
-// Returns the names of all kinds.
 std::vector<std::string_view> kind_names();
 bool is_lock(Kind kind);
 
@@ -58,7 +56,6 @@ struct Result {
   uint64_t lost = 0;
 };
 
-// Runs the benchmark on new threads, and waits until they have ended.
 Result measure(const Options& options);
 
 }  // namespace logjam::sync

@@ -12,7 +12,7 @@ void fill_letters(Random& random, char* field, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) field[i] = static_cast<char>('A' + random.below(26));
 }
 
-// Sets `count` randomly chosen elements of `flags`, and clears all other elements.
+// Sets `count` random elements of `flags`, and clears the other elements.
 template <size_t N>
 void choose(Random& random, uint64_t count, std::array<bool, N>* flags) {
   for (size_t i = 0; i < N; ++i) (*flags)[i] = i < count;

@@ -21,7 +21,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// Makes clients draw subscribers uniformly, and not by the specification's NURand, if it is 1.
+// Lets clients draw subscribers uniformly, and not by the specification's NURand, if it is 1.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
@@ -32,7 +32,6 @@ struct Options {
   std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
-// Returns kRollback if `status` is `failed`, a failed write's status, and otherwise `status`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -59,7 +58,7 @@ class TatpClient : public Client {
     acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
   }
 
-  // Draws the fields that most types need for all types, because branches would cost more.
+  // Draws the fields that most types need, even if this type does not, because branches cost more.
   uint32_t next() override {
     before_ = last_;
     if (options_.only) {
@@ -152,7 +151,6 @@ class TatpClient : public Client {
     return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
   }
 
-  // Encodes the input of a type that writes into a command, or decodes it.
   void input(CommandFields& fields) {
     switch (type_) {
       case kUpdateSubscriberData:
@@ -234,7 +232,6 @@ class TatpClient : public Client {
     return Status::kOk;
   }
 
-  // Writes the row's number of updates, the worker's previous update, and the seal into the row.
   void sign(Key s_id, Subscriber* row) {
     ++row->updates;
     row->previous = before_;
@@ -243,7 +240,7 @@ class TatpClient : public Client {
   }
 
   // Selects the types of the subscriber's facilities, as the specification demands. Inserts the row
-  // if the facility to which the row refers (its foreign key) is among these.
+  // only if its own facility (its foreign key) has one of these types.
   Status insert_call_forwarding(Transaction& txn) {
     Key s_id;
     if (!find_by_number(txn, &s_id)) return Status::kAbort;
@@ -302,8 +299,8 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  // The worker's last update of a subscriber: before the drawn transaction, and after the
-  // transaction executed last, if that transaction commits.
+  // The worker's last update of a subscriber: in `before_` before the drawn transaction, and in
+  // `last_` after the transaction executed last, if that transaction commits.
   PreviousUpdate before_, last_;
   std::vector<std::byte> command_;
 };

@@ -134,7 +134,7 @@ struct TypeInfo {
   uint32_t share_pct;
   double success_pct;
 };
-// The shares and success rates of the types that the specification demands.
+// The shares and success rates, in per cent, that the specification demands.
 inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
     {"GetSubscriberData", 35, 100},
     {"GetNewDestination", 10, 23.9},
@@ -151,9 +151,9 @@ struct Acknowledged {
   AckCounter updates;      // updates of subscribers
 };
 
-// Checks that each column is as loaded, or a value that transactions write, and that the rows count
-// the acknowledged updates. Also checks all references between tables, and all postings. Call it
-// when no transaction runs.
+// Checks that each column is as loaded, or a value that transactions write, and that the rows'
+// updates are as many as were acknowledged. Also checks all references between tables, and all
+// postings. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Population& population,
                           const Acknowledged& acknowledged);
 

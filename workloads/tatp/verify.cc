@@ -127,8 +127,7 @@ class Checker {
   }
 
  private:
-  // Checks that the subscriber has one posting, under its number, which leads to the subscriber's
-  // row.
+  // Checks that the subscriber's only posting is under its number, and leads to its row.
   void check_posting(Key s_id, const Digits& number, Findings* found) const {
     found->numbers.expect(true);
     Keyed* row = tables_.subscriber.primary().find(s_id, nullptr);

@@ -309,7 +309,6 @@ class Tpcb : public Workload {
     database.create_table({"history", sizeof(History), kOrdered, 1024, {}, history});
   }
 
-  // Loads all rows with balances of 0. The history is empty.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     for (Key b = part; b < scale_.branches; b += parts) {

@@ -10,7 +10,7 @@
 
 namespace logjam::tpcb {
 
-inline constexpr uint64_t kTellers = 10;  // the number of tellers of a branch
+inline constexpr uint64_t kTellers = 10;
 
 // The structs are packed to the sizes of the specification. All numbers are aligned nevertheless,
 // because rows begin at multiples of 8 bytes.

@@ -150,10 +150,9 @@ class Unit {
   Random random_;
 };
 
-// Divides the population into `parts` parts, makes part number `part`, and calls visitor(key, row)
-// for each of its rows. The rows do not depend on `parts`. A part consists of whole units: of the
-// warehouses of worker `part` of `parts` workers (Home), or of the worker's part of a warehouse
-// that workers share. Several threads may make parts at once, each with its own visitor.
+// Calls visitor(key, row) for each row of part number `part`. A part consists of whole units: some
+// chunks of the items, and units of the warehouses of worker `part` of `parts` workers (Home). The
+// rows do not depend on `parts`. Threads may make parts at once, each with its own visitor.
 template <class Visitor>
 void visit_population(const Scale& scale, uint32_t part, uint32_t parts, const Visitor& visitor) {
   LJ_ASSERT(part < parts);

@@ -9,8 +9,8 @@ namespace logjam::tpcc {
 // Sets H_DATA of `payment` to the names of warehouse and district, with four spaces between them.
 void name_places(const Warehouse& warehouse, const District& district, History* payment);
 
-// Inserts the note of `payment`, with its identifiers and its amount, at the begin of C_DATA. Cuts
-// off the end of the old text, for which there is no space.
+// Inserts the note of `payment`, with its identifiers and its amount, at the begin of C_DATA. The
+// end of the old text is cut off.
 void note_bad_credit(const History& payment, char (&data)[500]);
 
 // A payment by a customer with bad credit, as HISTORY has it.
@@ -19,7 +19,6 @@ struct NotedPayment {
   Key key = 0;          // the key in HISTORY; a worker's payments have ascending keys
   History row;
 };
-// Sorts the payments by customer, and the payments of a customer by key.
 void sort_payments(std::vector<NotedPayment>* payments);
 // Returns the payments of one customer. `sorted` is the result of sort_payments().
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted);

@@ -16,14 +16,14 @@ struct Findings {
 
 // Returns the S_QUANTITY that was `loaded` after orders with the total quantity `ordered`. An order
 // subtracts its quantity, and adds 91 if the result would be below 10 (clause 2.4.2.2). So
-// S_QUANTITY stays within [10, 100], and depends only on the sum of the ordered quantities.
+// S_QUANTITY stays within [10, 100], and the order of the orders does not matter.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));
 }
 
 // Compares loaded rows with the present rows. Each change() sets the columns of a loaded row to the
-// values that they must have now. It returns an error that it finds in the present row, or "".
+// values that the present row must have, and returns an error in the present row, or "".
 class Comparer {
  public:
   Comparer(const Tables& tables, const Scale& scale, const Totals& totals, Findings* findings)
@@ -79,7 +79,7 @@ class Comparer {
     return "";
   }
 
-  // Conditions 5 and 7 check that ORDER, ORDER-LINE and NEW-ORDER agree on an order's delivery.
+  // Accepts a delivery: conditions 5 and 7 check that ORDER, ORDER-LINE and NEW-ORDER agree on it.
   std::string change(Key, const Order& found, Order* row) const {
     if (row->carrier == 0 && found.carrier <= 10) row->carrier = found.carrier;
     return "";

@@ -215,7 +215,6 @@ struct Scale {
 
 struct Tables {
   explicit Tables(Database& database_in) : database(database_in) {}
-  // Returns the table with rows of this type.
   template <class Row>
   Table& of() const {
     return *database.table(kTableId<Row>);

@@ -99,7 +99,7 @@ class TransactionType {
   // Draws the input of the next transaction.
   virtual void draw() = 0;
   // Executes the transaction with the latest input, also for a retry. Returns kOk to commit, kAbort
-  // if the transaction must abort, or kRollback for a NewOrder with an unused item number.
+  // to abort, or kRollback for a NewOrder with an unused item number.
   virtual Status execute(Transaction& txn) = 0;
   // Encodes the part of the input that determines the writes into a command, or decodes it. A type
   // that does not override this function writes nothing.

@@ -183,9 +183,8 @@ class Tpcc : public Workload {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    // The rate of NewOrders serves to compare log schemes. It is not named tpmC, because tpmC
-    // demands keying times, think times and a price. Like tpmC, it counts also NewOrders that are
-    // rolled back by clause 2.4.1.4, because the specification calls them completed.
+    // Not called tpmC, because tpmC demands keying times, think times and a price. Like tpmC, it
+    // includes NewOrders that are rolled back by clause 2.4.1.4.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

@@ -163,7 +163,6 @@ class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
 
-  // Draws a customer of the district.
   void draw(uint32_t warehouse, uint32_t district) {
     warehouse_ = warehouse;
     district_ = district;
@@ -175,7 +174,6 @@ class CustomerChoice {
       number_ = terminal_.draw_customer();
     }
   }
-  // Encodes the choice into a command, or decodes it.
   void input(CommandFields& fields) {
     fields(warehouse_, district_, by_name_);
     fields.require(is_district(district_));
@@ -186,7 +184,6 @@ class CustomerChoice {
     }
   }
 
-  // Prefetches the customer if the choice is by number.
   void prefetch(Transaction& txn) const {
     const Key chosen = customer_key(warehouse_, district_, number_);
     if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});

@@ -162,7 +162,6 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
          platform::instead_of(given, values);
 }
 
-// Returns whether --ycsb_theta is given.
 bool given(double theta) { return theta != -1; }
 
 std::string percent(double share) { return platform::short_number(share * 100) + " %"; }
@@ -251,7 +250,6 @@ Options options_from_flags() {
   if (FLAGS_ycsb_scan_length >= 0) {
     options.scan_length = static_cast<uint32_t>(FLAGS_ycsb_scan_length);
   }
-  // A table with inserts has an ordered index, since the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
   // For a mix of uniform draws, --ycsb_theta or --ycsb_distribution alone makes the draws skewed.
   if (options.distribution == Distribution::kUniform && FLAGS_ycsb_distribution == kAuto &&

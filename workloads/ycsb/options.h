@@ -47,14 +47,12 @@ struct Options : Variant {
   uint64_t expected_inserts = 0;  // future inserts to which draws map ranks under kScrambled
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
-  // Returns whether an update overwrites its row without reading it.
   bool blind() const { return update == Update::kRow; }
   bool updates() const { return read_ratio + insert_ratio + scan_ratio < 1 - 1e-9; }
 };
 
 inline constexpr uint32_t kFields = 10;
 
-// Returns the options that the flags describe now.
 Options options_from_flags();
 // Returns why the flags cannot be used, in one sentence, or an empty string.
 std::string check_flags();

@@ -42,10 +42,8 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
 
 // Returns how many low bytes of its stamp a field of `bytes` bytes stores.
 inline size_t stamp_bytes(size_t bytes) { return bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2; }
-// Returns a mask of the bits of a stamp that a field of `bytes` bytes stores.
 inline uint64_t stamp_mask(size_t bytes) { return ~uint64_t{0} >> (64 - 8 * stamp_bytes(bytes)); }
 
-// Returns the stamp of a field.
 inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   uint64_t stamp = 0;
   std::memcpy(&stamp, field, stamp_bytes(bytes));
@@ -63,7 +61,7 @@ inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t ow
   return i;
 }
 
-// Returns a sum over the field, which reads each of its bytes.
+// Returns a sum over the field, so that each of its bytes is read.
 inline uint64_t sum_field(const std::byte* field, size_t bytes) {
   uint64_t sum = 0, word = 0;
   size_t at = 0;

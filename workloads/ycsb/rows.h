@@ -38,7 +38,7 @@ struct KeySpace {
 class FreeNumbers {
  public:
   FreeNumbers() = default;
-  // The free numbers are `missing`, which ascend and are below `end`, and all from `end` on.
+  // The free numbers are `missing`, and all numbers from `end` on.
   FreeNumbers(std::vector<uint64_t> missing, uint64_t end)
       : missing_(std::move(missing)), end_(end) {
     LJ_ASSERT(std::ranges::is_sorted(missing_) && (missing_.empty() || missing_.back() < end));
@@ -64,7 +64,6 @@ class FreeNumbers {
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
-  // Sets which numbers `worker` has not used. Call it before any worker runs.
   void resume(uint32_t worker, FreeNumbers free) {
     publish(worker, free.at(0));
     workers_ = std::max(workers_, worker + 1);
@@ -91,9 +90,9 @@ class Inserted {
   uint32_t workers_ = 0;
 };
 
-// Returns the number of the row with the age `age`, which is the number of newer rows. `counts` has
-// the number of rows that each worker has inserted. The workers' rows alternate, newest first, as
-// if workers had inserted in turn, until a worker has no more rows. Loaded rows are the oldest.
+// Returns the number of the row that has `age` newer rows. `counts` has the number of rows that
+// each worker has inserted. The workers' rows alternate, newest first, as if workers had inserted
+// in turn, until a worker has no more rows. Loaded rows are the oldest.
 inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
   uint64_t dealt = 0;  // the number of each worker's rows that are newer
   while (true) {
@@ -122,10 +121,10 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
 // row, or ten fields.
 //
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
-// to a stamp. The numbers that a transaction adds have the sum 1; if there are several, they look
-// random. So the sum of all stamps is the number of transactions that updated fields. The sum shows
-// a lost update, a lost transaction, and a transaction that was recovered in part. A blind update
-// (--ycsb_update=row) does not know the old stamp, and writes a new stamp.
+// to a stamp. The numbers that a transaction adds have the sum 1, and look random if there are
+// several. So the sum of all stamps is the number of transactions that updated fields, and shows
+// lost updates and transactions that were recovered in part. A blind update (--ycsb_update=row)
+// does not know the old stamp, and writes a new stamp.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}
@@ -145,7 +144,6 @@ struct Fields {
     }
     return sum;
   }
-  // Writes the row as the load does.
   void load(std::byte* row, Key key) const {
     for (uint32_t field = 0; field < count; ++field) write(row, key, field, 0);
   }
@@ -166,7 +164,7 @@ struct Fields {
 // The acknowledged changes of a run's clients.
 struct Acknowledged {
   struct Counts {
-    uint64_t inserts = 0;   // the number of inserted rows
+    uint64_t inserts = 0;
     uint64_t updating = 0;  // the number of transactions that update rows
   };
   void add(const Counts& counts) {

@@ -51,8 +51,8 @@ void look_at_rows(Table& table, const Fields& fields, uint32_t part, uint32_t pa
   });
 }
 
-// Counts the rows that the worker has inserted up to its first gap. Looks at a thousand numbers
-// after the gap, so that it can name the first lost insert.
+// Counts the rows that the worker inserted before its first gap. Looks at a thousand numbers after
+// the gap, to name the first lost insert.
 void follow_inserts(const Rows& rows, uint32_t worker, Found* found) {
   constexpr uint64_t kFurther = 1000;
   const uint64_t n = rows.inserted_in_order(worker);
@@ -107,7 +107,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
            std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    // A worker's transactions are in order. The inserts of one transaction are in no order.
+    // A worker's transactions are in order, but the inserts of one transaction are not.
     const bool in_order = !any_order && options.ops == 1;
     checks.push_back({"no insert is missing before a later one of its worker",
                       found.ordered == inserted || !in_order,
@@ -126,7 +126,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
 
 namespace {
 
-// One worker's inserts: how many are before the first gap, and the numbers n of those after it.
+// One worker's inserts: how many are before the first gap, and the numbers n of inserts after it.
 struct Worker {
   uint64_t ordered = 0;
   std::vector<uint64_t> after_gap;

@@ -95,9 +95,8 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes the stamp, the number of operations, and the first row and the length of the scan at
-  // the end. For each operation, encodes a word with its kind, field and row. A scan operation has
-  // another word with its length.
+  // Encodes each operation as a word with its kind, field and row. A scan has another word with its
+  // length.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -139,8 +138,8 @@ class YcsbClient : public Client {
  private:
   enum Kind : uint8_t { kRead, kUpdate, kInsert, kScan };
   struct Operation {
-    uint64_t row;     // the row's number
-    Key key;          // the row's key
+    uint64_t row;  // the row's number
+    Key key;
     uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
     uint32_t field;   // the number of the field in the row
     uint32_t length;  // the number of rows of a scan
@@ -182,7 +181,7 @@ class YcsbClient : public Client {
   }
 
   // Draws a row that differs from the rows of the first `taken` operations. After 64 tries, takes
-  // the next loaded row that none of them has, because further draws could take long.
+  // the next loaded row that none of these operations has, because further draws could take long.
   uint64_t draw_distinct(uint32_t taken) {
     LJ_ASSERT_IN_TESTS(taken < options_.records);
     constexpr int kTries = 64;
