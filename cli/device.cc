@@ -39,7 +39,6 @@ struct ProbeOptions {
   OutputFiles files;
 };
 
-// Returns the options of the flags. Refuses values that cannot be used.
 ProbeOptions probe_options() {
   refuse_if(check_device_spec(FLAGS_device));
   if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");

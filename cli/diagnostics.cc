@@ -20,9 +20,8 @@
 namespace logjam {
 namespace {
 
-// Ends the program after an exception that nothing catches. Prints a sentence if the machine
-// refused memory, a thread or a file, and otherwise calls abort(). (No caller can catch an
-// exception of a oneTBB thread.)
+// Ends the program after an exception that nothing catches, as in a thread of oneTBB. Prints a
+// sentence if the machine refused memory, a thread or a file, and otherwise calls abort().
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +

@@ -132,7 +132,6 @@ void print_record(const RecordHeader& record, uint64_t position) {
   }
 }
 
-// Returns the options of the flags. Refuses values that cannot be used.
 DumpOptions dump_options() {
   constexpr double kMostRuns = 1e9, kMostRecords = 1e15;
   constexpr platform::ListKey kKeys[] = {
@@ -227,7 +226,6 @@ void write_edges(const LogDependencies& found, const DumpOptions& options) {
   }
 }
 
-// Writes the file of --dependencies and the row of counts. Refuses a log of commands.
 void dump_dependencies(const LogFiles& files, const DumpOptions& options) {
   if (files.header.log_records == "command") {
     platform::refuse("the log of scheme " + files.header.scheme +

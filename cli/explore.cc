@@ -50,7 +50,6 @@ struct ExploreOptions {
   std::string given;  // the given flags, except --seed and --rounds; a space follows each flag
 };
 
-// Returns the flag's value, or "every" if the flag was not given.
 std::string given_or_every(const char* flag) {
   const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
   return info.is_default ? "every" : info.current_value;
@@ -73,8 +72,7 @@ std::map<std::string, std::string> files_of(const std::vector<std::string>& word
   return files;
 }
 
-// Returns the options of the flags, and of the words after the command. Refuses words, schemes and
-// protocols that cannot be used.
+// Returns the options that the flags and the words after the command give.
 ExploreOptions explore_options(const std::vector<std::string>& words) {
   ExploreOptions options = {.seed = FLAGS_seed,
                             .rounds = FLAGS_rounds,
@@ -120,7 +118,7 @@ class Campaign {
   std::vector<uint64_t> weakened;  // see Schedule::weakened; if not empty, nothing crashes
   std::string directory;           // on a real file system, for the files of --history
   int output;                      // an open file for the run's output; a recovery empties the file
-  RoundReport* report;             // in memory that the processes of the rounds share
+  RoundReport* report;
 
  private:
   void print_found(uint64_t seed, int status) const;
@@ -343,7 +341,6 @@ void write_schedule(const std::string& path, const platform::Explored& explored)
   _exit(found ? platform::kExitViolation : 0);
 }
 
-// Plays a life in this process, and ends the process.
 void live(const Life& life) {
   LJ_ASSERT(life.number >= 1);
   set_flags(life);
@@ -359,7 +356,7 @@ void live(const Life& life) {
   // Data races cannot be detected with late stores: threads may see different values of a variable.
   schedule.watches_races = !schedule.late_stores;
   schedule.late_disk = draws.below(4) == 0;
-  // Only the safety timeout (LogConfig::safety_timeout_ns) is longer.
+  // Of all timeouts in logjam, only LogConfig::safety_timeout_ns is longer.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
@@ -418,8 +415,7 @@ platform::Schedule read_schedule(const std::string& path) {
   return schedule;
 }
 
-// Returns the addresses of atomic operations from a file with one hexadecimal number in each line.
-// Refuses a file with anything else.
+// Returns the addresses in a file with a hexadecimal number in each line. Refuses other files.
 std::vector<uint64_t> read_addresses(const std::string& path) {
   std::istringstream file = read_or_refuse("the file", path);
   std::vector<uint64_t> addresses;

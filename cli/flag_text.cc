@@ -31,8 +31,8 @@ class FlagCheck {
   [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
-  // Checks `text`, which is "name=value" or "name" without the leading hyphens. If the flag's value
-  // is the next argument, returns the flag.
+  // Checks `text`, which is "name=value" or "name". If the value is the next argument, returns the
+  // flag.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);

@@ -135,7 +135,6 @@ struct FieldWords {
   std::string_view flag;   // such as "threads", or "range=count:N" for a key of a list
   std::string_view words;  // in small letters
 };
-// Returns the FieldWords of all flags that have some.
 std::span<const FieldWords> field_words();
 
 // Returns each FieldWords::flag for which `name` may stand, the most likely flag first.

@@ -151,7 +151,6 @@ struct ListOptions {
   OutputFiles files;
 };
 
-// Returns the options that the flags give, and the word `what`. Refuses a word that names no list.
 ListOptions list_options(const std::string& what) {
   std::vector<List> wanted = lists();
   std::vector<std::string_view> names;

@@ -33,7 +33,6 @@ using platform::refuse;
 const platform::TestValue small_buffer_kb("log_buffer_kb");
 const platform::TestValue small_segment_kb("log_segment_kb");
 
-// Sets the flush policy from --flush.
 void set_flush(LogConfig* config) {
   constexpr double kMost = 1e12;
   constexpr platform::ListKey kReasons[] = {
@@ -52,7 +51,6 @@ void set_flush(LogConfig* config) {
   }
 }
 
-// Returns the text as a number, or nothing if the text is not a number of 32 bits.
 std::optional<uint32_t> number_in(std::string_view text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -60,7 +58,6 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return value;
 }
 
-// Sets the flush gap from --flush_gap_us.
 void set_gap(LogConfig* config) {
   constexpr uint64_t kFirstUs = 200;
   constexpr uint32_t kMostUs = 1'000'000;
@@ -98,7 +95,6 @@ LogConfig log_config() {
   return config;
 }
 
-// Sets the preallocated bytes and the length of segments from --log_prealloc_mb.
 void set_preallocation(LogOptions* log) {
   const std::string_view given = FLAGS_log_prealloc_mb;
   const size_t colon = given.find(':');
@@ -157,9 +153,9 @@ Wanted wanted_placement() {
 
 }  // namespace
 
-// Sets preemption_helps if busy workers can delay a write for which commits wait. They cannot under
-// --commit=sync, where workers sleep until the log is durable, under --commit=async, where no
-// commit waits, and on a device that is memory or keeps nothing.
+// Sets preemption_helps if busy workers can delay a write for which commits wait. Under
+// --commit=sync, workers sleep until the log is durable. Under --commit=async, no commit waits. On
+// a device that is memory or keeps nothing, workers delay no write.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
   LJ_ASSERT(log.scheme != nullptr);
   using Wanted = platform::WorkerClass::Wanted;
@@ -231,9 +227,9 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// Uses the core that the device interrupts last, because the kernel finishes writes on that core.
-// If each worker waits for its writes, uses that core first: there the end of a write wakes the
-// waiting worker without an interrupt to another core.
+// Uses the core that the device interrupts as the last of all cores, because the kernel finishes
+// writes there. If each worker waits for its writes, uses this core first: there the end of a write
+// wakes the waiting worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

@@ -59,7 +59,6 @@ void set_fill(const std::string& name, log_insert::Options* insert) {
   }
 }
 
-// Returns the options of the flags. Refuses values and combinations that cannot be used.
 MicroOptions micro_options() {
   MicroOptions options;
   options.floor = floor_named(FLAGS_floor);
@@ -120,8 +119,8 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
-// Returns how often per insert a thread tries to take the log's lock: once for each group, and once
-// for each insert outside groups. Empty for schemes that do not form groups.
+// Returns how often per insert a thread tries to take the log's lock: once for each group, and for
+// each insert outside groups. The value is empty if the scheme forms no groups.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");
@@ -254,7 +253,6 @@ int micro_sync() {
   return 0;
 }
 
-// Prints notes for people who read the row.
 void print_notes(const log_insert::Result& result, const std::vector<std::string>& cautions,
                  const platform::WorkerClass& workers) {
   if (result.most_inserts > kStarved * result.least_inserts) {

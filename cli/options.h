@@ -21,7 +21,7 @@
 
 namespace logjam {
 
-// Returns the entry with this name in the registry of workloads. Refuses unknown names.
+// Returns the entry with this name in a registry. Refuses unknown names.
 const WorkloadInfo& workload_named(const std::string& name);
 const ProtocolInfo& protocol_named(const std::string& name);
 const SchemeInfo& scheme_named(const std::string& name);
@@ -85,7 +85,6 @@ bool workers_are_pinned();
 // this process may not use.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait);
 
-// Returns the text of the row's column `placement`.
 std::string placement_text(bool pinned);
 
 // Returns the options of the checkpoints of a run whose log is in `directories`. `given` is the

@@ -56,7 +56,6 @@ std::filesystem::path path_of(int file) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), none);
 }
 
-// Refuses a path with a name that logs give to files.
 void refuse_log_file(const std::string& output, const std::filesystem::path& path) {
   static const std::regex names(
       "manifest(\\.copy)?(\\.new)?|member-[0-9a-f]+(\\.new)?|stream-[0-9]+\\.log\\.db(\\.[0-9]+)?|"

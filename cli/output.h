@@ -72,7 +72,6 @@ struct OutputFiles {
 
   // Refuses unless a JSON object can be appended to the file of --json.
   void claim_json() const;
-  // Appends a line to the file of --json.
   void append_json(const std::string& object) const;
 
   // Refuses unless the file of --cdf can be replaced.
@@ -81,7 +80,6 @@ struct OutputFiles {
   // the latency that this fraction does not exceed. Ends the process if a write fails.
   void write_cdf(const HistogramSum& ticks) const;
 };
-// Returns the files that the flags name.
 OutputFiles output_files();
 
 // Returns why rows with the header `header` cannot be appended to the file, or an empty string.
@@ -92,7 +90,6 @@ std::string why_no_objects(const ClaimedFile& file);
 // Appends the row to the CSV file. A new file begins with the names of the columns.
 void append_csv(const std::string& path, const Row& row);
 
-// Returns the row as a JSON object.
 std::string to_json(const Row& row);
 
 }  // namespace logjam

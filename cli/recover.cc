@@ -37,7 +37,6 @@ struct RecoverOptions {
   bool takes_checkpoint() const { return !checkpoint.empty(); }
 };
 
-// Returns the options of the flags. Refuses values and combinations that cannot be used.
 RecoverOptions recover_options() {
   if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
     platform::refuse("--export_history exports the file of --history, which is missing");
@@ -71,7 +70,6 @@ std::string how_replayed(const RecoveryOptions& recovery, bool commands) {
   return how;
 }
 
-// Returns the row, in which `verified` is the result of all checks.
 Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
              const LogFiles& files, const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
@@ -111,7 +109,6 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
   return row;
 }
 
-// Returns whether all wanted checks pass.
 bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
@@ -156,8 +153,8 @@ void take_checkpoint(const RecoverOptions& given, const LogChain& chain,
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// Returns the files of the newest run that the recovery reads. If the checkpoint holds everything,
-// so that the recovery reads no run, returns only a header, of the run of the checkpoint.
+// Returns the files of the newest run that the recovery reads. If it reads no run, because the
+// checkpoint holds everything, returns only a header, of the checkpoint's run.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();

@@ -20,7 +20,6 @@ struct RecoveryOptions {
   double read_mb_s = 0;  // 0: no limit
   bool accept_damage = false;
 
-  // Returns the order in which a replay of values applies records, as --replay names it.
   std::string order_name() const { return order == ReplayOrder::kMerged ? "merge" : "parallel"; }
 };
 // Returns the options of the flags. Refuses values that cannot be used.

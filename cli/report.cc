@@ -69,7 +69,6 @@ void add_log_use(const RunResult& result, double transactions, Row* row) {
   add_counters(result.counters, row);
 }
 
-// Appends the columns about processor time, memory, and the activities of the workers.
 void add_cost(const RunResult& result, double transactions, Row* row) {
   const auto switches = [&](uint64_t count) {
     return number(per(static_cast<double>(count), transactions), 4);
@@ -100,9 +99,8 @@ double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
   return per(100 * waits_ns, result.seconds * 1e9 * options.threads);
 }
 
-// Warns if --pipeline_depth determines the commit latency. Under pipelined commit a worker waits
-// for the log only when its pipeline is full. If pipelines are always full, the commit latency is
-// the time in which the log makes one worker's --pipeline_depth transactions durable.
+// Warns if --pipeline_depth determines the commit latency. If pipelines are always full, this
+// latency is the time in which the log makes --pipeline_depth transactions of a worker durable.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = pipeline_full_pct(options, result);
@@ -135,8 +133,7 @@ const char* name_of(Phase phase) {
   }
 }
 
-// Appends the columns about a run's checkpoints. The columns are empty if the user asked for no
-// checkpoints (`any` is false).
+// Appends the columns about checkpoints, empty unless the user asked for checkpoints (`any`).
 void add_checkpoints(bool any, const RunResult& result, Row* row) {
   const CheckpointStats& stats = result.checkpoints;
   const auto value = [&](double number_, int decimals) {

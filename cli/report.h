@@ -26,8 +26,7 @@ bool print_checks(const std::vector<Check>& checks);
 void print_types(const Workload& workload, const RunResult& result);
 // Prints the number of rows of each table, and about how much memory the tables take.
 void print_row_counts(Database& database);
-// Prints notes that a reader of the row should know: for example that the pipelines were full, or
-// that acknowledged transactions may be lost.
+// Prints notes for readers of the row, such as that acknowledged transactions may be lost.
 void print_notes(const Settings& settings, const Workload& workload, const RunResult& result);
 
 // Returns a sentence for each property of the machine that a reader of the row must know (the
@@ -46,7 +45,6 @@ class TimelineFile {
   // Refuses unless the file can be replaced.
   static void claim(const std::string& path);
 
-  // Replaces the file.
   TimelineFile(const std::string& path, CommitPolicy commit);
   void write(const TimelineSample& sample);
 

@@ -68,8 +68,7 @@ std::string draw_ledger(Draws& draws) {
          ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
 }
 
-// Returns the names of the flags on the command line, for which no seed chooses values. Make the
-// first call before a round sets flags.
+// Returns the names of the given flags. Make the first call before a round sets flags.
 const std::set<std::string>& given_flags() {
   static const std::set<std::string> given = [] {
     std::set<std::string> names;
@@ -179,7 +178,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
   // In half of the rounds, makes P-WAL flush a full group only after it releases the locks, and
-  // gives other schemes small values. A round's few transactions fill only a small window. Its few
+  // gives other schemes small limits. A round's few transactions fill only a small window. Its few
   // workers contend only for few locks, and steal log bytes only if few bytes are enough.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";

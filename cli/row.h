@@ -53,7 +53,6 @@ Value list_of(const std::vector<Value>& members);
 // The columns of a row in their order, each with its name.
 using Row = std::vector<std::pair<std::string, Value>>;
 
-// Appends columns to the row.
 void append(Row* row, const Row& columns);
 // Returns the text of the column with the name `column`, which the row must have.
 const std::string& text_of(const Row& row, std::string_view column);

@@ -65,7 +65,6 @@ class Steps {
   // Reads the flags, and checks them against each other, the continued log, and this machine's
   // memory.
   void settle();
-  // Chooses the scheduling class of the workers.
   void choose_worker_class();
   // Makes the log and the database. If the run continues a log, first recovers the database.
   // Otherwise loads the tables last, so that a log that cannot be used is refused before the load.

@@ -44,7 +44,6 @@ struct Transfer {
   int64_t delta;
 };
 
-// Ends the process with a sentence: what failed, and why.
 [[noreturn]] inline void fail(const std::string& what, const std::string& why) {
   std::fprintf(stderr, "%s: %s\n", what.c_str(), why.c_str());
   std::exit(1);
@@ -84,7 +83,7 @@ void run_client(Engine& engine, uint64_t branches, uint64_t seed, const std::ato
   }
 }
 
-// Runs the benchmark as main() does. Each Client is used by one thread only.
+// Runs the benchmark for main(). Only one thread uses each Client.
 template <class Engine, class Client>
 int run(int argc, char** argv) {
   if (argc != 6) fail("usage", "DIRECTORY CLIENTS SECONDS BRANCHES DURABLE");
