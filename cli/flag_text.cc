@@ -31,8 +31,7 @@ class FlagCheck {
   [[noreturn]] void refuse(const std::string& why) const { platform::refuse(place_ + why); }
   [[noreturn]] void refuse_name(const std::string& name, const std::string& value) const;
 
-  // Checks `text`, which is "name=value" or "name". If the value is the next argument, returns the
-  // flag.
+  // Checks `text`, "name=value" or "name". Returns the flag if its value is the next argument.
   std::optional<gflags::CommandLineFlagInfo> flag(const std::string& text);
   void value(const gflags::CommandLineFlagInfo& flag, const std::string& value);
   void file(const std::string& path);
@@ -87,7 +86,6 @@ void FlagCheck::refuse_name(const std::string& name, const std::string& value) c
          help);
 }
 
-// Describes the values that a gflags type allows.
 std::string words_for(const std::string& type) {
   if (type == "bool") return "true or false";
   if (type == "double") return "a number";

@@ -236,7 +236,6 @@ Row make_row(const MicroSyncOptions& micro, const sync::Result& result) {
   return row;
 }
 
-// Runs the benchmark of --sync and writes its row. Returns the exit status.
 int micro_sync() {
   const MicroSyncOptions options = sync_options();
   place_threads({}, false);

@@ -166,7 +166,7 @@ static_assert(std::ranges::all_of(kConditions, [](const Condition& each) {
   return each.flags.starts_with(' ') && each.flags.ends_with(' ');
 }));
 
-// Returns the scheme, workload or setting that uses the flag if these settings do not, or else "".
+// Returns which scheme, workload or setting uses the flag, or "" if these settings use it.
 std::string other_owner(const gflags::CommandLineFlagInfo& flag, const Settings& settings) {
   const auto owners = owners_of(flag);
   const bool scheme = is_of_a_scheme(flag);

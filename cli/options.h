@@ -103,8 +103,8 @@ void refuse_checkpoints_of(const Settings& settings);
 // or proof/; none if all schemes or workloads read the flag.
 std::vector<std::string_view> owners_of(const gflags::CommandLineFlagInfo& flag);
 
-// Returns the given flags that have no effect in a run with these settings, each with what it
-// belongs to, as "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)".
+// Returns the given flags that have no effect in a run with these settings, each with the setting
+// that uses it, as "--tpcc_mix (of workload tpcc), --pipeline_depth (of --commit=pipelined)".
 std::string without_effect(const Settings& settings);
 
 }  // namespace logjam

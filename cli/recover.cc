@@ -54,7 +54,6 @@ RecoverOptions recover_options() {
   return options;
 }
 
-// Returns the number of threads that replay the log's records.
 uint32_t threads_of(const RecoveryOptions& recovery, bool commands) {
   if (!commands) return recovery.threads;
   return replaying_threads(protocol_named(recovery.protocol), recovery.threads);
@@ -112,7 +111,7 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
 bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // From several streams, a recovery may keep a transaction without its worker's earlier ones.
+  // With several streams, a recovery may keep a transaction but not its worker's earlier one.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (given.verify) good = print_checks(workload.verify(database));
@@ -165,8 +164,7 @@ LogFiles newest_files(const LogChain& chain) {
   return files;
 }
 
-// Makes the directory of --export and the file of --export_history. Refuses a directory or a file
-// that cannot be used.
+// Makes the directory of --export and the file of --export_history. Refuses unusable ones.
 void claim_exports(const RecoverOptions& given) {
   if (!given.export_history.empty()) {
     claim_replaced("--export_history", given.export_history, "an exported history", {"{:index 0,"});

@@ -51,7 +51,7 @@ std::optional<RecoveryOptions> continue_options() {
   return recovery_options();
 }
 
-// Refuses output files that cannot be written. It is called before any table is loaded.
+// Refuses output files that cannot be written. Call it before any table is loaded.
 void claim_outputs(const Settings& settings, const Row& row) {
   settings.files.claim(row);
   settings.files.claim_cdf();
@@ -69,7 +69,7 @@ class Steps {
   // Makes the log and the database. If the run continues a log, first recovers the database.
   // Otherwise loads the tables last, so that a log that cannot be used is refused before the load.
   void open();
-  // Completes the options of checkpoints, now that the log is open.
+  // Completes the options of checkpoints. Call it after open().
   void prepare_checkpoints();
   // Runs the warm-up, the measured phase and the drain, and writes the rows of --timeline.
   RunResult measure();

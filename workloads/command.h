@@ -69,7 +69,6 @@ class CommandWords {
     fields_(word);
     return word;
   }
-  // Returns whether the command is exactly as long as the words taken so far.
   bool ended() const { return fields_.ended(); }
 
  private:

@@ -29,7 +29,6 @@ const Row* read_or_die(Transaction& txn, Table& table, Key key, const char* row)
   const Row* found;
   return found_or_die(txn.read(table, key, &found), row) ? found : nullptr;
 }
-// Reads a loaded row to change it. Returns null if the transaction must return kAbort at once.
 template <class Row>
 Row* update_or_die(Transaction& txn, Table& table, Key key, const char* row) {
   Row* found;

@@ -49,9 +49,9 @@ void add_part(Sum& sum, Sum& later) {
 }
 
 // Computes a sum on all cores. count_part(part, parts, &sum) adds part number `part` of `parts` to
-// a Sum that begins as `nothing`. add_part() then adds these sums in the order of the parts, so the
-// result does not depend on timing. The calling thread sums few `items` alone, because that costs
-// less than starting threads.
+// a Sum that begins as `nothing`. add_part() adds these sums in the order of the parts, so the
+// result does not depend on timing. Few `items` are summed by the calling thread alone, because
+// starting threads would cost more.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
   constexpr uint32_t kPartsPerCore = 4;  // with smaller parts, a slow part delays the sum less
@@ -85,7 +85,6 @@ uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
   });
 }
 
-// Returns the number of present rows. Call it when no transaction runs.
 inline uint64_t count_rows(Table& table) {
   return sum_of_rows(table, [](Key, const std::byte*) { return 1; });
 }

@@ -1,7 +1,7 @@
-// Protocol. Only an Inserter's thread uses its members, except for its counts and its histogram,
-// which the thread writes and the main thread reads (relaxed; a reading may be slightly old).
-// Control::last_sequence is relaxed too, because the scheme itself orders a record after the record
-// with the sequence number that the thread has read from it.
+// Protocol. Only the thread of an Inserter uses the Inserter's members, except for the counts and
+// the histogram, which the thread writes and the main thread reads (relaxed; a reading may be
+// slightly old). Control::last_sequence is relaxed too, because the scheme itself orders a record
+// after an earlier record whose sequence number the thread has read there.
 #include "workloads/log_insert/log_insert.h"
 
 #include <bit>
@@ -164,7 +164,7 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
-      // The scheme reads the record's length when it chooses the record's position later.
+      // The scheme will read the record's length when it chooses the record's position.
       if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
@@ -267,7 +267,7 @@ std::string refuse(const std::string& what, uint32_t bytes) {
          " is not a multiple of 8 from 8 to " + std::to_string(kMostBytes);
 }
 
-// Returns the numbers of `text`, separated by commas. Returns no number if `text` has another form.
+// Returns the comma-separated numbers in `text`, or none if `text` has another form.
 std::vector<uint32_t> numbers(std::string_view text) {
   std::vector<uint32_t> all;
   const char* at = text.data();

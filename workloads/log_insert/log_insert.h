@@ -88,8 +88,7 @@ inline constexpr uint32_t kCommitRecordBytes = 32;
 // Runs the benchmark on a running scheme. On return, all threads have ended and all reservations
 // are published, so the caller may stop the scheme.
 Result insert_into(LogScheme& scheme, const Options& options);
-// Runs the benchmark without a log: a plain copy (kCopy), or a fetch-and-add and a copy
-// (kFetchAdd), into rings of `ring_bytes`.
+// Runs the benchmark with a FloorLog: kCopy only copies, kFetchAdd also does a fetch-and-add.
 Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options);
 
 }  // namespace logjam::log_insert

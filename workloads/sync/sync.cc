@@ -1,6 +1,6 @@
-// Protocol. Only a Caller's thread uses its members, except for its two counts, which the thread
-// writes and the main thread reads (relaxed; a reading may be slightly old). The measured operation
-// writes a shared word, and orders nothing (relaxed).
+// Protocol. Only the thread of a Caller uses the Caller's members, except for the two counts, which
+// the thread writes and the main thread reads (relaxed; a reading may be slightly old). The
+// measured operation writes a shared word, and orders nothing (relaxed).
 #include "workloads/sync/sync.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class LockCall {
   struct Line {
     alignas(platform::kCacheLine) Lock lock;
     alignas(platform::kCacheLine) uint64_t data LJ_GUARDED_BY(lock) = 0;
-    // Returns the data after all threads are joined.
+    // Returns the data. Call it after all threads are joined.
     uint64_t final_data() const LJ_NOT_ANALYSED { return data; }
   };
   explicit LockCall(bool crowded) : crowded_(crowded) {}

@@ -325,8 +325,7 @@ std::string check_flags() {
 uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
 uint64_t type_of_typed(Key key) { return type_of(key); }
 
-// Each function below returns the columns of a table, for exports, under the names in TATP's
-// description.
+// Each function below returns a table's columns, for exports, named as in TATP's description.
 
 Columns subscriber_columns() {
   return Columns()

@@ -29,7 +29,7 @@ struct DistrictSums {
   int64_t last_new = 0;
   int64_t new_orders = 0;
   int64_t deliveries = 0;  // sum of C_DELIVERY_CNT
-  // Orders and order lines for which conditions 5, 6 and 7 hold.
+  // Numbers of orders and order lines for which conditions 5, 6 and 7 hold.
   int64_t orders_in_one_state = 0;
   int64_t orders_of_right_length = 0;
   int64_t lines_in_their_orders_state = 0;

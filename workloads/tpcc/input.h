@@ -26,8 +26,7 @@ struct NuRandConstants {
 // Returns whether two constants for last names differ as clause 2.1.6.1 demands.
 bool last_name_constants_differ_enough(uint32_t load, uint32_t run);
 
-// Draws NURand(a, low, high) of clause 2.1.6 with the constant `c`: a non-uniform number in [low,
-// high].
+// Draws NURand(a, low, high) of clause 2.1.6 with the constant `c`.
 inline uint32_t nu_rand(Random& random, uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
   LJ_ASSERT_IN_TESTS(low <= high && c <= a);
   const uint64_t mixed = random.below(uint64_t{a} + 1) | (low + random.below(high - low + 1));

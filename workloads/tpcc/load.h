@@ -101,8 +101,7 @@ class Unit {
     std::memcpy(row.credit, random_.percent(10) ? "BC" : "GC", sizeof row.credit);
     std::memcpy(row.middle, "OE", sizeof row.middle);
     fill_alphanumeric(random_, row.first, sizeof row.first, 8, 16);
-    // The first thousand customers of a district have a thousand different last names (clause
-    // 4.3.3.1).
+    // Clause 4.3.3.1: the first thousand customers of a district have different last names.
     make_last_name(c <= 1000 ? c - 1 : nu_rand(random_, 255, constants.last_name, 0, 999),
                    row.last);
     fill_address(random_, row.address);

@@ -104,7 +104,6 @@ struct Stock {
   char unused[2];
 };
 
-// Returns the index of the row's type in a list of types.
 template <class Row, class... Rows>
 constexpr uint16_t number_in_list() {
   static_assert((std::has_unique_object_representations_v<Rows> && ...), "a row has padding");
@@ -183,7 +182,7 @@ inline constexpr size_t kByLastName = 0;  // CUSTOMER: (district, last name), ha
 inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), ordered, unique
 
 // The numbers of loaded rows. The functions place_of_*() return the index of a row in a list of all
-// districts, customers or stocks. For a key that names none, they return the size of this list.
+// districts, customers or stocks. For a key without a row, they return the size of this list.
 struct Scale {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;
@@ -233,8 +232,7 @@ struct Tables {
 };
 
 void create_tables(Database& database, const Scale& scale);
-// Returns the bytes that the tables of create_tables() take after the load, with tuple headers and
-// indexes.
+// Returns the bytes that the tables take after the load, with tuple headers and indexes.
 uint64_t loaded_bytes(const Scale& scale);
 
 // The warehouses for which a worker works.
@@ -268,8 +266,7 @@ struct Home {
     return {};
   }
 
-  // Returns a worker that works for `warehouse` under kSplit. If there are several, `turn` chooses
-  // one of them.
+  // Returns a worker of `warehouse` under kSplit. If there are several, `turn` chooses one.
   static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
                             uint32_t warehouses) {
     LJ_ASSERT(warehouse >= 1 && warehouse <= warehouses && workers > 0);

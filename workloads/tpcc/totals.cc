@@ -55,8 +55,8 @@ struct LinesFound {
   Cents amount = 0;        // the sum of OL_AMOUNT of the delivered lines
 };
 
-// Makes Totals of all rows. Each wrong() checks that the columns of an inserted row agree with each
-// other, and with the rows that they name. It returns the row's error, or kFine.
+// Makes Totals of all rows. Each wrong() returns an error if columns of an inserted row contradict
+// each other or the rows that they name, and otherwise kFine.
 class Adder {
  public:
   Adder(Database& database, const Scale& scale)

@@ -78,8 +78,7 @@ std::string check_flags() {
                      FLAGS_tpcc_mix)});
 }
 
-// The counts of draws by all clients of a run. A client adds its counts in its destructor, at the
-// end of the run.
+// The counts of draws by all clients of a run. A client adds its counts in its destructor.
 struct DrawnByAll {
   platform::mutex mutex;
   Drawn sum LJ_GUARDED_BY(mutex);
@@ -220,7 +219,6 @@ class Tpcc : public Workload {
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
-  // Each worker's last key of HISTORY, and the latest date, in the tables of an earlier process.
   std::map<uint64_t, Key> last_payments_;
   Date clock_ = kLoadDate;
   mutable DrawnByAll drawn_;

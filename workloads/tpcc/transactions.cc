@@ -92,7 +92,6 @@ class NewOrderType : public TransactionType {
     uint32_t quantity;
   };
 
-  // Prefetches the rows whose keys are in the input.
   void prefetch(Transaction& txn) {
     std::array<Key, kMaxLines> items, stocks;
     for (uint32_t i = 0; i < line_count_; ++i) {

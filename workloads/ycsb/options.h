@@ -38,7 +38,6 @@ struct Variant {
 };
 
 std::span<const Variant> variants();
-// Returns the variant with this name, or null.
 const Variant* find_variant(std::string_view name);
 
 // A variant in which the values of the given flags replace its own values.

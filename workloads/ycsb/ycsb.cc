@@ -161,8 +161,7 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
-  // Computes from the input the keys, the numbers that the updates add to stamps (Fields), and the
-  // numbers of inserts and updates of the transaction.
+  // Computes from the input each operation's key and delta (Fields), drawn_inserts_ and updates_.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
