@@ -12,8 +12,7 @@ namespace logjam {
 // the run (relaxed). verify() reads the sum after the run's threads are joined.
 class AckCounter {
  public:
-  // Adds one client's count. A client whose deletes exceed its inserts adds a negative number,
-  // modulo 2^64.
+  // Adds one client's count, which is negative (modulo 2^64) if the client mostly deleted.
   void add(uint64_t acknowledged) {
     acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
     clients_.fetch_add(1, platform::memory_order_relaxed);

@@ -1,5 +1,4 @@
-// Refusals of flags, for WorkloadInfo::check_flags. A refusal is one sentence, or empty if the
-// flag's value can be used.
+// Refusals of flags, for WorkloadInfo::check_flags: one sentence, or empty if the value is usable.
 #pragma once
 
 #include <cstdint>

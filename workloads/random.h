@@ -1,5 +1,4 @@
-// A random number generator for clients and loaders: small and fast, with the same numbers on every
-// machine.
+// A random number generator for clients and loaders: fast, with the same numbers on all machines.
 #pragma once
 
 #include <array>

@@ -6,7 +6,6 @@
 
 namespace logjam {
 
-// Adds `amount` to `number`, modulo the range of its type.
 template <class Number>
 void add_to(Number& number, std::type_identity_t<Number> amount) {
   using Unsigned = std::make_unsigned_t<Number>;

@@ -176,8 +176,7 @@ class alignas(platform::kCacheLine) Inserter {
     return point;
   }
 
-  // Encodes a whole record. A commit record has no write; any other record has one write, whose row
-  // fills the record.
+  // Encodes a whole record. Except in a commit record, the row of one write fills the record.
   void stage(uint32_t bytes, RecordKind kind) {
     record_.start();
     if (kind == RecordKind::kCommit) return;

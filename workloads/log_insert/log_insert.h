@@ -1,9 +1,8 @@
 // The log-insert benchmark: a log without an engine (Aether, section 6; ELEDA, section 6.5.1).
 //
-// Each thread is a worker of the scheme. In a loop, the thread reserves a hole, copies bytes into
-// the hole, and publishes the hole. With logs_per_commit, a transaction consists of
-// `logs_per_commit` records and a commit record. It is acknowledged when the log reports that it is
-// durable.
+// Each thread is a worker of the scheme. It repeatedly reserves a hole, copies bytes into the hole,
+// and publishes the hole. With logs_per_commit, a transaction is `logs_per_commit` records and a
+// commit record, and is acknowledged when the log reports that it is durable.
 #pragma once
 
 #include <algorithm>

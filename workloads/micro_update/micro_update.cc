@@ -1,7 +1,6 @@
 // P-WAL's micro-benchmark (section V): a table in memory, and transactions of one update
-// (UPDATE-1), of five updates and five reads (UPDATE-5&READ-5), or of ten updates (UPDATE-10). Rows
-// are drawn uniformly. With --log_records=op a transaction writes 3, 7 or 12 log records, as in the
-// paper.
+// (UPDATE-1), five updates and five reads (UPDATE-5&READ-5), or ten updates (UPDATE-10). Rows are
+// drawn uniformly. With --log_records=op a transaction writes 3, 7 or 12 records, as in the paper.
 #include <gflags/gflags.h>
 
 #include <algorithm>

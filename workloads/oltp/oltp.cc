@@ -131,8 +131,7 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // Makes the transaction's changes of the numbers in c add up to 1. If a change is lost, the other
-  // changes add up to an arbitrary number.
+  // Makes the changes of the numbers in c add up to 1. If a change is lost, the sum is arbitrary.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;

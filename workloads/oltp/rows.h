@@ -38,8 +38,7 @@ bool is_text_of(const char* text, size_t bytes, uint64_t owner);
 void load_row(Row* row, uint64_t id, uint32_t k);
 // Adds `delta` to the number in c, and rewrites the rest of the text.
 void add_to_c(Row* row, uint64_t id, uint64_t delta);
-// Fills the row that replaces `old` under the same id, with a new k. The number in the new c is the
-// number in the c of `old`, plus `delta`.
+// Fills the row that replaces `old` under its id, with a new k. Adds `delta` to the number in c.
 void replace(Row* row, uint64_t id, const Row& old, uint32_t k, uint64_t delta);
 
 // Returns the sum of all numbers that transactions have added to the number in c of the row `id`.
@@ -122,8 +121,7 @@ struct RangeSelect {
 uint64_t transactions_there(Database& database);
 
 // Checks that all rows are present and whole, that the index on k leads to each row and to nothing
-// else, and that no update was lost. `transactions` counts the acknowledged transactions of a run.
-// Call it when no transaction runs.
+// else, and that no update was lost. Call it when no transaction runs.
 std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& transactions);
 
 }  // namespace logjam::oltp

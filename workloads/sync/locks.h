@@ -79,8 +79,7 @@ class LJ_CAPABILITY("lock") TicketLock {
     while (true) {
       const uint32_t ahead = mine - current_.load(memory_order_acquire);
       if (ahead == 0) return;
-      // Reads current_ again after a time in proportion to the number of threads that get the lock
-      // before this thread (David et al., 5.3).
+      // Waits in proportion to the number of threads that are ahead (David et al., 5.3).
       if constexpr (kBackOff) {
         wait.ticks(ahead == 1 ? kNextTicks : ahead * kTicks);
       } else {

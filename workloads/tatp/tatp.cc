@@ -135,8 +135,7 @@ class TatpClient : public Client {
     return fields.ended() && !command.empty();
   }
 
-  // Returns the type as the transaction's number, because all committed transactions of a type have
-  // made the same changes.
+  // Returns the type, because all committed transactions of a type have made the same changes.
   uint64_t committing() override { return type_; }
   void acknowledged(uint64_t type) override {
     LJ_ASSERT_IN_TESTS(type < acknowledged_types_.size());

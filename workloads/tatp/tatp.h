@@ -69,8 +69,7 @@ constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwa
 // Returns the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 
-// The secondary index of table subscriber. Its keys are hashes of numbers, so a search must also
-// compare the number in the row.
+// Subscriber's secondary index, by a hash. A search must also compare the number in the row.
 inline constexpr size_t kBySubNbr = 0;
 inline Key sub_nbr_key(const Digits& sub_nbr) {
   uint64_t low, high;

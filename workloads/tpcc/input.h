@@ -1,7 +1,6 @@
 // Random input as TPC-C prescribes it (specification v5.11, clauses 2.1.6 and 4.3.2).
 //
-// A field is a char array without a terminating zero. Zero bytes follow contents that are shorter
-// than the field.
+// A field is a char array without a terminating zero. Zero bytes pad short contents.
 #pragma once
 
 #include <cstring>

@@ -117,8 +117,7 @@ inline constexpr uint16_t kTableId = number_in_list<Row, Warehouse, District, Cu
                                                     NewOrder, Order, OrderLine, Item, Stock>();
 inline constexpr uint16_t kTables = kTableId<Stock> + 1;
 
-// The sizes of the heads of rows, for Transaction::read_head. A head contains all columns that a
-// certain transaction reads.
+// Sizes of heads for Transaction::read_head. A head has all columns that one transaction reads.
 inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
                           kCustomerDiscount = offsetof(Customer, payments),
                           kCustomerNames = offsetof(Customer, address),
@@ -172,8 +171,7 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Returns a key of the secondary index kByLastName. The key has a hash of the last name, so a
-// search must also compare the name in the row.
+// Returns a key of kByLastName, with a hash of the name. A search must also compare the name.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;

@@ -404,8 +404,7 @@ class DeliveryType : public TransactionType {
   void input(CommandFields& fields) override { fields(warehouse_, carrier_, date_); }
 
  private:
-  // Deletes the oldest row of NEW-ORDER. Returns kNotFound if the district has no such row; the
-  // transaction then skips the district.
+  // Deletes the oldest row of NEW-ORDER. Returns kNotFound if the district has no such row.
   Status take_oldest(Transaction& txn, uint32_t district, Key* order) {
     bool any = false;
     const Status status =

@@ -95,8 +95,7 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // Encodes each operation as a word with its kind, field and row. A scan has another word with its
-  // length.
+  // Encodes each operation as a word with its kind, field and row. A scan's length is another word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
