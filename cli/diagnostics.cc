@@ -20,8 +20,9 @@
 namespace logjam {
 namespace {
 
-// Ends the program after an exception that nothing catches, as in a thread of oneTBB. Prints a
-// sentence if the machine refused memory, a thread or a file, and otherwise calls abort().
+// Ends the program after an uncaught exception. (No caller can catch an exception of a oneTBB
+// thread.) Prints a sentence if the machine refused memory, a thread or a file, and otherwise calls
+// abort().
 void explain_exception() {
   const auto no_thread = [](const std::string& why) {
     platform::fatal("cannot start a thread: " + why +

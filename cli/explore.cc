@@ -356,7 +356,7 @@ void live(const Life& life) {
   // Data races cannot be detected with late stores: threads may see different values of a variable.
   schedule.watches_races = !schedule.late_stores;
   schedule.late_disk = draws.below(4) == 0;
-  // Of all timeouts in logjam, only LogConfig::safety_timeout_ns is longer.
+  // Of a round's timeouts, only LogConfig::safety_timeout_ns is longer.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {

@@ -33,7 +33,7 @@ LogChain open_log(const RecoveryOptions& recovery);
 // Returns the options of a recovery of the log `chain`. Refuses options that do not fit the log.
 ChainOptions chain_options(const RecoveryOptions& recovery, const LogChain& chain);
 
-// Refuses a command line that contradicts a flag in the run's header, which its recovery needs.
+// Refuses a command line that contradicts the flags in the run's header, which a recovery needs.
 void refuse_contradictions(const LogFileHeader& header);
 // Sets the flags in the run's header to the values in the header.
 void take_recovery_flags(const LogFileHeader& header);

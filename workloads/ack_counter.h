@@ -1,4 +1,4 @@
-// AckCounter, with which Workload::verify() compares the tables.
+// AckCounter: the count with which Workload::verify() compares the tables.
 #pragma once
 
 #include "engine/workload.h"
@@ -12,7 +12,7 @@ namespace logjam {
 // the run (relaxed). verify() reads the sum after the run's threads are joined.
 class AckCounter {
  public:
-  // Adds one client's count, which is negative (modulo 2^64) if the client mostly deleted.
+  // Adds one client's count: negative, modulo 2^64, if its deletes exceed its inserts.
   void add(uint64_t acknowledged) {
     acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
     clients_.fetch_add(1, platform::memory_order_relaxed);

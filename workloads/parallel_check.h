@@ -31,8 +31,8 @@ inline IndexRange part_of(uint64_t count, uint32_t part, uint32_t parts, uint64_
   return {first + count * part / parts, first + count * (part + 1) / parts};
 }
 
-// Adds `later`, the sum of a later part, to `sum`. A class needs add(), or members(), which returns
-// a tuple of references to the members to add.
+// Adds `later`, the sum of a later part, to `sum`. If Sum is a class, it needs add(), or members(),
+// which returns a tuple of references to the members to add.
 template <class Sum>
 void add_part(Sum& sum, Sum& later) {
   if constexpr (std::is_integral_v<Sum>) {

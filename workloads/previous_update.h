@@ -5,10 +5,10 @@
 // row now has fewer updates, an update was lost, although the worker's next update was not.
 //
 // A recovery must not lose such an update either. R4 demands only the transactions from which
-// recovered transactions have read. But every scheme recovers a worker's transactions that both
-// read and write in the worker's order: a recovery keeps a prefix of the worker's log, or cuts by a
-// number that grows with each transaction of the worker. An update reads its row, and after its cut
-// Poplar keeps only transactions that have read nothing.
+// recovered transactions have read. But every scheme recovers in their order those transactions of
+// a worker that both read and write: a recovery keeps a prefix of the worker's log, or cuts by a
+// number that grows with each transaction of the worker. Poplar also keeps transactions after its
+// cut, but none that has read a row, as each update does.
 #pragma once
 
 #include "engine/workload.h"

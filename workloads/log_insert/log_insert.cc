@@ -1,7 +1,7 @@
 // Protocol. Only the thread of an Inserter uses the Inserter's members, except for the counts and
 // the histogram, which the thread writes and the main thread reads (relaxed; a reading may be
 // slightly old). Control::last_sequence is relaxed too, because the scheme itself orders a record
-// after an earlier record whose sequence number the thread has read there.
+// after an earlier record whose sequence number the thread has read in last_sequence.
 #include "workloads/log_insert/log_insert.h"
 
 #include <bit>
@@ -26,10 +26,10 @@
 namespace logjam::log_insert {
 namespace {
 
-// Costs as little as a log possibly can, as the lower bound of the benchmark. It copies the same
-// bytes as a log into the same kind of ring. With kShared, all workers share one ring. Otherwise
-// each worker has a ring of its own. The class has those functions of LogScheme that the benchmark
-// calls, but they are not virtual.
+// Takes the place of a log at the lowest possible cost, for the benchmark's lower bound. It copies
+// the same bytes as a log into the same kind of ring. With kShared, all workers share one ring.
+// Otherwise each worker has a ring of its own. The class has those functions of LogScheme that the
+// benchmark calls, but they are not virtual.
 //
 // Protocol. Only worker w accesses next_[w] and ring w. With kShared, workers take parts of the
 // ring by fetch-and-add (relaxed). A worker may overwrite a part into which another worker still
@@ -78,7 +78,7 @@ class FloorLog {
 using platform::memory_order_relaxed;
 
 // Without logs_per_commit no thread waits for records, but the log must flush its buffer. So each
-// thread polls the log once in this number of inserts.
+// thread polls the log every kInsertsPerPoll inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {

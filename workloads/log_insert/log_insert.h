@@ -20,7 +20,7 @@ class WorkerClass;
 
 namespace logjam::log_insert {
 
-// The record sizes, in the order in which a thread repeats them (Aether, section 6).
+// The record sizes, which a thread uses in this order again and again (Aether, section 6).
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 

@@ -58,7 +58,7 @@ class TatpClient : public Client {
     acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
   }
 
-  // Draws the fields that most types need, even if this type does not, because branches cost more.
+  // Draws the fields that most types need for every type, because branches would cost more.
   uint32_t next() override {
     before_ = last_;
     if (options_.only) {

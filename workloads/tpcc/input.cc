@@ -3,7 +3,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// Seeds the load's constants. Clause 2.1.6.1 allows any constants; one seed makes all loads equal.
+// Seeds the load's constants. Clause 2.1.6.1 allows any; with a fixed seed, all loads are equal.
 constexpr uint64_t kLoadSeed = 0x7c0ffee;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;
