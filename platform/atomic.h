@@ -29,9 +29,9 @@ inline void full_fence() { full_fence_word.fetch_add(1, std::memory_order_seq_cs
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
 
-// Raises `maximum` to `value` if `maximum` is smaller. Returns whether `maximum` was smaller. A
-// thread that loads the result (acquire) sees what this thread did before the call. If `value` is
-// not larger, the call is only a load, which is seq_cst if `order` is seq_cst.
+// Raises `maximum` to `value` if `maximum` is smaller, and returns whether it was smaller. A thread
+// that loads the result (acquire) sees what this thread did before the call. If `value` is not
+// larger, the call is only a load, which is seq_cst if `order` is seq_cst.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {
@@ -44,7 +44,7 @@ inline bool atomic_max(std::atomic<T>& maximum, T value,
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Holds a value alone in its cache line: writes to it do not slow down reads of its neighbours.
+// Holds a value alone in its cache line: writes to the value do not slow down reads of other data.
 template <class T>
 struct alignas(kCacheLine) Padded {
   T value{};

@@ -12,7 +12,6 @@ namespace logjam::platform {
 
 using CacheLine = std::array<std::byte, kCacheLine>;
 
-// Returns the lines that have at least one byte of [address, address + bytes).
 inline std::span<const CacheLine> cache_lines_of(const void* address, size_t bytes) {
   if (bytes == 0) return {};
   const auto begin = reinterpret_cast<uintptr_t>(address);

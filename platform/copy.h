@@ -8,7 +8,6 @@
 
 namespace logjam::platform {
 
-// Copies `bytes` bytes into a log buffer.
 inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 // Copies a row. Most rows are short, so no library function is called: two copies of n bytes, one

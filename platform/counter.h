@@ -9,7 +9,7 @@ namespace logjam::platform {
 
 class Counter {
  public:
-  // Adds to the counter. Only its writer calls this function, or several writers under one lock.
+  // Adds to the counter. Several threads may call this function only under one lock.
   void add(uint64_t n = 1) { set(value() + n); }
   void set(uint64_t value) { value_.store(value, memory_order_relaxed); }
   uint64_t value() const { return value_.load(memory_order_relaxed); }

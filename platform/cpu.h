@@ -9,14 +9,13 @@
 namespace logjam::platform {
 
 // Returns the time-stamp counter, which advances at the same rate on all cores: see ticks_to_ns().
-// (<x86intrin.h> would be a third of the text of most translation units.)
+// (The header <x86intrin.h> would be a third of the text of most translation units.)
 inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
 
 // Tells the core that the thread spins.
 inline void pause() { __builtin_ia32_pause(); }
 inline void yield() { sched_yield(); }
 
-// Starts to fetch the cache line of `address`, which the thread will read soon.
 inline void prefetch(const void* address) { __builtin_prefetch(address); }
 
 }  // namespace logjam::platform

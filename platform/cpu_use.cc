@@ -18,7 +18,6 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the processor time in seconds that all threads of this process have used.
 double own_seconds() {
   timespec used;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);

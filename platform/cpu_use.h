@@ -16,7 +16,6 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
 // Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether other programs used less
 // than a tenth of the processor time that `workers` workers could have.
-//
 // Why a tenth: workers in the idle class lose the processor time that other programs use. The
 // services of an idle machine use one percent; a compiler or another run uses a whole core. Why 200
 // ms: the kernel counts in units of 10 ms, and a tenth of one core should exceed a unit.
@@ -36,8 +35,8 @@ class RunDelay {
 
   // Adds the calling thread's run delay to ns(). A thread calls this function once.
   void add_this_thread();
-  // Returns the sum of the run delays of all added threads that have not ended, in nanoseconds
-  // since they started. Costs a system call for each thread.
+  // Returns the sum of the run delays of all added threads that have not ended, each since the
+  // thread's start. Costs a system call for each thread.
   uint64_t ns() const;
 
  private:

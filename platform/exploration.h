@@ -12,9 +12,8 @@
 
 namespace logjam::platform {
 
-// The end of a thread's turn. Threads are numbered in the order of their starts. The moment is
-// given by the thread's own steps. Thread numbers and these steps stay the same when other turns
-// change.
+// The end of a thread's turn. Threads are numbered in the order of their starts. These numbers, and
+// the count of the thread's own steps, stay the same when other turns change.
 struct Turn {
   uint32_t thread = 0;
   uint64_t steps = 0;   // the thread's own steps that have begun
@@ -75,7 +74,7 @@ struct Schedule {
   // threads. `in_a_file_call`: the caller of the last call of the file system does not know yet
   // that the call has returned. Returns the exit status; 0: nothing is wrong.
   std::function<int(uint32_t crash, bool in_a_file_call)> judge;
-  // Ends the process: the schedule has ended.
+  // Receives the result at the schedule's end, and ends the process.
   std::function<void(const Explored&)> ended;
 };
 
@@ -96,7 +95,7 @@ void begin_steps();
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Crashes the process here in a few calls, if the schedule has crashes: many of these find errors.
+// Crashes the process in a few calls, if the schedule has crashes: crashes here often find errors.
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a
@@ -110,7 +109,7 @@ void for_each_mapping(const std::function<void(int file, const std::byte* memory
 // Notes that the next call of the file system loads these bytes, or stores to them.
 void note_transfer(const void* at, size_t bytes, bool stores);
 
-// A call of the file system: steps of the schedule from its construction to its destruction; all
+// A call of the file system. Its construction and its destruction are steps of the schedule. All
 // between them is one step. Does nothing without a schedule.
 class ExploredCall {
  public:

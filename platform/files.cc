@@ -19,7 +19,7 @@
 namespace logjam::platform {
 namespace {
 
-// Makes a system call until no signal interrupts it. Returns what it returns, or -errno.
+// Repeats a system call that a signal interrupts. Returns the call's result, or -errno.
 template <class Call>
 int64_t call_again(Call call) {
   for (;;) {
@@ -35,7 +35,7 @@ std::string without_slashes_at_end(std::string_view path) {
   return std::string(path.substr(0, path.find_last_not_of('/') + 1));
 }
 
-// The held directories. Opening a file is rare, and no call waits while it holds mutex_.
+// The held directories. One mutex is enough: opening a file is rare, and no holder of mutex_ waits.
 class HeldDirectories {
  public:
   void add(const std::string& path, int file) {

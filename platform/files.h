@@ -143,7 +143,6 @@ int names_in(const std::string& directory, std::vector<std::string>* names);
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
 // Writes all of `bytes`. EIO if a write takes no byte. After an error any part may be in the file.
 int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced = false);
-// Makes the names in the directory `path` durable.
 int sync_directory(const std::string& path);
 // Makes the name `path` durable, or its removal.
 int sync_parent(const std::string& path);

@@ -35,7 +35,7 @@ struct ProcessUse {
   }
 };
 
-// Returns the use of the process since it started.
+// Returns what the process has used since it started.
 ProcessUse process_use();
 
 }  // namespace logjam::platform

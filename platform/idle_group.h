@@ -1,5 +1,6 @@
 // A cgroup with cpu.idle = 1 for the workers of one run: any other thread that becomes runnable
-// preempts the workers at once. With autogroup it is needed, because the scheduler compares groups.
+// preempts the workers at once. With autogroup the workers' class alone has no effect, because the
+// scheduler compares groups.
 //
 // The group is a child of the process's own cgroup of the cpu controller, version 1 or 2, and is
 // named logjam-workers-PID. After a crash it remains, until the next run removes it.

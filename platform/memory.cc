@@ -40,7 +40,7 @@ std::byte* map_anonymous(size_t bytes) {
   return static_cast<std::byte*>(pages);
 }
 
-// Linux 6.1, and younger than Debian 12's headers.
+// From Linux 6.1; Debian 12's headers lack it.
 constexpr int kMadvCollapse = 25;
 
 }  // namespace
@@ -114,8 +114,7 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
   for (const int number : numbers) {
     mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
   }
-  // With MPOL_BIND the process would end when the node is full. The policies here then use another
-  // node.
+  // With MPOL_BIND the process would end when the node is full. These policies use another node.
   const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
   // The kernel reads one bit less than it is told.
   return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;

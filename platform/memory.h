@@ -20,7 +20,6 @@ void interleave(void* address, size_t bytes);
 // the pages come from that node as long as it has memory; with several, from each in turn. Returns
 // whether the kernel agrees. Only the native machine has this function.
 bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers);
-// Calls place_on_node() or interleave(), or neither for kFirstTouch.
 inline void place(void* address, size_t bytes, int where) {
   if (where == kEveryNode) return interleave(address, bytes);
   if (where != kFirstTouch) place_on_node(address, bytes, where);
@@ -33,7 +32,6 @@ void* map_huge(size_t bytes);
 // allocated and zeroed the first `prefaulted` bytes, or as many as possible until `until_ns`
 // (now_ns): the caller takes no page faults there. Returns null on the simulated machine.
 void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
-// Unmaps the memory that map_huge(bytes) returned.
 void unmap_huge(void* address, size_t bytes);
 // Returns zeroed ordinary pages, for memory that may stay small, until the process ends. Ends the
 // process with one sentence if the kernel refuses the mapping.
@@ -42,7 +40,6 @@ void* map_pages(size_t bytes);
 // Returns how many bytes this process can still get (memory_left of limits.h), or the largest
 // uint64_t if the kernel does not say. (Simulated: what the host can give.)
 uint64_t available_bytes();
-// Returns how many bytes of this process are in memory.
 uint64_t resident_bytes();
 
 // A ring buffer whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size`
@@ -72,7 +69,6 @@ uint64_t most_mapped_bytes();
 // the file, which may grow without another mapping. On a file system with DAX, stores go to the
 // medium itself. Returns null, with errno, if the kernel refuses.
 std::byte* map_file(int fd);
-// Unmaps a file that map_file() has mapped.
 void unmap_file(std::byte* address);
 
 }  // namespace logjam::platform

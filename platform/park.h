@@ -11,7 +11,6 @@ inline constexpr uint64_t kForever = ~uint64_t{0};
 
 // Sleeps, if `word` is `expected`, until a wake-up or the timeout. May return early.
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
-// Wakes one of the threads that sleep on `word`.
 void wake_one(const atomic<uint32_t>& word);
 void wake_all(const atomic<uint32_t>& word);
 

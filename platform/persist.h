@@ -11,7 +11,6 @@ namespace logjam::platform {
 // if the CPU has it; else clflushopt; else clflush.
 void write_back(const void* address, size_t bytes);
 
-// Returns the name of the instruction that write_back() uses on this CPU.
 const char* write_back_instruction();
 
 // Spins without giving the core away: for latencies shorter than any sleep.

@@ -29,7 +29,6 @@ enum class PlacementPolicy : uint8_t {
 inline constexpr PlacementPolicy kPlacementPolicies[] = {
     PlacementPolicy::kCompact, PlacementPolicy::kScatter, PlacementPolicy::kSmt};
 std::string_view name_of(PlacementPolicy policy);
-// Returns the policy of that name, or nothing.
 std::optional<PlacementPolicy> placement_policy(std::string_view name);
 
 class Placement {
@@ -75,9 +74,8 @@ int core_count();
 std::vector<int> allowed_cores();
 // Returns the number of sockets that have a core that this process may use, at least 1.
 int socket_count();
-// Returns the socket of core number `index`, counted from 0.
+// Returns the socket, or the NUMA node, of core number `index`. All three are counted from 0.
 int socket_of_core(int index);
-// Returns the NUMA node of core number `index`, counted from 0.
 int node_of_core(int index);
 
 }  // namespace logjam::platform

@@ -46,7 +46,6 @@ inline void racy_store(void* to, const void* from, size_t bytes) {
 }
 #endif
 
-// Declares that the copy of these bytes is a whole value, and is used.
 inline void racy_load_is_whole(const void*, size_t) {}
 
 }  // namespace logjam::platform

@@ -28,7 +28,6 @@ class Registry {
 
   // Returns all entries, in the order of their names.
   static const std::vector<Info>& all() { return entries(); }
-  // Returns the entry `name`, or null if there is none.
   static const Info* find(std::string_view name) {
     const auto found = std::ranges::find(entries(), name, &Info::name);
     return found == entries().end() ? nullptr : &*found;

@@ -23,7 +23,6 @@ struct NodeParts {
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context);
 
-// Sorts `words` in ascending order, with at most `threads` threads.
 void sort_words(std::span<uint64_t> words, uint32_t threads);
 
 }  // namespace logjam::platform

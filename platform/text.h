@@ -13,13 +13,11 @@
 
 namespace logjam::platform {
 
-// Appends `part` to `list`, after `separator` unless `list` is empty.
 inline void append_part(std::string* list, std::string_view separator, std::string_view part) {
   if (!list->empty()) *list += separator;
   *list += part;
 }
 
-// Returns text_of(item) of each of `items`, with `separator` between two texts.
 template <class Items, class TextOf = std::identity>
 std::string join(const Items& items, std::string_view separator, TextOf text_of = {}) {
   std::string list;
@@ -39,7 +37,6 @@ inline std::string without_control_characters(std::string_view text) {
   return shown;
 }
 
-// Returns `value` with `decimals` digits after the point.
 inline std::string with_decimals(double value, int decimals) {
   char text[400];  // a double has at most 309 digits before the point
   LJ_ASSERT(0 <= decimals && decimals < 80);

@@ -62,7 +62,6 @@ class WorkerClass {
   // Returns, in one sentence, what it costs that workers are not preemptible, and the command that
   // would help. Empty if it costs nothing.
   const std::string& cost() const { return cost_; }
-  // Returns the run delay of the workers that have joined.
   const RunDelay& run_delay() const { return run_delay_; }
 
  private:
