@@ -8,7 +8,6 @@
 
 namespace logjam::platform {
 
-// Prints the condition, the file and the line on stderr, and aborts.
 [[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(const char* condition,
                                                              const char* file, int line);
 

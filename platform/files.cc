@@ -108,7 +108,6 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // Returns the errno if there is no such place, or 0.
   int error() const { return error_; }
   int directory() const { return directory_; }
   const char* name() const { return name_.c_str(); }

@@ -21,7 +21,6 @@ namespace {
 // them again at the next call. It would also free memory that other threads have read, which
 // ThreadSanitizer would report.
 tbb::global_control allow(uint32_t threads) {
-  // In static storage, and never destroyed.
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
   [[maybe_unused]] static const auto* const handle =
       new (kept) tbb::task_scheduler_handle(tbb::attach{});

@@ -93,8 +93,8 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// Returns a hash of the context and the callers. The hash includes the context, so that pieces of
-// two workers never share a cache line, as in jemalloc.
+// Returns a hash of the callers and the context. Because of the context, two workers never have
+// pieces in the same cache line, as in jemalloc.
 uint64_t hash_of_callers() {
   uint64_t hash = mixed(running == nullptr ? 1 : running->number + 2, heap_seed);
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));

@@ -12,7 +12,7 @@ namespace {
 Kernel* in_place = nullptr;
 
 constexpr size_t kStackBytes = size_t{1} << 20;
-// Stacks begin at different sets of a cache.
+// Stacks begin in different sets of a cache, so that they do not evict each other's lines.
 constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
 
 // An allocator of boost::context's stacks in the region. A new fiber reuses an ended fiber's stack.

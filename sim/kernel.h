@@ -63,7 +63,6 @@ class Kernel {
 
   // Starts a fiber, which is ready at once. Does not switch to the new fiber.
   virtual Fiber* spawn(std::function<void()> body) = 0;
-  // Returns the time of the current fiber.
   virtual Picoseconds now() const = 0;
   // Returns whether the current fiber is the program's main thread.
   virtual bool observing() const = 0;
@@ -82,9 +81,7 @@ class Kernel {
   virtual void before_wait() = 0;
   // Waits until a wake() of the address, or until `timeout` has passed; 0: no timeout.
   virtual void wait(const void* address, Picoseconds timeout) = 0;
-  // Wakes at most `most` of the fibers that wait on the address.
   virtual void wake(const void* address, uint32_t most) = 0;
-  // Pins the current fiber to a context, or to the contexts of a socket.
   virtual void pin(uint32_t context) = 0;
   virtual void pin_to_socket(uint32_t socket) = 0;
 

@@ -37,7 +37,6 @@ inline uint32_t line_of(const void* address) {
     return kRegionLines + static_cast<uint32_t>(at / kLineBytes);
   return kNoLine;
 }
-// Returns the address of a line's first byte.
 inline const void* address_of(uint32_t line) {
   const uint64_t at =
       line < kRegionLines ? kRegion + line * kLineBytes : (line - kRegionLines) * kLineBytes;
@@ -52,11 +51,10 @@ bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 
 // Returns `bytes` of zeroed memory whose home is `socket`, aligned to `alignment`. No two calls
-// return the same addresses, so give_back() has no effect on later calls.
+// return the same addresses, even after give_back().
 void* take(size_t bytes, size_t alignment, uint32_t socket);
-// Gives the pages back to the host. take() never returns their addresses again.
+// Gives the pages back to the host.
 void give_back(void* address, size_t bytes);
-// Returns the number of bytes that are taken and not given back.
 uint64_t taken_bytes();
 
 // Declares that two ranges have the same pages, as in a mirrored ring. Each line of the second

@@ -19,8 +19,8 @@ class Symbols {
   }
   void resolve();
 
-  // Returns the function that makes the call before this address, or "??". If it only serves others
-  // (an atomic, a copy, a container), returns the function into which it is inlined.
+  // Returns the function that makes the call before this address, or "??". If this function only
+  // serves others (an atomic, a copy, a container), returns the function into which it is inlined.
   std::string function(uint32_t return_address) const;
   // Returns whether all functions at the address only serve their callers.
   bool serves_others(uint32_t return_address) const;

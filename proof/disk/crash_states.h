@@ -41,7 +41,6 @@ using SectorPointer = std::shared_ptr<const Sector>;  // null: zeros
 class FileImage {
  public:
   uint64_t bytes() const { return bytes_; }
-  // Returns how many sectors the file has. The last sector may be incomplete.
   uint64_t sectors() const { return (bytes_ + kSectorBytes - 1) / kSectorBytes; }
 
   SectorPointer sector(uint64_t index) const;
@@ -59,7 +58,6 @@ class FileImage {
   Sectors changed_;  // sectors that differ from `shared_`
 };
 
-// Returns a file with these bytes.
 FileImage image_of(std::span<const std::byte> bytes);
 // Changes the bits of `mask` in the byte at `at`.
 void change_byte(FileImage* image, uint64_t at, std::byte mask);
@@ -112,7 +110,6 @@ class CrashDisk {
   // from kRootInode + 1 on: first the directories, then the files, in the order of `content`.
   explicit CrashDisk(const CrashState& content);
 
-  // Takes the next step.
   void take(const FileStep& step);
   size_t steps() const { return steps_; }
 
@@ -120,7 +117,6 @@ class CrashDisk {
   // `most`, otherwise `most` states that `seed` chooses. The chosen states include the one in which
   // no unsynced change persists and the one in which all unsynced changes persist.
   std::vector<CrashState> states(size_t most, uint64_t seed) const;
-  // Returns the state in which all changes persist.
   CrashState all_persisted() const {
     return state([](std::span<const size_t> steps) { return steps.size() - 1; });
   }

@@ -213,7 +213,6 @@ int64_t MemoryFiles::write(int file, uint64_t offset, std::span<const std::byte>
   return static_cast<int64_t>(done);
 }
 
-// Changes the length of an open file. Returns 0 or errno.
 int MemoryFiles::resize_node(const Open& open, uint64_t bytes) {
   Node& node = *open.node;
   if (bytes == node.image.bytes()) return 0;

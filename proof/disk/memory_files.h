@@ -124,7 +124,6 @@ class MemoryFiles final : public platform::Files {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     failures_.clear();
   }
-  // Returns how many files and directories are open.
   size_t open_files() const {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return open_.size();

@@ -135,7 +135,6 @@ class Checker {
     return hash_of(Table::tuple_of(entry)->row(), table.row_bytes());
   }
 
-  // Settles every row. Returns a sentence about the first wrong row, or an empty string.
   std::string settle_all() {
     const auto settle_part = [this](uint32_t part, uint32_t parts, Violation* found) {
       const size_t end = rows_.size() * (part + 1) / parts;

@@ -54,7 +54,6 @@ static_assert(sizeof(EntryHeader) == 24);
 
 EntryHeader& entry_at(std::byte* at) { return *reinterpret_cast<EntryHeader*>(at); }
 
-// Returns the bytes of an area's counters, rounded up to whole cache lines.
 size_t bytes_of_counters(size_t counters) {
   return (counters * sizeof(uint64_t) + platform::kCacheLine - 1) / platform::kCacheLine *
          platform::kCacheLine;
@@ -67,7 +66,6 @@ void put_text(char* to, size_t size, const std::string& text) {
 
 std::string get_text(const char* from, size_t size) { return {from, strnlen(from, size)}; }
 
-// Returns the flags that were given to this process, as text.
 std::string given_flags() {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);

@@ -75,7 +75,6 @@ class HistoryArea {
   std::byte* next_payload() { return payload_at(used_); }
   // Records that the attempt `id` is about to commit. Call it after its payload is written.
   void intend(TransactionId id, size_t payload_bytes);
-  // Returns the payload of the last attempt for which intend() was called.
   std::byte* intended_payload() {
     LJ_ASSERT(!pending_.empty());
     return payload_at(pending_.back().offset);
@@ -85,7 +84,6 @@ class HistoryArea {
   // Records that `id` is acknowledged. Ends the process with kExitViolation if intend() was not
   // called for `id`, or if `id` is acknowledged already.
   void acknowledge(TransactionId id);
-  // Adds one to a counter.
   void count(uint32_t counter);
   // Returns whether the area has no space for another entry with a payload of `payload_bytes`.
   bool full_for(size_t payload_bytes) const;

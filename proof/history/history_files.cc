@@ -46,7 +46,6 @@ void remove_later_lives(const std::string& path) {
   }
 }
 
-// Gives the file `unfinished` the name `path`. Returns an error, or an empty string.
 std::string give_name(const std::string& unfinished, const std::string& path) {
   return std::rename(unfinished.c_str(), path.c_str()) == 0
              ? ""

@@ -62,8 +62,8 @@ struct StartedHistory {
 };
 // Creates the file of a run, with --history_mb MiB and a temporary name, which keep_life()
 // replaces. A run that continues no other run writes `path`. A run that continues a log writes the
-// file of the next life of the history `path`. Refuses that if the history does not exist, has
-// other parameters, or lacks a run of the log.
+// file of the next life of the history `path`. Refuses to continue a history that does not exist,
+// has other parameters, or lacks a run of the log.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
 

@@ -188,7 +188,6 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override { return client_->exhausted() || is_full(area_); }
 
-  // Returns whether a worker's area of the history has no space for another transaction.
   static bool is_full(const HistoryArea& area) { return area.full_for(payload_bytes(kMostWrites)); }
 
  private:

@@ -84,8 +84,8 @@ class RowOrder {
 //     and so on.
 //
 // If a history has several lives (history_files.h), the rules hold for each life, with the row's
-// state at the end of the life. This is the state that the first write of the next life with a
-// write of the row saw, or the present state.
+// state at the end of the life. The row's first write in a later life saw this state. If no later
+// life wrote the row, this is its present state.
 //
 // So the checker misses a lost transaction only if other transactions have overwritten all of its
 // writes. Then the loss does not change the database. A read without an update of the same row is

@@ -62,7 +62,6 @@ class Required {
     followed_showing_ = true;
     return follow("R4: ", " is there");
   }
-  // Returns whether the transaction is required. Call it after the checks above.
   bool contains(uint32_t transaction) const {
     LJ_ASSERT(followed_acknowledged_ && followed_showing_);
     return members_[transaction].required;
@@ -144,7 +143,7 @@ class Required {
   }
 
   // Returns the transaction that inserted the row that `write` erased or overwrote; 0: the initial
-  // load. If a write between the insert and `write` is not in the history, returns its writer.
+  // load. If a write between the two is not in the history, returns the writer of that write.
   TransactionId inserter(const Access& write) const {
     TransactionId at = write.writer;
     for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {

@@ -76,8 +76,7 @@ std::string export_list_append(const LedgerRows& rows, const History& history,
 
 namespace logjam {
 
-// Reads the database's rows and the history at `history_path`, and checks one against the other.
-// A history that cannot be read is a failed check. Call it when no transaction runs.
+// Checks the database's rows against the history file. Call it when no transaction runs.
 ledger::CheckResult check_history(Database& database, const std::string& history_path);
 
 }  // namespace logjam

@@ -309,8 +309,8 @@ Status LedgerClient::toggle(Transaction& txn) {
   return status == Status::kAbort ? status : Status::kOk;
 }
 
-// Compares the entries that were found under `key` with the ledger row of `key`. Records a mismatch
-// if they differ.
+// Compares the entries that were found under `key` with the ledger row of `key`, and records a
+// mismatch between them.
 void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
   const SeenEntry* found = nullptr;
   for (const SeenEntry& entry : seen) {

@@ -97,7 +97,7 @@ struct ResumeState {
     attempts[worker] = std::max(attempts[worker], count);
   }
   void raise(TransactionId id) { raise(worker_of(id), count_of(id)); }
-  // Raises each count to the count in `other`, if that is larger. `other` has no generations.
+  // Raises each count to the count in `other`, if that is larger.
   void add(const ResumeState& other) {
     LJ_ASSERT(other.generations.empty());
     for (uint32_t worker = 0; worker < other.attempts.size(); ++worker) {
@@ -161,7 +161,6 @@ class CrashPoint {
   void note_dependency(TransactionId id, TransactionId other) {
     if (early_ != 0 && worker_of(id) != worker_of(other)) depends_on_[id].push_back(other);
   }
-  // Forgets the transaction `id`, because its commit was refused.
   void on_refusal(TransactionId id) { depends_on_.erase(id); }
 
   void on_acknowledgement(TransactionId id) {

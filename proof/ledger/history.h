@@ -71,7 +71,6 @@ struct Attempt {
     reads.clear();
     writes.clear();
   }
-  // Records a mismatch, if it is the first mismatch of the attempt.
   void complain(Mismatch what, Key key) {
     if (mismatch == Mismatch::kNone) mismatch = what, mismatch_key = key;
   }
@@ -93,14 +92,12 @@ struct KeySpace {
 // The parameter `workload` in the files of the ledger's histories.
 inline constexpr const char* kHistoryOf = "ledger";
 
-// Returns the parameters of a file for the ledger.
 HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin);
 
 // Records that the attempt is about to commit. Call full_for_accesses() first.
 void intend(HistoryArea& area, const Attempt& attempt);
-// Records in the entry of the last intend() that write number `index` overwrites one of `writer`.
+// Records in the entry of the last intend() that write `index` overwrites a write of `writer`.
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
-// Returns whether the area has no room for an attempt with this number of accesses.
 bool full_for_accesses(const HistoryArea& area, size_t accesses);
 
 struct RecordedTransaction {
@@ -122,7 +119,6 @@ struct History {
   std::vector<HistoryFile> lives;
   std::vector<RecordedTransaction> transactions;  // sorted by id
 
-  // Returns whether transactions of the last life have run.
   bool started() const { return error.empty() && lives.back().started; }
 
   static constexpr uint32_t kNone = ~uint32_t{0};

@@ -141,7 +141,6 @@ class Exporter {
     return false;
   }
 
-  // Returns the transaction's write of the key, or null.
   const Access* write_of(uint32_t t, Key key) const {
     const auto& writes = history_.transactions[t].writes;
     const auto found = std::ranges::find(writes, key, &Access::key);

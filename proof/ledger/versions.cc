@@ -141,7 +141,6 @@ namespace {
 
 constexpr uint32_t kNone = ~uint32_t{0};
 
-// Sorts edges by their first node, then by their second.
 void sort(std::vector<Edge>* edges) {
   std::vector<uint64_t> words;
   words.reserve(edges->size());
@@ -241,7 +240,6 @@ struct Edges {
   void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }
 };
 
-// Adds an edge from each writer of a key to the next writer.
 void add_writers(const std::vector<uint32_t>& chain, std::vector<Edge>* edges) {
   for (size_t i = 0; i + 1 < chain.size(); ++i) edges->emplace_back(chain[i], chain[i + 1]);
 }

@@ -41,13 +41,11 @@ class Versions {
   }
   // Returns the version that the access read or overwrote, or kMissing.
   uint32_t of(const Access& access) const;
-  // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
   uint64_t showing() const;  // number of transactions
   // Returns the transaction's first missing write, or its first present write; null if none.
   const Access* missing_write(uint32_t transaction) const { return first(transaction, true); }
   const Access* present_write(uint32_t transaction) const { return first(transaction, false); }
-  // Returns the transaction's write of `key`, or null.
   const Access* write_of(uint32_t transaction, Key key) const;
   // Describes a missing write, for example "ledger key 7 over 0:12 is not there, 1:3 overwrote the
   // same (fork)".

@@ -302,7 +302,6 @@ class RoundSite {
     if (!wrong.empty()) result_.report = command[1] + " " + wrong + ":\n" + last_lines(output);
     return wrong.empty();
   }
-  // Returns how the last command ended, for the report.
   const std::string& ending() const { return ending_; }
 
   // Returns the result of a round. `what` describes the round; the flags `again` repeat it.
@@ -369,7 +368,6 @@ CrashResult play(const CrashRound& round, const std::string& binary) {
 
 namespace {
 
-// Returns how many directories the log of a life can have.
 uint32_t most_directories(const LedgerFlags& flags) {
   const SchemeInfo& scheme = *find_scheme(flags.scheme);
   const uint32_t streams = most_streams(scheme, flags);

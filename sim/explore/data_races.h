@@ -1,7 +1,7 @@
 // Data races of an explored schedule: two threads access the same bytes, their accesses are
-// unordered, at least one is a store, and at least one is not atomic. Only an order counts for
-// which the program asks (acquire, release, fences), not the order that x86 gives for free. So if
-// release is missing at a store, any schedule that uses the stored data shows a race.
+// unordered, at least one is a store, and at least one is not atomic. Only the orders for which the
+// program asks count (acquire, release, fences), not those that x86 gives for free. So if a store
+// lacks release, any schedule that uses the stored data shows a race.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and
@@ -54,7 +54,6 @@ class DataRaces {
   // the call of the hook. A race that is then found shows why the program needs the stronger order.
   explicit DataRaces(const std::vector<uint64_t>& weakened = {})
       : weakened_(weakened.begin(), weakened.end()) {}
-  // Returns the number of operations that counted as relaxed because of `weakened`.
   uint64_t weakened_operations() const { return weakened_operations_; }
 
   // Notes that a thread begins with its parent's clock, or that a thread has joined a thread that

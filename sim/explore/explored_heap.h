@@ -26,17 +26,14 @@ void* explored_piece(size_t bytes, size_t alignment);
 // Skips to the next multiple of a large size. So a schedule gets the same addresses even if the
 // program has allocated more or less before, for example for a longer command line.
 void begin_schedule_in_heap();
-// Notes that a piece from explored_piece() is freed.
 void free_explored_piece(void* piece);
 
 extern uint8_t* freed_bits;  // null: accesses to freed memory are not watched
 
-// Watches accesses to freed memory from now on.
 void watch_freed_memory();
 // Notes that the program must not touch the bytes any more.
 void note_freed(const void* at, size_t bytes);
 
-// Returns whether the byte at this address was freed.
 inline bool is_freed(const void* at) {
   constexpr uint64_t kWord = 8, kBits = 8;
   const uint64_t inside = reinterpret_cast<uintptr_t>(at) - kRegion;

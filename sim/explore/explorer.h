@@ -58,7 +58,7 @@ class Explorer final : public Kernel {
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Begins or ends the exploration. Outside it fibers switch only where they wait.
+  // Begins or ends the exploration, outside of which fibers switch only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
@@ -144,13 +144,11 @@ class Explorer final : public Kernel {
   void give_turn(bool waits);
   void begin_turn(Thread& thread);
   void end_turn(Thread& thread, bool waits);
-  // Returns how many steps the running fiber has taken.
   uint64_t own_steps() { return self().steps + result_.steps - turn_began_; }
   Fiber* next();
   bool collect_enabled();
   bool fire_timer(bool patient = false);
   bool worker_waits() const;
-  // Returns whether a fiber other than the running fiber is ready or spins.
   bool others_go_on() const {
     return std::ranges::any_of(threads_, [this](const auto& thread) {
       return thread->fiber != current_ &&
@@ -185,7 +183,7 @@ class Explorer final : public Kernel {
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that repeated the recorded schedule and ended with a switch, with their stacks then.
+  // The turns that repeated the recorded schedule and ended with a switch, with the final stacks.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

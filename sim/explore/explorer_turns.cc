@@ -165,7 +165,7 @@ bool Explorer::drain_stores() {
 }
 
 // Makes some calls of the file system take time. The seed and the thread's number of calls choose
-// which, so that a repeated schedule has the same late calls.
+// these calls, so that a repeated schedule has the same late calls.
 void Explorer::be_late() {
   constexpr uint64_t kOneIn = 8, kMostSteps = 4096;
   const Unexplored free;

@@ -1,7 +1,7 @@
 // Mapped files of a disk in memory: non-volatile memory under the explorer. A mapping is memory of
-// the region. When the program writes a line back (platform/persist.h), a synced write, in which
-// the process may crash, copies the line to the file. A real cache may also evict the line before:
-// after a crash evict_lines() of cli/explore.cc chooses some lines at random and copies them.
+// the region. When the program writes a line back (platform/persist.h), a synced write copies the
+// line to the file; the process may crash during this write. A real cache may also evict a line
+// before the write-back: after a crash evict_lines() of cli/explore.cc copies some random lines.
 //
 // Only the one host thread calls these functions.
 #pragma once

@@ -1,12 +1,12 @@
 // The orders in which the explorer lets fibers run. A seed makes their random choices.
 //
-//   random  The length of each turn is drawn. Each fiber that can go on has the same probability
-//           to be next.
-//   pct     Fibers have random priorities. The first fiber in their order that can go on runs. At a
-//           few steps, drawn beforehand, the running fiber falls to the lowest priority. A bug that
-//           needs d - 1 such steps in a program of n threads and k steps is met with a probability
-//           of at least 1 / (n k^(d-1)). (Burckhardt et al., "A Randomized Scheduler with
-//           Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
+//   random  Each turn has a random length. Each fiber that can go on has the same probability to be
+//           next.
+//   pct     Fibers have random priorities. Of the fibers that can go on, the one with the highest
+//           priority runs. At a few steps, chosen at random beforehand, the running fiber falls to
+//           the lowest priority. A bug that needs d - 1 such steps in a program of n threads and k
+//           steps is met with a probability of at least 1 / (n k^(d-1)). (Burckhardt et al., "A
+//           Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
 //   turns   Fibers go on in a circle, each for the same number of steps or until it waits.
 //
 // In these orders a seed also chooses which stores are late, and which timers end early. The fourth
@@ -43,8 +43,8 @@ class Order {
   virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
   // Returns how many of the fiber's `stores` become visible to other fibers, the oldest first.
   virtual uint64_t visible(uint64_t stores) = 0;
-  // Returns whether the next timer ends now, although other fibers can go on. The explorer calls
-  // it until it returns false.
+  // Returns whether the next timer ends now, although other fibers can go on. The explorer repeats
+  // the call until the result is false.
   virtual bool ends_a_timer() = 0;
   // Returns whether the turn that is over ended at the same step as in the recorded schedule.
   virtual bool follows_record() const { return false; }

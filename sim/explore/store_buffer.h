@@ -56,11 +56,9 @@ class StoreBuffer {
     tidy();
   }
   void commit_all() { stores_.clear(), first_ = 0; }
-  // Takes the late stores back. Call it when another fiber's turn comes.
   void take_back() {
     for (size_t i = stores_.size(); i-- > first_;) swap(stores_[i]);
   }
-  // Makes the late stores again. Call it when the fiber's turn has come.
   void put_back() {
     for (size_t i = first_; i < stores_.size(); ++i) swap(stores_[i]);
   }

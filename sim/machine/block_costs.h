@@ -22,7 +22,6 @@ inline uint64_t block_cost(const void* site) {
   return at < kStaticEnd ? *reinterpret_cast<const uint8_t*>(kBlockCosts + at) : 0;
 }
 
-// Returns whether the address is in this program's code, not in a library's.
 inline bool in_program(const void* site) {
   return reinterpret_cast<uintptr_t>(site) - blocks_begin < blocks_bytes;
 }

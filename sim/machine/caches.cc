@@ -151,7 +151,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // The copy is writable only if no other cache has one, because a later store then asks nobody.
+  // The copy is writable only if no other cache has one: a store to a writable copy asks no cache.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
@@ -321,7 +321,6 @@ void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
   drop(core, from_l2);
 }
 
-// Records that the line has left the core's caches.
 void Caches::drop(Core& core, uint32_t number) {
   Line& line = lines_[number];
   LJ_ASSERT((line.sharers[core.number / 64] & bit_of(core.number)) != 0);

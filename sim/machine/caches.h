@@ -84,8 +84,7 @@ class Caches {
   Line& line(uint32_t number) { return lines_[number]; }
   const AccessCounts& counts() const { return counts_; }
 
-  // Returns whether the core's L2 can answer the access. If it can, sets `*cost` to the time for
-  // that.
+  // Returns whether the core's L2 can answer the access. If so, sets `*cost` to the answer's time.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
   // When a line's owner receives a request, and the part of the transfer that is then over.
   struct Heard {

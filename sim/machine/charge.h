@@ -22,7 +22,6 @@ void charge_access(const void* site, const void* address, size_t bytes, Access k
 // Puts the lines of a range, which the observer accesses, into shared caches.
 void warm(const void* address, size_t bytes);
 
-// Returns whether the first and the last byte of the range are in the same cache line.
 inline bool is_in_one_line(const void* address, size_t bytes) {
   return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
 }

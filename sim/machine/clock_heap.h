@@ -53,7 +53,6 @@ class ClockHeap {
     return true;
   }
 
-  // Removes the first entry and returns its context.
   Cpu* pop() {
     LJ_ASSERT(!empty());
     Cpu* cpu = first().cpu;

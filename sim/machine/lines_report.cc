@@ -64,7 +64,6 @@ struct Sum {
   }
 };
 
-// Returns whether cores have waited longer for `one` than for `other`.
 bool costs_more(const Sum& one, const Sum& other) {
   return one.waited != other.waited ? one.waited > other.waited : one.latency > other.latency;
 }
@@ -178,7 +177,6 @@ void record_allocation(const void* piece, size_t bytes) {
 
 namespace {
 
-// Prints how many accesses left their cores, by the cache or memory that answered.
 void print_accesses() {
   if (!has_ended) ended = answered_until_now();
   const std::pair<const char*, uint64_t AccessCounts::*> rows[] = {

@@ -18,7 +18,7 @@ using Picoseconds = uint64_t;
 // changes results.
 inline constexpr int kModelVersion = 9;
 
-// Distances between two complexes: the cores of a socket that share a cache (Profile::complexes).
+// Distances between two complexes. A complex: cores of a socket that share a cache.
 inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
 inline constexpr uint32_t kDistances = 4;
 inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex
@@ -57,14 +57,12 @@ struct Machine {
   uint32_t socket_of(uint32_t context) const;
   uint32_t complex_of(uint32_t core) const { return core / cores_of_complex; }
   uint32_t socket_of_complex(uint32_t complex) const { return complex / complexes_of_socket; }
-  // Returns the distance between two complexes.
   uint32_t distance(uint32_t one, uint32_t other) const {
     if (one == other) return kSameComplex;
     const uint32_t hops = socket_of_complex(one) ^ socket_of_complex(other);
     if (hops == 0) return kSameSocket;
     return fully_connected || std::has_single_bit(hops) ? kOneHop : kTwoHops;
   }
-  // Returns the distance of a complex from the memory of a socket.
   uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
     return distance(complex, socket * complexes_of_socket);
   }
@@ -78,7 +76,6 @@ struct Machine {
 // process with one sentence if the machine cannot be simulated.
 Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed);
 
-// Returns the machine that the flags describe (flags.cc).
 const Machine& machine();
 
 }  // namespace logjam::sim

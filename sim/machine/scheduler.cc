@@ -118,7 +118,6 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     warmed = &caches_;
   }
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
-  // Prefetches the next fiber's registers into the host's caches.
   if (!heap_.empty() && heap_.first().cpu->fiber != nullptr) {
     heap_.first().cpu->fiber->prefetch_registers();
   }

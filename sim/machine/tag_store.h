@@ -67,13 +67,11 @@ class TagStore {
     return left == kEmpty || left >> 1 == line ? kNoLine : left >> 1;
   }
 
-  // Returns the first tag of the line's set.
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
   // Returns the least recent line of the line's set. If the last way is empty, returns a number
   // that no line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
-  // Returns whether the line is there. Unlike touch(), changes nothing.
   bool has(uint32_t line) const {
     if (tags_.empty()) return false;
     return ways_of(first_of_set(line), line) != 0;

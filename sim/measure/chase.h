@@ -48,7 +48,6 @@ class Ring {
     return *reinterpret_cast<RingLine*>(memory_ + place * stride_);
   }
 
-  // Evicts all lines of the ring from all caches.
   void evict() const {
     for (size_t i = 0; i < lines_; ++i) __builtin_ia32_clflush(&line(i));
     full_fence();

@@ -90,7 +90,6 @@ double operation_ns(Operation&& operation) {
          kOperations;
 }
 
-// Returns the time of an increment of a word that is alone in its line.
 double increment_ns() {
   Padded<volatile uint64_t> word;
   return operation_ns([&] { *word = *word + 1; });

@@ -10,7 +10,6 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the processor time of a thread since it started, by default of the calling thread.
 uint64_t processor_ns(clockid_t thread_clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec used{};
   clock_gettime(thread_clock, &used);

@@ -21,7 +21,6 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// Calls body() `repetitions` times, and returns the median of its results.
 template <class Body>
 double median_of(uint32_t repetitions, Body&& body) {
   std::vector<double> values;
@@ -29,7 +28,6 @@ double median_of(uint32_t repetitions, Body&& body) {
   return median_of(std::move(values));
 }
 
-// Returns the nanoseconds that body() takes.
 template <class Body>
 double ns_of(Body&& body) {
   const uint64_t begun = now_ns();
