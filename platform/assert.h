@@ -2,8 +2,7 @@
 //
 // LJ_ASSERT(condition) is in every build. LJ_ASSERT_IN_TESTS(condition) is in the builds of the
 // sanitizers and of the fuzzers (-DLOGJAM_ASSERTS=1), for a check that would cost a transaction 1 %
-// of its instructions or more. Conditions have no side effects. Bad input gets a sentence (fatal.h)
-// instead.
+// of its instructions or more. Conditions have no side effects. For bad input, see fatal.h.
 #pragma once
 
 namespace logjam::platform {

@@ -12,7 +12,6 @@ namespace logjam::platform {
 // (The header <x86intrin.h> would be a third of the text of most translation units.)
 inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
 
-// Tells the core that the thread spins.
 inline void pause() { __builtin_ia32_pause(); }
 inline void yield() { sched_yield(); }
 

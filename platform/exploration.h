@@ -80,8 +80,7 @@ struct Schedule {
 
 bool explores();
 
-// Runs `body` on the calling thread, and the threads that it starts, under the schedule, and calls
-// ended().
+// Runs `body`, and the threads that `body` starts, under the schedule. Then calls ended().
 void explore(const Schedule& schedule, const std::function<void()>& body);
 
 // Begins the steps of a schedule whose `from_start` is false. Until then threads switch only where
@@ -90,8 +89,7 @@ void begin_steps();
 
 // Counts the basic blocks that are executed from now on, also by processes that are forked later.
 // If `path` is not empty, also counts the blocks in this file, and adds the new blocks to it.
-// Several processes may share the file. If two processes reach a block first at the same time, the
-// block may be counted later.
+// Several processes may share the file.
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 

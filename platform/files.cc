@@ -46,7 +46,6 @@ class HeldDirectories {
     const lock_guard<mutex> guard(mutex_);
     std::erase_if(held_, [file](const Held& one) { return one.file == file; });
   }
-  // Returns the name with which the directory is held.
   std::string name_of(int file) {
     const lock_guard<mutex> guard(mutex_);
     const auto found = std::ranges::find(held_, file, &Held::file);

@@ -118,7 +118,6 @@ class HeldDirectory {
   HeldDirectory(HeldDirectory&& other) noexcept;
   HeldDirectory& operator=(HeldDirectory&&) = delete;
 
-  // Returns the errno with which it cannot be held, or 0.
   int error() const { return file_ < 0 ? -file_ : 0; }
   int file() const { return file_; }
   const std::string& path() const { return path_; }
@@ -131,7 +130,6 @@ class HeldDirectory {
 
 // The functions below use files(). Any thread may call them.
 
-// Returns a text for an errno of Files, as strerror() does.
 std::string error_text(int error);
 
 // Sets `text` to the text of the file at `path`. ENOENT if there is no file; EFBIG if it is longer

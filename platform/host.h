@@ -35,7 +35,6 @@ struct ProcessUse {
   }
 };
 
-// Returns what the process has used since it started.
 ProcessUse process_use();
 
 }  // namespace logjam::platform

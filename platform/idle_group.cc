@@ -80,8 +80,7 @@ bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string
   return kernel.write(directory + "/cpu.idle", "1");
 }
 
-// Tries for a second, because a thread that has ended stays in its group for a moment. Returns
-// whether the directory is gone.
+// Tries for a second, because a thread that has ended stays in its group for a moment.
 bool remove_soon(const KernelFiles& kernel, const std::string& directory) {
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {

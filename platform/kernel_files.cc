@@ -23,8 +23,7 @@ bool has_item(const std::string& list, const std::string& wanted) {
 }
 
 // Finds the group by the lines of /proc/self/mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS
-// [TAGS...] - TYPE SOURCE OPTIONS. In a container, only a part ROOT of the hierarchy may be
-// mounted.
+// [TAGS...] - TYPE SOURCE OPTIONS. A container may mount only a part ROOT of the hierarchy.
 std::optional<OwnGroup> own_group(const KernelFiles& kernel, int version,
                                   const std::string& controller) {
   const auto path = path_in_hierarchy(kernel, version, controller);

@@ -63,7 +63,6 @@ class MirroredMemory {
   size_t size_;
 };
 
-// Returns how far a mapped file may grow, in bytes.
 uint64_t most_mapped_bytes();
 // Maps most_mapped_bytes() of the file `fd` for reading and writing: a store to the mapping changes
 // the file, which may grow without another mapping. On a file system with DAX, stores go to the

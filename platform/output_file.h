@@ -11,8 +11,7 @@
 
 namespace logjam::platform {
 
-// Keeps stdout for the output files with the name "-": all other text goes to stderr from now on.
-// Call it before anything is printed.
+// Keeps stdout for files named "-". All other text goes to stderr. Call it before any output.
 void reserve_stdout();
 
 bool is_stdout(int file);

@@ -47,7 +47,6 @@ class Placement {
   const HardwareContext& of(uint32_t index) const { return order_[index % order_.size()]; }
   const std::vector<HardwareContext>& order() const { return order_; }
   const Topology& topology() const { return topology_; }
-  // Returns the nodes on which workers run, in ascending order.
   std::vector<int> nodes_of_workers() const;
   // Returns a text for people: "compact: workers 0-1 on socket 0 cores 0-1".
   std::string text() const;
@@ -68,7 +67,6 @@ std::string ranges_of(const std::vector<int>& numbers);
 const Placement& placement();
 void use_placement(const Placement& chosen);
 
-// Returns the number of cores that this process may use, at least 1.
 int core_count();
 // Returns the cores that this process may use, by the kernel's numbers; core number i is the i-th.
 std::vector<int> allowed_cores();

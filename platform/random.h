@@ -8,8 +8,7 @@ namespace logjam::platform {
 // 2^64 divided by the golden ratio, as an odd number: a factor that spreads small numbers.
 inline constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
 
-// Returns a hash of `x`, the last step of splitmix64. If one bit of `x` changes, half of the hash's
-// bits change.
+// Returns the last step of splitmix64: if one bit of `x` changes, half of the result's bits change.
 constexpr uint64_t mix_bits(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;

@@ -44,7 +44,6 @@ void note_pin_error(int error) {
   if (error != 0) pin_error.compare_exchange_strong(none, error, memory_order_relaxed);
 }
 
-// Returns 0 or an errno.
 int pin_to(const std::vector<int>& numbers) {
   if (numbers.empty()) return 0;
   const auto most = static_cast<size_t>(*std::ranges::max_element(numbers)) + 1;

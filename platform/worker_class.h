@@ -42,8 +42,7 @@ class WorkerClass {
     bool preemption_helps = true;  // the run has busy workers, and commits that wait for writes
   };
 
-  // Chooses the class, and makes a cgroup if one is needed. If the constructor refuses (fatal.h),
-  // it removes the cgroup again.
+  // Chooses the class, and makes a cgroup if one is needed. After a refusal no cgroup remains.
   explicit WorkerClass(const Request& request, const KernelFiles& kernel = {},
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }
@@ -57,7 +56,6 @@ class WorkerClass {
   const std::string& granted() const { return granted_; }
   // Returns whether kernel workers and log threads preempt workers at once.
   bool preemptible() const { return preemptible_; }
-  // Returns one sentence: the class, and why this one.
   const std::string& reason() const { return reason_; }
   // Returns, in one sentence, what it costs that workers are not preemptible, and the command that
   // would help. Empty if it costs nothing.

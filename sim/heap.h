@@ -11,8 +11,7 @@ void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();
 
-// The number of slabs in use, and the sum of their numbers. Two runs with the same allocations have
-// the same values.
+// The number of slabs in use, and the sum of their numbers: equal in runs with equal allocations.
 struct Slabs {
   uint64_t count = 0, sum = 0;
 };

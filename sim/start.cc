@@ -40,8 +40,7 @@ void start_without_randomization(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
-// Returns the value of the flag `name`, or "". The heap and the report need flags before gflags
-// reads them.
+// Returns a flag's value, or "". The heap and the report need flags before gflags reads them.
 std::string_view flag(int argc, char** argv, std::string_view name) {
   std::string_view value;
   for (int i = 1; i < argc; ++i) {

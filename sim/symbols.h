@@ -1,5 +1,4 @@
-// Finds the names of this program's functions and variables by their addresses, with binutils'
-// addr2line and nm.
+// Names of this program's functions and variables by their addresses, from addr2line and nm.
 #pragma once
 
 #include <cstdint>

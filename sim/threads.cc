@@ -43,8 +43,7 @@ void name_this_thread(const std::string& name) { sim::kernel().current().name = 
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// Runs the parts one after the other for the observer, because loading takes no virtual time. Runs
-// them in parallel for a fiber.
+// Runs parts in parallel, but one by one for the observer, because loading takes no virtual time.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::kernel().observing()) {
     for (const NodeParts& group : groups) {

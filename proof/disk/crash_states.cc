@@ -109,7 +109,7 @@ class AllChoices {
     ++path_.back().first;
     return true;
   }
-  // Returns how many choices the current sequence has. There are more sequences than choices.
+  // Returns how many choices the current sequence has: fewer than there are sequences.
   size_t choices() const { return path_.size(); }
 
  private:

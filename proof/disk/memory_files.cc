@@ -79,8 +79,7 @@ MemoryFiles::NodePointer MemoryFiles::make_node(bool is_directory) {
                      });
 }
 
-// Finds the directory that has, or would have, the last name of `path`. The root has an empty name.
-// Returns 0 or errno.
+// Finds the directory that has, or would have, the last name of `path`. The root's name is empty.
 int MemoryFiles::find(const std::string& path, Entry* entry) const {
   *entry = {nullptr, "", root_};
   for (std::string& part : parts_of(path)) {

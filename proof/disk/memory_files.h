@@ -92,8 +92,7 @@ class MemoryFiles final : public platform::Files {
 
   // Adds a step: the program has reached `number`.
   void mark(uint64_t number);
-  // Returns how many steps there are. A synced write is two steps, because the power can fail
-  // before it is durable.
+  // Counts a synced write as two steps, because the power can fail before the write is durable.
   size_t steps() const {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_.size();
@@ -104,7 +103,6 @@ class MemoryFiles final : public platform::Files {
     const platform::lock_guard<platform::OsMutex> guard(mutex_);
     return steps_before_call_;
   }
-  // Returns what the step with this index did.
   std::string step(size_t index) const;
   // Returns the states in which a crash after the first `step` steps may leave the disk
   // (CrashDisk::states()). Calls with ascending values of `step` are quicker.

@@ -165,8 +165,7 @@ class Checker {
     return wrong;
   }
 
-  // Returns whether a later write may see the row as `seen`, if an earlier write left the row as
-  // `left`.
+  // Returns whether a write may see the row as `seen`, if the write before left the row as `left`.
   static bool fits(RowHash left, RowHash seen) {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
@@ -227,7 +226,6 @@ class Checker {
     return find_write(transaction, Fate::kMissing);
   }
 
-  // Returns which acknowledged transactions are lost, in one sentence, or an empty string.
   std::string lost_acknowledged() const {
     std::map<uint32_t, std::map<uint32_t, uint64_t>> by_worker;  // and by type
     const Recorded* first = nullptr;

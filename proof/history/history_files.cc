@@ -160,8 +160,7 @@ HistoryFiles open_history_files(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
-// Reads the last file even if its life has not started. Such a life may have begun a run of the log
-// before it was killed.
+// Reads the last file even if its life has not started: the life may have begun a run of the log.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
   const HistoryFile last = open_history_file(file_of_life(path, std::max(files_of_log(path), 1u)));
   const uint32_t known = last.parameters.ordinal;

@@ -52,8 +52,7 @@ HistoryFiles open_history_files(const std::string& path);
 // Returns " of life 2" for the index 1. Returns an empty string if `lives` is 1.
 std::string name_of_life(size_t lives, uint32_t index);
 
-// Returns in which parameter `has` differs from `wanted`, or an empty string. Ignores the
-// parameters `unsafe` and `ordinal`.
+// Returns which parameter differs, or an empty string. Ignores `unsafe` and `ordinal`.
 std::string difference(const HistoryFileParameters& has, const HistoryFileParameters& wanted);
 
 struct StartedHistory {

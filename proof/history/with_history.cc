@@ -128,8 +128,7 @@ class RecordingTransaction final : public Transaction {
 // entry, but the counters, one for each type, count all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` must outlive the client. `count` is the largest count in the ids that the
-  // worker had in earlier lives, or 0.
+  // `history` and `order` outlive the client. `count` is the largest count of the worker's old ids.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),

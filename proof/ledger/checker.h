@@ -58,17 +58,15 @@ struct LedgerRows {
 // Copies all present rows. Call it when no transaction runs.
 LedgerRows read_rows(Database& database);
 
-// Checks the rows without a history: no row is torn, no row is missing, entries agree with the
-// ledger, and slots agree with their cells. Returns the first violation as a sentence, or an empty
-// string.
+// Checks that no row is torn or missing, that entries agree with the ledger, and that slots agree
+// with their cells. Returns the first violation as a sentence, or an empty string.
 std::string check_rows(const LedgerRows& rows, const KeySpace& keys);
 
 // Checks all rules above. A history with an `error` is a failed check.
 CheckResult check(const LedgerRows& rows, const History& history);
 
 // Writes the history to the file `path` as a list-append history (list_append.cc). Returns an empty
-// string, or one sentence that says why the history cannot be exported. Ends the process if the
-// file cannot be written.
+// string, or why the history cannot be exported. Ends the process if the file cannot be written.
 std::string export_list_append(const LedgerRows& rows, const History& history,
                                const std::string& path);
 

@@ -176,8 +176,7 @@ Status LedgerClient::execute(Transaction& txn) {
 }
 
 // Encodes one word for the attempt's id, one for the numbers of keys and for Input::new_generation,
-// one for each key, and one for each write of a cell. The log has no commands of read-only
-// transactions.
+// one for each key, and one for each write of a cell. Read-only transactions log no command.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
@@ -309,8 +308,7 @@ Status LedgerClient::toggle(Transaction& txn) {
   return status == Status::kAbort ? status : Status::kOk;
 }
 
-// Compares the entries that were found under `key` with the ledger row of `key`, and records a
-// mismatch between them.
+// Records a mismatch if the entries `seen` under `key` do not agree with the ledger row of `key`.
 void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
   const SeenEntry* found = nullptr;
   for (const SeenEntry& entry : seen) {
@@ -440,8 +438,7 @@ Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   return Status::kOk;
 }
 
-// Changes a slot. Returns the engine's status: kOk, kAbort, kExists for an insert, or kNotFound for
-// an erase or a write.
+// Changes a slot. Returns kOk, kAbort, kExists for an insert, or kNotFound for an erase or a write.
 Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   if (write.op == Op::kErase) return txn.erase(slots_, write.cell);
   const EntryRow row = EntryRow::sealed(attempt_.id, write.cell);

@@ -80,9 +80,8 @@ class CellOrder {
   platform::atomic<uint64_t> changes_{0};
 };
 
-// The state with which clients resume. After a load it is empty. After a recovery it has the counts
-// and generations that earlier lives left in the rows and in their history
-// (proof/history/history_files.h).
+// The state with which clients resume: empty after a load; after a recovery, the counts and the
+// generations that earlier lives left in the rows and in their history (history_files.h).
 struct ResumeState {
   std::vector<uint64_t> attempts;     // by worker: the largest count of its ids
   std::vector<uint32_t> generations;  // by ledger key: the generation of its entry
@@ -157,7 +156,6 @@ class CrashPoint {
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 
-  // Notes that the transaction `id`, which is about to commit, depends on transaction `other`.
   void note_dependency(TransactionId id, TransactionId other) {
     if (early_ != 0 && worker_of(id) != worker_of(other)) depends_on_[id].push_back(other);
   }

@@ -31,7 +31,7 @@ enum class Op : uint64_t {
 };
 constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
 
-// The writer in a blind write before the attempt's serialization point.
+// Access::writer of a blind write until the attempt's serialization point: not known yet.
 inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
@@ -43,9 +43,8 @@ struct Access {
   Op op = Op::kRead;
 };
 
-// An observation that no serial execution allows. It is a violation if the attempt commits. It is
-// harmless if the attempt aborts, because an optimistic protocol lets an attempt that is bound to
-// abort continue.
+// An observation that no serial execution allows: a violation if the attempt commits, but harmless
+// if it aborts, because an optimistic protocol lets an attempt that is bound to abort continue.
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields

@@ -244,8 +244,7 @@ void add_writers(const std::vector<uint32_t>& chain, std::vector<Edge>* edges) {
   for (size_t i = 0; i + 1 < chain.size(); ++i) edges->emplace_back(chain[i], chain[i + 1]);
 }
 
-// Adds that a reader comes after the writer of the version that the reader saw, and before the
-// writer of the next version.
+// Adds that the reader of a version comes after the version's writer, and before the next writer.
 void add_reads(const History& history, const Versions& versions, uint32_t reader,
                std::vector<Edge>* edges) {
   for (const Access& read : history.transactions[reader].reads) {
@@ -261,7 +260,6 @@ void add_reads(const History& history, const Versions& versions, uint32_t reader
   }
 }
 
-// Returns, as a sentence, why transaction `from` comes before transaction `to`.
 std::string why_before(const History& history, uint32_t from, uint32_t to) {
   const RecordedTransaction& before = history.transactions[from];
   const RecordedTransaction& after = history.transactions[to];

@@ -47,8 +47,7 @@ class Versions {
   const Access* missing_write(uint32_t transaction) const { return first(transaction, true); }
   const Access* present_write(uint32_t transaction) const { return first(transaction, false); }
   const Access* write_of(uint32_t transaction, Key key) const;
-  // Describes a missing write, for example "ledger key 7 over 0:12 is not there, 1:3 overwrote the
-  // same (fork)".
+  // Returns text like "ledger key 7 over 0:12 is not there, 1:3 overwrote the same (fork)".
   std::string where_lost(const Access& write) const;
 
  private:
@@ -87,8 +86,7 @@ SerialOrder find_serial_order(const History& history, const Versions& versions,
 
 using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
 
-// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. No shorter cycle
-// goes through the first node.
+// Returns a cycle's nodes in order, or nothing. No shorter cycle goes through the first node.
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

@@ -40,8 +40,7 @@ struct CountingLog {
   // Returns a sentence about a failure, or an empty string.
   std::string live(const CountingLife& life,
                    const std::function<void(uint64_t)>& acknowledged) const;
-  // Takes a checkpoint, as `recover --checkpoint` does. Returns a sentence about a failure, or an
-  // empty string.
+  // Takes a checkpoint, as `recover --checkpoint` does. Returns why it failed, or an empty string.
   std::string checkpoint() const;
 };
 

@@ -111,7 +111,6 @@ void draw_transactions(RoundDraws& random, LedgerFlags* flags) {
   flags->cells = flags->slots + 56;
 }
 
-// Chooses the number of directories of the log, and a device.
 void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams,
                   CrashRound* round) {
   const bool in_place = scheme.traits.in_place;

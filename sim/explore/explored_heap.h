@@ -15,13 +15,11 @@
 
 namespace logjam::sim {
 
-// Makes explored_piece() give memory from now on. Call it after reserve_region() and before the
-// program's own main().
+// Starts the heap. Call it after reserve_region() and before the program's own main().
 void start_explored_heap();
 bool explored_heap_started();
 
-// Returns `bytes` bytes, aligned to `alignment`. Ends the process with one sentence if the heap is
-// used up.
+// Ends the process with one sentence if the heap is used up.
 void* explored_piece(size_t bytes, size_t alignment);
 // Skips to the next multiple of a large size. So a schedule gets the same addresses even if the
 // program has allocated more or less before, for example for a longer command line.

@@ -81,8 +81,7 @@ std::string Explorer::longest_wait_in_words() const {
   return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
 }
 
-// Returns a line for each turn that repeated the recorded schedule and ended with a switch to
-// another thread.
+// Returns a line for each of shown_turns_.
 std::string Explorer::turns_in_words() const {
   if (turn_stacks_.empty()) return "";
   Symbols symbols;

@@ -91,8 +91,7 @@ Fiber* Explorer::next() {
       timer_steps_ = result_.steps;
       if (timers_ < kMostTimers) continue;
     }
-    // A thread of the log may sleep until its timeout before it notices that it must stop, or that
-    // the main thread has given it work.
+    // A thread of the log may sleep until its timeout before it notices a stop or new work.
     if (!worker_waits() && fire_timer(true)) continue;
     if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");

@@ -48,8 +48,7 @@ class Order {
   virtual bool ends_a_timer() = 0;
   // Returns whether the turn that is over ended at the same step as in the recorded schedule.
   virtual bool follows_record() const { return false; }
-  // Returns the index in `enabled` of the fiber that goes on at `step`, after the fiber `current`.
-  // All fibers of `enabled` can go on.
+  // Returns the index in `enabled` (fibers that can go on) of the fiber that runs after `current`.
   virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
   // Notes that the fiber spins, so that all fibers that do not spin should run first.
   virtual void gives_way(uint32_t) {}

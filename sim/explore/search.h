@@ -22,7 +22,6 @@ class Search {
   std::unique_ptr<Order> order();
   // Plans the next schedule. Call it when a schedule has ended. Returns false if none is left.
   bool next();
-  // Returns how many schedules have ended.
   uint64_t schedules() const { return schedules_; }
 
  private:

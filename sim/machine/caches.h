@@ -120,8 +120,7 @@ class Caches {
 
   // Puts a line into a shared cache of its home socket, in no time and as the most recent line. The
   // complexes of the socket take lines in turn. A filter, with one element for all lines of a set,
-  // skips a line that is already the most recent line: for the host such a test is faster than a
-  // look at the tags.
+  // skips a line that is already the most recent one, because a look at the tags would be slower.
   void warm(uint32_t line) {
     uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
     if (latest == line) return;

@@ -18,7 +18,7 @@ using Picoseconds = uint64_t;
 // changes results.
 inline constexpr int kModelVersion = 9;
 
-// Distances between two complexes. A complex: cores of a socket that share a cache.
+// Distances between two complexes. A complex is the cores of a socket that share a cache.
 inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
 inline constexpr uint32_t kDistances = 4;
 inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex

@@ -78,8 +78,7 @@ void Scheduler::enter(Fiber* fiber) {
 
 void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
 
-// Takes the context with the earliest clock from the heap. Returns the context's fiber, and sets
-// `horizon` for it.
+// Takes the context with the earliest clock from the heap. Returns its fiber, and sets `horizon`.
 Fiber* Scheduler::next() {
   for (;;) {
     fire_timers();

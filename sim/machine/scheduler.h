@@ -49,8 +49,7 @@ class Cpu {
   Picoseconds window_begin = 0, stalled = 0;
   Picoseconds checked = 0;  // the clock at the last check()
 
-  // Records that a prefetch has put `line` into the tags of the L1, although the line arrives only
-  // at `comes`.
+  // Records that a prefetch has put the tag of `line` into the L1. The line arrives at `comes`.
   void prefetch(uint32_t line, Picoseconds comes) {
     prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
     prefetches_end = std::max(prefetches_end, comes);
@@ -166,14 +165,12 @@ class Scheduler final : public Kernel {
 // Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.
 Scheduler& scheduler();
 
-// Returns the socket from which allocations take memory now.
 uint32_t socket_here();
 // Makes the observer's allocations take memory from `socket`, unless it is negative. Returns the
 // socket from which they took memory before.
 int observe_from(int socket);
 
-// While this object lives, the simulation itself runs, free of charge. The fiber may move to
-// another context meanwhile.
+// While this object lives, the simulation itself runs, uncharged. The fiber may change its context.
 class Uncharged {
  public:
   Uncharged() : cpu_(running) { running = nullptr; }

@@ -21,8 +21,7 @@ class TagStore {
  public:
   static constexpr uint32_t kEmpty = ~uint32_t{0};
 
-  // Makes a cache of `bytes`, with the number of sets rounded down to a power of two. A cache of 0
-  // bytes holds nothing.
+  // Rounds the number of sets down to a power of two. A cache of 0 bytes holds nothing.
   TagStore(uint64_t bytes, uint32_t ways) : ways_(ways) {
     const uint64_t sets = bytes / kLineBytes / ways;
     if (sets == 0) return;
@@ -41,8 +40,7 @@ class TagStore {
     return (write ? tag : tag | 1) == (line << 1 | 1);
   }
 
-  // Returns whether the line is there, and writable if `write`. Makes such a line the most recent
-  // one of its set.
+  // Returns whether the line is there, and writable if `write`. Makes it the most recent one.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;
@@ -68,8 +66,7 @@ class TagStore {
   }
 
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
-  // Returns the least recent line of the line's set. If the last way is empty, returns a number
-  // that no line has.
+  // Returns the least recent line of the set, or a number of no line if the last way is empty.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
   bool has(uint32_t line) const {
@@ -114,8 +111,7 @@ class TagStore {
     return ways;
   }
 
-  // Returns the way into which the line is inserted: the way that has the line, else an empty way,
-  // else the last way.
+  // Returns the way for the line: the way that has the line, else an empty way, else the last way.
   uint32_t way_for(const uint32_t* set, uint32_t line) const {
     if (const uint64_t own = ways_of(set, line)) {
       return static_cast<uint32_t>(std::countr_zero(own));

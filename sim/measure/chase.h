@@ -1,6 +1,5 @@
-// A ring of cache lines in random order. Each line has the address of the next line, so that each
-// load waits for the load before it, and no prefetcher can guess the order. One thread at a time
-// may use a ring.
+// A ring of cache lines in random order, for one thread at a time. Each line has the address of the
+// next line, so each load waits for the load before it, and no prefetcher can guess the order.
 #pragma once
 
 #include <algorithm>

@@ -109,8 +109,7 @@ double clock_read_ns(uint64_t (*read)()) {
   return ns;
 }
 
-// Returns the time of one call of malloc() or free(). Uses pieces of 32 to 144 bytes, 64 pieces at
-// a time, as a transaction does.
+// Allocates and frees 64 pieces of 32 to 144 bytes at a time, as a transaction does.
 double malloc_or_free_ns() {
   constexpr uint32_t kRounds = 50;
   std::array<void*, 64> pieces;

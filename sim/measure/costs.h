@@ -1,6 +1,5 @@
-// The costs that `logjam machine` measures. A core is named by its number for pin_to_core(), and
-// each cost is the median of `repetitions` measurements. Only the main thread may call these
-// functions, while no other thread runs.
+// The costs that `logjam machine` measures: medians of `repetitions` measurements. Cores have the
+// numbers of pin_to_core(). Only the main thread calls these functions, while no other thread runs.
 #pragma once
 
 #include <cstdint>

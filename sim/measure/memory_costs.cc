@@ -87,8 +87,7 @@ std::vector<int> cores_of_the_socket() {
   return cores;
 }
 
-// Returns the bandwidth of all `cores` together. A thread on each core reads memory of its own, and
-// all threads start at the same time.
+// Reads with a thread on each core, in memory of its own. All threads start at the same time.
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};

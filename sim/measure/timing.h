@@ -12,8 +12,7 @@
 
 namespace logjam::platform {
 
-// Returns the median, or 0 if there are no values. Of an even number of values, returns the upper
-// one of the two in the middle.
+// Returns 0 if there are no values; of an even number of values, the upper one of the middle two.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -35,9 +34,8 @@ double ns_of(Body&& body) {
   return static_cast<double>(now_ns() - begun);
 }
 
-// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. Measures
-// parts of 1024 steps and takes the median, because a long run is interrupted somewhere, but most
-// of its parts are not.
+// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. Takes the
+// median of parts of 1024 steps: a long run is interrupted somewhere, but most parts are not.
 template <class Body>
 double ns_of_a_step(size_t total, Body&& body) {
   constexpr size_t kPart = 1024;
