@@ -27,7 +27,7 @@ struct CrashPoint {
   uint32_t thread = 0;
   uint64_t steps = 0;
   bool in_a_file_call = false;
-  bool before_step = false;  // the last of these steps has not been made
+  bool before_step = false;  // the last of `steps` is not made yet
   uint32_t number = 0;       // from 0; also the seed for Schedule::judge
 };
 

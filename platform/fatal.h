@@ -39,9 +39,8 @@ class CommandError : public std::runtime_error {
   throw CommandError(sentence, kExitFailed);
 }
 
-// Prints "logjam: <sentence>" on stderr and exits at once with `exit_code`. No destructor runs:
-// other threads may still be inside the engine, and nothing may be acknowledged after a failed
-// sync. Any thread may call it.
+// Prints "logjam: <sentence>" on stderr and exits at once with `exit_code`. No destructor runs,
+// because other threads may still be inside the engine. Any thread may call it.
 [[noreturn]] void fatal(const std::string& sentence, int exit_code = kExitFailed);
 
 // Runs `undo` when it is destroyed, unless forget() was called: a refused command changes nothing.

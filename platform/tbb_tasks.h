@@ -12,7 +12,7 @@ namespace logjam::platform {
 
 // The parts of a call that run on one node, at most `threads` at a time.
 struct NodeParts {
-  static constexpr int kAnyNode = -1;  // its threads are not bound
+  static constexpr int kAnyNode = -1;  // threads are not bound to a node
   int node = kAnyNode;
   uint32_t threads = 0;
   std::vector<uint32_t> parts;

@@ -56,8 +56,7 @@ int pin_to(const std::vector<int>& numbers) {
   return error;
 }
 
-// Returns the contexts that the process was started with: those of the main thread, so that the
-// answer is the same for every calling thread.
+// Returns the main thread's contexts, so that the answer is the same for every calling thread.
 std::vector<int> allowed_numbers() {
   std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
   const size_t bytes = set.size() * sizeof(cpu_set_t);

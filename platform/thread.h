@@ -22,7 +22,6 @@ void pin_to_socket(int socket);
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time
 // Puts the calling thread into the class. Returns whether the kernel permits it.
 bool set_scheduling_class(SchedulingClass wanted);
-// Returns the scheduling class of the calling thread.
 SchedulingClass scheduling_class();
 
 // Asks the kernel to wake the calling log thread promptly even while workers keep all cores busy.

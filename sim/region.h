@@ -1,8 +1,6 @@
 // The simulated memory: one region of the address space, which holds the program's heap, mappings
 // and stacks. The region has a fixed address, so addresses repeat in every run, and a cache line's
-// number follows from its address.
-//
-// Only the one host thread calls these functions.
+// number follows from its address. Only the one host thread calls these functions.
 #pragma once
 
 #include <cstddef>

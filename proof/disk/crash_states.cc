@@ -222,8 +222,7 @@ void CrashDisk::cut(File* file) const {
   }
 }
 
-// Makes the file's length durable, and the cuts that led to this length. Sectors that these cuts
-// removed cannot come back.
+// Makes the file's length durable, so that sectors that earlier cuts removed cannot come back.
 void CrashDisk::commit_lengths(File* file) {
   if (file->lengths.empty()) return;
   const uint64_t bytes = file->bytes();
@@ -264,8 +263,7 @@ void CrashDisk::sync(uint64_t inode) {
     file.sectors.clear();
     return;
   }
-  // Makes durable all changes in the directory, and all earlier changes of the names that these
-  // changes concern.
+  // Makes the directory's changes durable, and all earlier changes of the names in these changes.
   std::set<std::pair<uint64_t, std::string>> needed;
   std::vector<NameChange> durable, rest;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {

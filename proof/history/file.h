@@ -65,8 +65,7 @@ struct HistoryFileParameters {
   uint64_t log = 0;                   // the log's identity
 };
 
-// One worker's area of a history that a run writes. Only the worker's thread may call its
-// functions. The ids of the entries ascend.
+// One worker's area of a history. Only this worker may use it. The ids of its entries ascend.
 class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);

@@ -120,15 +120,13 @@ class RecordingTransaction final : public Transaction {
   std::vector<Change> changes_;
 };
 
-// Wraps another client. Records in a history the other client's writes, and which of its
-// transactions are acknowledged.
-//
-// Writes an entry's payload when its transaction is about to commit, and calls intend() at the
+// Wraps another client, and records this client's writes and acknowledgements in a history. Writes
+// an entry's payload when its transaction is about to commit, and calls intend() at the
 // serialization point, after which the commit cannot fail. A transaction that writes nothing has no
 // entry, but the counters, one for each type, count all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` outlive the client. `count` is the largest count of the worker's old ids.
+  // `history` and `order` outlive the client. `count`: the largest in the worker's earlier ids.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),

@@ -28,8 +28,8 @@
 
 namespace logjam::ledger {
 
-// The last writer of each cell, in the memory of a running process. From it a transaction that
-// overwrites a cell without reading the cell learns which transaction's write it overwrites.
+// The last writer of each cell, in the memory of a running process. A transaction that overwrites a
+// cell without reading the cell learns here which transaction's write it overwrites.
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
@@ -140,8 +140,7 @@ class Acknowledged {
   std::vector<platform::atomic<TransactionId>> newest_;
 };
 
-// The moment at which one worker kills the process. Only the worker's thread may call its
-// functions.
+// The moment at which one worker kills the process. Only this worker calls the functions.
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
 // durable. A wrong acknowledgement loses a transaction only if the kill comes while a transaction

@@ -65,7 +65,6 @@ class Exporter {
            strangers_.try_emplace(id, strangers_.size()).first->second;
   }
 
-  // Returns the key that a cell has in histories.
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
   // Notes the transactions that show because of `key`: its last writer, and each writer whose write

@@ -31,8 +31,7 @@ class Versions {
   Versions(const LedgerRows& rows, const History& history);
 
   // Follows the versions of every key down from its row. Returns a violation if a chain is broken
-  // (R3), or if a slot's row is not inserted and erased alternately. Call it before the other
-  // functions.
+  // (R3), or if a slot's row is not inserted and erased alternately. Call it first.
   std::string walk();
 
   const std::vector<uint32_t>& chain(Key key) const {

@@ -28,24 +28,21 @@ struct CountingLife {
   bool ranges = false;  // logs ranges
 };
 
-// A log in these directories.
+// A log in these directories. The functions return why they failed, or an empty string.
 struct CountingLog {
   std::vector<std::string> directories;
   uint64_t segment_bytes = 0;
 
-  // Recovers the log as the command `recover` does, or as a run that continues the log if
-  // `goes_on`. Returns a sentence about a failure, or an empty string.
+  // Recovers the log as the command `recover` does, or, if `goes_on`, as a run that continues it.
   std::string recover(LogChain* chain, RecoveredChain* recovered, bool goes_on) const;
   // Plays a life on the process's disk. Calls `acknowledged` for each acknowledged transaction.
-  // Returns a sentence about a failure, or an empty string.
   std::string live(const CountingLife& life,
                    const std::function<void(uint64_t)>& acknowledged) const;
-  // Takes a checkpoint, as `recover --checkpoint` does. Returns why it failed, or an empty string.
+  // Takes a checkpoint, as `recover --checkpoint` does.
   std::string checkpoint() const;
 };
 
-// Returns the number of transactions after which the rows have the recovered state, or nothing if
-// no number of transactions leads to this state.
+// Returns after how many transactions the rows have the recovered state; nothing if never.
 std::optional<uint64_t> counted(Database& database);
 
 }  // namespace logjam

@@ -92,8 +92,7 @@ struct LivesRound {
   std::string name() const;  // the first life's scheme and protocol
 };
 
-// Derives a round from the seed. Its first life has the scheme, the protocol and the record
-// granularity that derive_round(seed) gives.
+// Derives a round whose first life has derive_round(seed)'s scheme, protocol and granularity.
 LivesRound derive_lives(uint64_t seed);
 
 CrashResult play(const LivesRound& round, const std::string& binary);

@@ -1,7 +1,7 @@
 // Data races of an explored schedule: two threads access the same bytes, their accesses are
-// unordered, at least one is a store, and at least one is not atomic. Only the orders for which the
-// program asks count (acquire, release, fences), not those that x86 gives for free. So if a store
-// lacks release, any schedule that uses the stored data shows a race.
+// unordered, at least one is a store, and at least one is not atomic. The orders that x86 gives for
+// free do not count, but only the orders for which the program asks (acquire, release, fences). So
+// if a store lacks release, any schedule that uses the stored data shows a race.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and

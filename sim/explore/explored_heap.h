@@ -3,9 +3,8 @@
 // follow from the order of the allocations alone, which is the same when a schedule is repeated.
 //
 // Neither this heap nor a FreeList uses freed memory again, so that even a late access to freed
-// memory is an error. One bit for each 8 bytes of the region says whether the bytes are freed.
-//
-// Only the one host thread calls these functions.
+// memory is an error. One bit for each 8 bytes of the region says whether the bytes are freed. Only
+// the one host thread calls these functions.
 #pragma once
 
 #include <cstddef>

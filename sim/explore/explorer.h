@@ -8,15 +8,15 @@
 // are steps, because the node of a lock's waiter may lie there. The main thread loads, waits and
 // reports: only its calls are steps.
 //
-// Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the Order
-// chooses how many of these stores it sees. Read-modify-writes, fences and calls of the kernel make
+// Stores. A store is noted in the fiber's StoreBuffer. After the fiber's turn the Order chooses how
+// many of these stores other fibers see. Read-modify-writes, fences and calls of the kernel make
 // all stores visible. A store to the fiber's own stack is visible at once.
 //
 // Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
 // clock jumps to the next timer. The Order may also choose such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields spins. It waits until a store of another fiber becomes
-// visible after the beginning of its last round, because only such a store can end the spin. So a
+// Waiting. A fiber that pauses or yields spins. This fiber waits until another fiber's store has
+// become visible since the last round of the spin began: only such a store can end the spin. So a
 // spin takes few steps in any order.
 //
 // Crashes. At steps that the seed chooses the process forks, and the child checks the files that a
@@ -183,7 +183,7 @@ class Explorer final : public Kernel {
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that repeated the recorded schedule and ended with a switch, with the final stacks.
+  // The turns that repeated the recorded schedule and ended with a switch; the stacks then.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

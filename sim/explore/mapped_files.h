@@ -2,7 +2,6 @@
 // the region. When the program writes a line back (platform/persist.h), a synced write copies the
 // line to the file; the process may crash during this write. A real cache may also evict a line
 // before the write-back: after a crash evict_lines() of cli/explore.cc copies some random lines.
-//
 // Only the one host thread calls these functions.
 #pragma once
 

@@ -5,9 +5,7 @@
 // copies and library calls see them. When another fiber's turn comes, the explorer takes the late
 // stores back, the newest first. When the fiber's turn comes again, the explorer makes these stores
 // once more. So late stores keep the order of the program, and overwrite the bytes that other
-// fibers have stored meanwhile.
-//
-// Only the explorer uses these objects, on the one host thread.
+// fibers have stored meanwhile. Only the explorer uses these objects, on the one host thread.
 #pragma once
 
 #include <algorithm>

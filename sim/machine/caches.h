@@ -6,9 +6,7 @@
 //
 // An access that the core's own caches cannot answer comes here in the order of the clocks. A
 // core's request changes the state at once. Then this core waits for the line, and Line::busy_until
-// makes the next core wait.
-//
-// Only the one host thread calls these functions.
+// makes the next core wait. Only the one host thread calls these functions.
 #pragma once
 
 #include <array>

@@ -14,14 +14,13 @@ namespace logjam::sim {
 
 using Picoseconds = uint64_t;
 
-// The version of the model, which each row of results names. Raise it when a change of the model
-// changes results.
+// The version of the model in each row of results. Raise it when the model changes results.
 inline constexpr int kModelVersion = 9;
 
 // Distances between two complexes. A complex is the cores of a socket that share a cache.
 inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
 inline constexpr uint32_t kDistances = 4;
-inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex
+inline constexpr uint32_t kMostSharedCaches = 32;  // one for each complex
 
 struct Machine {
   Profile profile;

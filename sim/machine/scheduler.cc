@@ -125,8 +125,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
   return cpu.fiber;
 }
 
-// Ends the process if the clock of `cpu`, the context that runs next, has gone back since the last
-// check, or if the heap is out of order.
+// Ends the process if a clock has gone back since the last check, or the heap is out of order.
 void Scheduler::check(Cpu& cpu) {
   if (cpu.now < cpu.checked || current_->cpu->now < current_->cpu->checked) {
     platform::fatal("the simulation is wrong: a context's clock has gone back");
