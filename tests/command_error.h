@@ -11,8 +11,7 @@
 
 namespace logjam {
 
-// Runs the command. Returns whether it ends with this exit code and with a message that contains
-// the pattern.
+// Runs the command. Succeeds if it ends with this exit code and its message has the pattern.
 inline testing::AssertionResult ends_with(int exit_code, const std::function<void()>& command,
                                           const std::string& pattern) {
   try {

@@ -8,8 +8,7 @@
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   logjam::start_diagnostics(argv[0]);
-  // Tests of every scheme wait for epochs. With silo's epochs of 40 ms, as in its paper, the waits
-  // would take most of the tests' time.
+  // With silo's own epochs of 40 ms, tests of all schemes would spend most of their time in waits.
   gflags::SetCommandLineOptionWithMode("silo_epoch_ms", "1", gflags::SET_FLAGS_DEFAULT);
   return RUN_ALL_TESTS();
 }

@@ -29,7 +29,6 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // Returns the path of the file `name` in the directory. The file need not exist.
   std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   // Prevents the destructor from removing the directory, so that its files show why a test failed.

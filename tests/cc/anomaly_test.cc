@@ -151,8 +151,7 @@ TEST_P(Anomaly, InsertAfterMiss) {
   expect_conflict([&](Actor& t) { EXPECT_EQ(t.erase(ordered(), 55), Status::kNotFound); }, inserts);
 }
 
-// The key is in the index, but its tuple is absent. So the transaction that misses the key depends
-// on the tuple, not on the index node.
+// The index has the key, with an absent tuple. A miss depends on this tuple, not on the index node.
 TEST_P(Anomaly, InsertAfterMissOfErasedRow) {
   const auto look = [&](const std::function<Outcome(Actor&)>& miss) {
     expect_conflict(
@@ -197,8 +196,7 @@ TEST_P(Anomaly, PhantomInSecondaryIndex) {
                   inserts);
 }
 
-// Three moves of a row's secondary key: into the scanned range, out of the range, and within the
-// range to an earlier value.
+// A row's secondary key moves into the scanned range, out of the range, or within the range.
 TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
   const auto scans = [&](Actor& t) { EXPECT_EQ(t.scan_group(ordered(), 3, 5).size(), 30u); };
   expect_conflict(scans, [&](Actor& t) { t.move(ordered(), 900, 4); });
@@ -226,7 +224,6 @@ TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
       });
 }
 
-// If a visitor stops a scan, the scan does not depend on the later rows.
 TEST_P(Anomaly, AStoppedScanIgnoresRowsAfterItsEnd) {
   Actor t1(world()), t2(world());
   EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));

@@ -49,8 +49,7 @@ TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
   EXPECT_EQ(world.content(ordered()).at(10), 3);
 }
 
-// Only with --locks=all does a transaction also keep its locks on rows and index nodes that it only
-// read. OCC has no read locks.
+// Only with --locks=all does a transaction also keep its read locks. OCC has no read locks.
 TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);

@@ -168,8 +168,7 @@ TEST_F(WaitDie, AnInsertWaitsForAYoungerScannerAndAbortsForAnOlder) {
   EXPECT_TRUE(older.commit());
 }
 
-// The middle transaction waits for the youngest reader. Then an older transaction also becomes a
-// reader, so the middle transaction must abort.
+// The middle transaction waits for the youngest reader. Then an older transaction becomes a reader.
 TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   Actor oldest(world), middle(world), youngest(world);
   youngest.read(ordered(), 10);
@@ -184,9 +183,8 @@ TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
 }
 
-// Readers overlap, so at least one reader always holds the lock. The lock is never free and keeps
-// the age of the first reader. A writer that is younger than the first reader, and older than the
-// other readers, must get the lock after some time.
+// Readers overlap, so the lock is never free and keeps the age of the first reader. A writer that
+// is younger than the first reader, but older than the other readers, must get the lock.
 TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   const auto expect_a_turn = [&](const std::function<void(Actor&)>& looks,
                                  const std::function<void(Actor&)>& writes) {
@@ -233,8 +231,7 @@ TEST_F(WaitDie, AYoungWriterTurnsNoReaderAway) {
   EXPECT_TRUE(second.read(ordered(), 10).has_value());
 }
 
-// The oldest transaction misses a key and waits for the node's lock. Meanwhile another transaction
-// inserts the key.
+// While the oldest transaction waits for the node's lock, another transaction inserts the key.
 TEST_F(WaitDie, AMissIsRepeatedAfterItsNodeIsLocked) {
   Actor oldest(world), inserter(world), scanner(world);
   scanner.scan(ordered(), 0, 100);

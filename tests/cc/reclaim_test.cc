@@ -151,8 +151,7 @@ TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   EXPECT_EQ(insert(7), old);
 }
 
-// A reader finds the absent tuple of an erased row. Then the tuple is reclaimed, and another
-// transaction inserts the key again.
+// A reader finds an erased row's tuple. The tuple is then reclaimed, and the key is inserted again.
 TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
@@ -170,8 +169,7 @@ TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
 }
 
-// A transaction has found a tuple that the reclaimer then removes. The transaction must not wait
-// for the tuple's lock, because a removed tuple is never unlocked.
+// A removed tuple is never unlocked, so a transaction that finds the tuple must not wait for it.
 TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
@@ -223,8 +221,7 @@ TEST_P(Reclaim, AMovingQueueUsesConstantMemory) {
   EXPECT_LT(entries(), kLong + 50);
 }
 
-// Workers insert rows at the upper end of a queue and erase rows at its lower end. Sometimes they
-// count the rows.
+// Workers insert rows at the queue's upper end, erase rows at its lower end, and count the rows.
 TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
   constexpr uint32_t kWorkers = 4;
   constexpr int kTransactions = 3'000;

@@ -249,12 +249,10 @@ inline std::string test_name(std::string name) {
   return name;
 }
 
-// Names a test whose parameter is a protocol.
 inline std::string protocol_name(const testing::TestParamInfo<std::string>& info) {
   return test_name(info.param);
 }
 
-// Makes test parameters: every protocol, with and without early lock release.
 inline auto every_protocol_and_release() {
   return testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool());
 }

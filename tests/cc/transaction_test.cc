@@ -216,7 +216,6 @@ TEST_P(TransactionTest, AReadRowStaysUnchangedUntilTheEnd) {
   EXPECT_TRUE(t.commit());
 }
 
-// One transaction accesses more rows than any array of fixed size holds.
 TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   Actor t(world);
   constexpr Key kRows = 5000;

@@ -15,8 +15,7 @@
 namespace logjam {
 namespace {
 
-// A protocol without concurrency control. It reads each row as it is. The test decides the result
-// of each check of an index node.
+// A protocol without concurrency control. The test decides the result of each check of a node.
 class ScriptedNodes final : public TransactionBase<ScriptedNodes> {
  public:
   using TransactionBase::TransactionBase;

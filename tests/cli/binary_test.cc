@@ -41,7 +41,6 @@ TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
   }
 }
 
-// Flips one bit in the first record of a finished run.
 TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
@@ -99,10 +98,9 @@ TEST(Binary, RecoverKeepsToItsMemory) {
   }
 }
 
-// Sends the signal while the run measures. Returns the run's output and "status N", without the
-// stderr of the shell. Sends the signal only when the worker runs. Earlier, the main thread blocks
-// signals while it makes the worker's thread; so the worker would get the signal, with no function
-// of logjam on its stack.
+// Sends the signal while the worker runs. Earlier, the main thread blocks signals while it makes
+// the worker's thread; the worker would get the signal with no function of logjam on its stack.
+// Returns the run's output and "status N", without the stderr of the shell.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "

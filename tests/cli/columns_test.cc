@@ -15,7 +15,6 @@
 namespace logjam {
 namespace {
 
-// Returns the names of the columns in the header of a CSV file.
 std::vector<std::string> header_of(const std::string& csv) {
   std::ifstream in(csv);
   std::string line;

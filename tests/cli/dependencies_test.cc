@@ -13,8 +13,7 @@ class DumpDependencies : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Makes a run of 800 transactions, and then runs `script` in the run's directory. Each
-  // transaction updates the row of the only branch.
+  // Makes a run of 800 transactions, and then runs `script` in the run's directory.
   Ended after(const std::string& log, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
                  " && \"$LOGJAM\" run --wal_dir=log --overwrite --workload=tpcb --tpcb_branches=1 "
@@ -25,7 +24,7 @@ class DumpDependencies : public testing::Test {
   static constexpr char kDump[] = "\"$LOGJAM\" dump --wal_dir=log ";
 };
 
-// All transactions update the branch's row, so they form one chain.
+// All transactions update the row of the only branch, so they form one chain.
 constexpr char kCheck[] = R"( >/dev/null && python3 -c '
 import csv, statistics
 row = next(csv.DictReader(open("row.csv")))

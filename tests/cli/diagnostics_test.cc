@@ -1,5 +1,4 @@
-// The messages about an uncaught exception. (tests/main.cc starts the diagnostics as the program
-// does.)
+// The messages about an uncaught exception. tests/main.cc starts the diagnostics.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -36,7 +36,6 @@ TEST(Flags, EachBelongsToACommand) {
 }
 
 TEST(Flags, ThereAreAtMostNinety) {
-  // The flags that tests define are not logjam's.
   const auto flags = own_flags();
   EXPECT_LE(std::ranges::count_if(
                 flags, [](const auto& flag) { return !flag.filename.starts_with("tests/"); }),

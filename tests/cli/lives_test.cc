@@ -19,7 +19,6 @@ class Lives : public testing::Test {
  protected:
   Lives() : log_(directory_.path_of("log")) { std::filesystem::create_directory(log_); }
 
-  // Runs logjam, and returns its output.
   std::string logjam(std::vector<std::string> words, int* status = nullptr) {
     words.insert(words.begin(), binary_under_test());
     words.push_back("--wal_dir=" + log_);
@@ -51,7 +50,6 @@ class Lives : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // Returns what the log's manifest says.
   Manifest manifest() const { return find_manifest({log_}).manifest; }
   bool has_checkpoint() const {
     return std::ranges::any_of(manifest().checkpoints, &Checkpoint::complete);
@@ -79,7 +77,7 @@ TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   EXPECT_TRUE(has(logjam({"dump", "--range=run:1,count:1"}), "scheme centr"));
 }
 
-// The log's header has the workload's mix only for the recovery's report.
+// A recovery reads the workload's mix from the log's header, and uses the mix only in its report.
 TEST_F(Lives, ARecoverySaysTheMixAndTheFlagsOfItsRun) {
   logjam({"run", "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_items=1000",
           "--tpcc_customers=30", "--tpcc_mix=np", "--threads=1", "--transactions=20",
@@ -170,7 +168,6 @@ TEST_F(Lives, ARunThatHasLostItsEndSinceIsDamaged) {
   EXPECT_TRUE(has(said, " bytes, and had 524000 when the log was continued")) << said;
 }
 
-// Flips the bits of a byte.
 void damage(const std::string& path, std::streamoff at) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(at);

@@ -315,8 +315,7 @@ class Overloaded : public testing::Test {
   LogDirectory directory_;
 };
 
-// The 20th transaction begins at least 380 ms after the first transaction, and has waited for most
-// of these 380 ms.
+// The 20th transaction begins at least 380 ms after the first, and has waited most of this time.
 TEST_F(Overloaded, LatencyCountsFromTheIntendedStartAndExecutionFromTheActualOne) {
   const auto [result, row] = measure_at_1000(60, 20);
   EXPECT_EQ(result.transactions, 20u);

@@ -31,8 +31,7 @@ std::vector<std::pair<std::string, std::string>> mistakes() {
   return all;
 }
 
-// Runs each command line of the golden file in bash, with an empty directory $D. Returns the
-// answer and the exit status of each command.
+// Runs each command line in bash, with an empty directory $D. Returns answers and exit statuses.
 std::vector<std::string> answers() {
   const TemporaryDirectory directory;
   std::ofstream script(directory.path_of("script"));

@@ -136,7 +136,6 @@ class CheckpointTest : public testing::Test {
     }
     return numbers;
   }
-  // Returns the path of a file of the checkpoint.
   std::string path_of(const Checkpoint& checkpoint, size_t file) {
     std::string error;
     return paths_of(directories(), checkpoint, &error)[file];

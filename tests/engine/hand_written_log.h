@@ -76,7 +76,6 @@ class HandWrittenLog {
     record.seal(kRun, place.position);
   }
 
-  // Returns how many bytes the stream has.
   uint64_t bytes(uint32_t stream) const { return logs_[stream].size(); }
   // Writes these bytes after the stream's last record.
   void add_garbage(const std::vector<std::byte>& bytes, uint32_t stream) {

@@ -86,7 +86,6 @@ TEST_P(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   EXPECT_EQ(rows(), (Rows{{2, 30}, {3, 300}}));
 }
 
-// The cut is at the first byte of the third record.
 TEST_P(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   HandWrittenLog log;
   for (Key key = 1; key <= 3; ++key) {

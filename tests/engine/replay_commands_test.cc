@@ -143,8 +143,7 @@ TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   }
 }
 
-// Delivery looks for the oldest row of NEW-ORDER. It would visit all erased rows if they stayed in
-// the index.
+// Delivery looks for the oldest row of NEW-ORDER. It would visit all erased rows in the index.
 TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
   set(small_scale("tpcc"));
   set({{"tpcc_mix", "50,0,0,50,0"}, {"tpcc_warehouses", "1"}});

@@ -53,7 +53,6 @@ TEST(Arena, FreesOnlyTheLatestAllocation) {
   EXPECT_NE(b, c);
 }
 
-// Returns how many pages of [start, start + bytes) are in memory.
 size_t pages_in_memory(void* start, size_t bytes) {
   std::vector<unsigned char> pages(bytes / 4096);
   EXPECT_EQ(mincore(start, bytes, pages.data()), 0);
@@ -160,7 +159,6 @@ TEST(FreeListTest, BlocksThatOtherArenasFreeAreUsedAgain) {
   EXPECT_LT(made, kArenas * kRounds * kInUse / 10) << "nine of ten blocks are used again";
 }
 
-// No block may be allocated to two threads at once.
 TEST(FreeListTest, ThreadsThatUseWhatAnotherFreesAtTheSameTimeShareNoBlock) {
   constexpr int kThreads = 3, kRounds = 200;
   constexpr uint64_t kInUse = 200;

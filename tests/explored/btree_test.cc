@@ -73,7 +73,6 @@ class KeysInATree {
     has_[key] = false;
     tree_->remove(key, &(*entries_)[key], &retired);
   }
-  // Looks for a key that was there from the beginning.
   void find_present(Key key, Finger* finger = nullptr) {
     if (tree_->find(key, nullptr, finger) != &(*entries_)[key]) wrong_ = "a key is not found";
   }

@@ -113,7 +113,6 @@ struct RecordInput {
     streams.push_back(left.rest());
   }
 
-  // Adds the files of the log to `disk`, and returns these files.
   LogFiles add_files(InputFiles* disk) const;
 
   static constexpr size_t kShapeBytes = 32;

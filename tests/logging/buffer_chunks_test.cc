@@ -84,7 +84,6 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   uint64_t passed_ = 0, watermarks_ = 0, buffers_ = 0;
 };
 
-// A thread that passes chunks may take long. Workers must not wait for it when they need a chunk.
 TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   const Watchdog watchdog("a worker waits for the thread that passes chunks");
   publish(1);

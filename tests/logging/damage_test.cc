@@ -153,7 +153,6 @@ TEST_P(Evidence, ARecordVouchesForTheRecordsThatWereDurable) {
 
 INSTANTIATE_TEST_SUITE_P(All, Evidence, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// The sync record after a commit also states how far the other logs are durable.
 TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
   options_ = log_options_of_many(*find_scheme("dlog-s"), directory_, "sync", 2, 2);
   ScriptedLog::open();

@@ -45,7 +45,6 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
     }
     return count;
   }
-  // Returns the slot whose write begins at stream position `position`.
   uint32_t slot_of(uint64_t position) const {
     for (uint32_t slot = 0; slot < device_->depth(); ++slot) {
       const bool begins_there = device_->offset(slot) == kLogHeaderBytes + position;
@@ -209,8 +208,6 @@ TEST_F(DepthTest, AFullRingDoesNotWaitForTheGap) {
   publisher.join();
 }
 
-// The daemon sleeps until the gap has passed. If a worker relies on the daemon, the daemon must end
-// this sleep.
 TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   config_.flush_gap_us = kHourUs;
   config_.preemptible_workers = true;
@@ -236,8 +233,7 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   stream_->rely_on_daemon(false);
 }
 
-// More bytes than one write can hold are filled before the gap is over. A worker that relies on the
-// daemon ends the gap.
+// During the gap, more bytes are filled than one write can hold. Then a worker ends the gap.
 TEST_F(DepthTest, AFlushAfterTheGapHasAllThatIsFilledThen) {
   config_.flush_gap_us = kHourUs;
   open(4);
@@ -255,7 +251,6 @@ TEST_F(DepthTest, AFlushAfterTheGapHasAllThatIsFilledThen) {
   EXPECT_EQ(durable(), 4 * kUnit);
 }
 
-// If log threads preempt workers, workers submit no writes. Only the daemon submits writes.
 TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   config_.preemptible_workers = true;
   open(4);

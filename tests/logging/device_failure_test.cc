@@ -9,8 +9,7 @@
 namespace logjam {
 namespace {
 
-// R7: a failed write ends the process with the file's name and the reason, whether a worker or the
-// daemon flushes.
+// R7: whether a worker or the daemon flushes, a failed write names the file and the reason.
 TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const int error : {EIO, ENOSPC}) {

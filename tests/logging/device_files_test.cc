@@ -92,7 +92,6 @@ class SegmentFiles : public testing::Test {
   SegmentMaker maker_{kPath, Segments{kSegment}, 0, free_};
 };
 
-// The test makes, writes and releases segments in turn.
 TEST_F(SegmentFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
   ASSERT_EQ(made_, 0);
   for (uint64_t index = 0; index < 7; ++index) {
@@ -141,7 +140,6 @@ TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
   EXPECT_GT(states, 50u);
 }
 
-// A segment is ready only when its name is durable, too.
 TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
   ASSERT_EQ(made_, 0);
   disk_.fail("log", FileCall::kSync, EIO, 1);  // the first is the file's

@@ -23,8 +23,7 @@ namespace {
 
 constexpr uint64_t kBytes = 8192;
 
-// Makes fdatasync(), fsync() and pwritev2() with a sync flag fail with EIO in this thread. Needs no
-// privileges.
+// Makes fdatasync(), fsync() and pwritev2() with a sync flag fail with EIO in this thread.
 void fail_syncs() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -175,8 +175,7 @@ TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
   for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_TRUE(device->finished(slot));
 }
 
-// All files in a directory share one simulated device. Files in another directory are on another
-// device.
+// All files in a directory share one simulated device. Each other directory has its own device.
 TEST(SimDevice, FilesOfADirectoryShareItsBandwidth) {
   const LogDirectory directory, other;
   constexpr uint64_t kBytes = 200 * 1024, kTransferNs = kBytes * 100;  // 10 MB/s
@@ -225,7 +224,6 @@ TEST(FaultyDevice, KeepsSyncedBytesAndMayLoseOthers) {
   EXPECT_GT(torn_rounds, 10u);
 }
 
-// After a power cut, a later write may be on the disk although an earlier one is missing.
 TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
   uint64_t gaps = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {

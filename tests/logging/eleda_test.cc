@@ -201,8 +201,7 @@ TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
 
 constexpr uint64_t kUnit = 4096;
 
-// The sequencer's position. A load calls `meanwhile` before it returns. `meanwhile` plays a worker
-// that runs between this load and the thread's next load.
+// The sequencer's position. A load calls `meanwhile`, which plays a worker between two loads.
 struct Sequencer {
   uint64_t load(auto) const {
     const uint64_t seen = position;

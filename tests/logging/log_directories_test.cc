@@ -32,7 +32,6 @@ std::map<std::string, std::string> contents(const std::string& directory) {
   return files;
 }
 
-// Returns options for a log of `scheme` in `directories` directories.
 LogOptions options_of(const char* scheme, const LogDirectory& directory, const std::string& device,
                       uint32_t directories) {
   LogOptions options = log_options(*find_scheme(scheme), directory, device, 3);

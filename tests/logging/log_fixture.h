@@ -50,8 +50,7 @@ inline bool filled_rightly(const RecordHeader& header) {
   return !body.next(&write) && body.well_formed();
 }
 
-// Returns the dependencies of a transaction of `worker`, which has read the record with number
-// `sequence`.
+// Returns the dependencies of a transaction of `worker` that has read record `sequence`.
 inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t sequence) {
   const uint64_t names = (uint64_t{1} << scheme.traits().stream_bits) - 1;
   const bool foreign = names != 0 && (sequence & names) != scheme.home(worker);

@@ -111,7 +111,6 @@ class ManifestFile : public testing::Test {
   ManifestFile() : a_(directory_.path_of("a")), b_(directory_.path_of("b")) {
     for (const std::string& one : {a_, b_}) fs::create_directory(one);
   }
-  // Begins a log in the given directories.
   std::unique_ptr<LogManifest> begin(const std::vector<std::string>& directories, uint64_t log,
                                      std::vector<uint64_t> replaced = {}) {
     Manifest manifest;
@@ -206,8 +205,7 @@ TEST_F(ManifestFile, OnlyWhatProvesThatItIsOfTheLogIsRemoved) {
   EXPECT_FALSE(fs::exists(checkpoint_directory(a_, 3)));
 }
 
-// A process may be killed when it has created the directory of its run, but has not yet written the
-// run into the manifest.
+// A killed process may have created the directory of its run without a run in the manifest.
 TEST_F(ManifestFile, TheDirectoryOfARunThatNeverWasIsUsedAgain) {
   const std::string path = a_ + "/run-2";
   ASSERT_EQ(make_directory_of(path, 5), 0);

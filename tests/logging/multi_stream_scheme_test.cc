@@ -105,8 +105,7 @@ TEST_P(MultiStreamSchemeTest, APollingWorkerIsAcknowledged) {
   });
 }
 
-// Worker 1 publishes once and then makes no calls. Transactions that read its row must still be
-// acknowledged.
+// Worker 1 publishes once and then makes no calls. Later transactions read worker 1's row.
 TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;

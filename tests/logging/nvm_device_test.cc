@@ -62,7 +62,6 @@ TEST(NvmDevice, PersistedBytesAreInTheFileHoweverFarItGrows) {
   }
 }
 
-// A recycled file may be sparse. The device keeps its bytes and allocates its holes.
 TEST(NvmDevice, ARecycledFileKeepsItsBytesAndGetsBlocksForItsHoles) {
   LogDirectory directory;
   const std::string old = "an earlier run's";
@@ -93,8 +92,7 @@ TEST(NvmDevice, EachPersistAndEachWriteTakesAtLeastItsTime) {
   takes_its_time([&] { device->start(0, elsewhere, Sync::kData); });
 }
 
-// A killed process loses none of its stored bytes. On `faulty`, a power cut loses bytes that were
-// not persisted, except cache lines that were evicted before.
+// A killed process loses none of its bytes. On `faulty`, evicted cache lines survive a power cut.
 TEST(NvmDevice, OverFaultyAPowerCutLosesOrTearsUnpersistedBytes) {
   constexpr uint64_t kOffset = 4096, kBytes = 640;
   uint64_t all_lost = 0;

@@ -60,8 +60,7 @@ TEST(RecoveryRule, AnEmptyStreamCutsEverythingByMinCut) {
   EXPECT_FALSE(survives(rule, 1, cut));
 }
 
-// Returns watermark records as a StreamTail has them: for each record its number and then its
-// positions.
+// Returns watermark records as in a StreamTail: each record's number, then its positions.
 std::shared_ptr<const std::vector<uint64_t>> watermarks(std::vector<uint64_t> words) {
   return std::make_shared<const std::vector<uint64_t>>(std::move(words));
 }

@@ -63,7 +63,7 @@ void expect_records_from(const LogOptions& options, uint64_t position, uint64_t 
 // Returns the largest number of files that a released log may have in each of its directories.
 uint64_t most_files(uint64_t directories) {
   // Before a release, the log has the records kept by the previous release, and all later records.
-  // They may begin and end anywhere in a segment, and writes are padded to whole blocks.
+  // These records may begin and end anywhere in a segment, and writes are padded to whole blocks.
   const uint64_t live_bytes = (kKept + 1 + kEach) * kRecordBytes / directories + kLogHeaderBytes;
   const uint64_t live = live_bytes / kSegment + 2;
   // The grower makes one preallocated segment and a burst of 1 MiB ahead.
@@ -356,7 +356,6 @@ TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
   }
 }
 
-// Recovery needs every file after its start, and no file before its start.
 TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
   const LogDirectory directory;
   const LogOptions options =

@@ -49,7 +49,6 @@ class ScriptedLog : public testing::Test {
     }
     return tails;
   }
-  // Returns the cut that the scheme's recovery rule now gives.
   Cut cut() { return options_.scheme->recovery.cut(tails()); }
   bool survives(const Published& one, uint8_t flags = 0) {
     RecordHeader header{};

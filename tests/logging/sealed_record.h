@@ -32,7 +32,6 @@ class SealedRecord {
   std::byte* data() { return reinterpret_cast<std::byte*>(words_.data()); }
   RecordHeader& header() { return *reinterpret_cast<RecordHeader*>(data()); }
   const std::vector<uint64_t>& words() const { return words_; }
-  // Returns the body's bytes.
   std::vector<std::byte> body() { return {data() + sizeof(RecordHeader), data() + bytes_}; }
   // Returns whether the memory after the hole is unchanged.
   bool stays_in_its_hole() const {

@@ -210,7 +210,7 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   EXPECT_EQ(durable(), 128u);
 }
 
-// However the stream becomes durable up to a position, it wakes the worker that waits for it.
+// Whichever step makes a position durable, that step wakes the worker that waits for the position.
 TEST_F(StreamTest, AdvancingWakesASleeper) {
   const auto poll = [this] {
     while (durable() < 64) stream_->poll();

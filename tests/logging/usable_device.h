@@ -1,6 +1,5 @@
-// Some schemes persist records in place and need a device that is memory. For these schemes,
-// usable_device() replaces other devices by `nvm`. So tests over the registry need not name a
-// scheme.
+// Some schemes need a device that is memory. For these schemes, usable_device() replaces other
+// devices by `nvm`, so that tests of all schemes need not name any scheme.
 #pragma once
 
 #include <string>

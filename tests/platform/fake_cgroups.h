@@ -56,7 +56,6 @@ class FakeCgroups {
   }
   std::string real(const std::string& path) const { return directory_.path() + path; }
 
-  // Returns the names of the workers' groups below `group`.
   std::set<std::string> worker_groups(const std::string& group) const {
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(real(group))) {

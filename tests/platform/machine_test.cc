@@ -66,8 +66,7 @@ TEST(ProcessUseTest, TheKernelsPartIsThatOfSystemCalls) {
   EXPECT_LE(called.system_seconds, called.cpu_seconds);
 }
 
-// Returns the second number of this thread's schedstat, the run delay. The first number is the
-// thread's processor time.
+// Returns this thread's run delay, which is the second number of its schedstat.
 uint64_t counted_by_the_kernel() {
   std::ifstream file("/proc/thread-self/schedstat");
   uint64_t ran = 0, waited = 0;

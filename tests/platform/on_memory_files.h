@@ -24,7 +24,6 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// Lets a test use a file system in memory.
 class OnMemoryFiles : public testing::Test {
  protected:
   // Creates or opens a file and writes to it.
@@ -53,7 +52,6 @@ class OnMemoryFiles : public testing::Test {
     EXPECT_EQ(platform::sync_parent(path), 0);
   }
 
-  // Returns the content of the file at `path` in a crash state.
   static std::string text_in(const CrashState& state, const std::string& path) {
     MemoryFiles after(state);
     const platform::ReplaceFiles replace(after);

@@ -1,6 +1,5 @@
 // Parallel loops: each part runs exactly once, and any thread sees the part's effects after the
-// join. Some counters are not atomic, so that ThreadSanitizer checks that the join orders the
-// accesses.
+// join. Some counters are not atomic, so that ThreadSanitizer checks the join.
 #include "platform/parallel.h"
 
 #include <gtest/gtest.h>

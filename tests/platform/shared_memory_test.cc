@@ -44,8 +44,7 @@ TEST(AtomicMax, NeverGoesDownWhileThreadsRaiseIt) {
   EXPECT_EQ(maximum.load(), kEach * kThreads + kThreads - 1);
 }
 
-// Two threads wake each other in turns. The threads never spin, and they sleep without a time-out.
-// So the test hangs if a wake-up is lost.
+// Two threads wake each other in turns. If a wake-up is lost, a thread sleeps without a time-out.
 TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   const Watchdog watchdog("a wake-up was lost");
   constexpr uint64_t kTurns = 20'000;

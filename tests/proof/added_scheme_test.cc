@@ -51,7 +51,6 @@ std::vector<std::string> code_blocks(const std::string& page, const std::string&
   return blocks;
 }
 
-// Replaces the only match of `pattern` in `*text` by `code`.
 void replace_only(const char* pattern, const std::string& code, std::string* text) {
   const std::regex regex(pattern);
   EXPECT_EQ(std::distance(std::sregex_iterator(text->begin(), text->end(), regex), {}), 1)

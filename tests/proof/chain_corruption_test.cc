@@ -113,7 +113,6 @@ class EndedLog {
     verdict.lost = found.value_or(0) < acknowledged_;
     return verdict;
   }
-  // Returns whether the file belongs to the last run.
   bool of_last_run(const std::string& path) const { return path.find("/run-4/") != path.npos; }
 
  private:

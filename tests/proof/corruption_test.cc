@@ -167,7 +167,7 @@ class DamagedRun {
     return drawn;
   }
 
-  // Returns a sentence if recovery may not have the result `result` on a log with this corruption.
+  // Returns a sentence if a recovery after this corruption may not have the result `result`.
   std::string wrong_verdict(const Corruption& one, const Recovered& result) const {
     const std::string& content = run_.files[one.stream][one.stripe];
     const bool header_hit = one.at < (one.how == kCut ? kLogHeaderBytes : content.find('\0'));
@@ -232,7 +232,6 @@ class DamagedRun {
     const Stripes stripes{static_cast<uint32_t>(files.size()), run_.stripe_bytes};
     return stripes.file_end(one.stripe, end + sizeof(RecordHeader)) > one.at;
   }
-  // Returns whether the corruption changes a byte of the record.
   bool touches(const Corruption& one, const Place& place) const {
     const auto stripe_count = static_cast<uint32_t>(paths_[one.stream].size());
     const Stripes stripes{stripe_count, run_.stripe_bytes};
@@ -249,14 +248,14 @@ class DamagedRun {
       const uint64_t from = stripes.file_offset(at), to = from + (end - at);
       const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
       if (begin >= stop) continue;
-      // Bytes that a cut removes from one of several files read as zeros before the stream's end.
+      // In a log of several files, recovery finds zeros in place of the bytes that a cut removed.
       const bool zeros = one.how == kZero || (one.how == kCut && place.end <= stream_end);
       if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
     }
     return false;
   }
 
-  // Checks the recovered transactions, and uses only the script's knowledge and the logged rows.
+  // Checks the recovered transactions against the script and the logged rows only.
   void judge(const BodiesToApply& bodies, Recovered* result) const {
     std::vector<uint64_t> writes(run_.transactions.size());
     std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // version, its writer

@@ -27,8 +27,7 @@ void PrintTo(const LivesRound& round, std::ostream* out) { *out << round.name();
 
 namespace {
 
-// Returns the seeds of one round for each scheme and protocol. Commit policies and granularities
-// alternate. LOGJAM_TEST_SEED changes the choice (tests/draw.h).
+// Returns one seed for each scheme and protocol. LOGJAM_TEST_SEED changes seeds (tests/draw.h).
 std::vector<uint64_t> choose_seeds() {
   std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
   for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {

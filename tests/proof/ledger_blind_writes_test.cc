@@ -37,7 +37,6 @@ TEST(LedgerChecker, AnUpdateDependsOnABlindWriteAndAnotherBlindWriteDoesNot) {
   }
 }
 
-// Two blind writes were applied in the wrong order.
 TEST(LedgerChecker, FindsAnOlderBlindWriteAppliedLast) {
   World one;
   const TransactionId older = one.change(0, {}, {{Op::kBlind, 4}});

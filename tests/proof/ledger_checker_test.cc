@@ -113,7 +113,6 @@ TEST(LedgerChecker, FindsAMissingLinkInAChain) {
       "R3: in the chain of ledger key 1, 0:1 overwrote 2:40, which the history does not know");
 }
 
-// The row has an older write, as if a replay had applied the row's writes in the wrong order.
 TEST(LedgerChecker, FindsAnOlderWriteAppliedLast) {
   World world;
   const TransactionId older = world.run(0, {}, {1});

@@ -52,7 +52,6 @@ class World {
 
   LedgerRow& row(Key key) { return rows_.ledger[key].second; }
   CellRow& cell(uint64_t number) { return rows_.cells[number].second; }
-  // Returns the last writer of the key's row.
   TransactionId writer_of(Key key) {
     return keys_.is_cell(key) ? cell(key - kKeys).writer : row(key).writer;
   }

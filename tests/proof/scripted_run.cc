@@ -123,8 +123,8 @@ class Script {
     points_.push_back(txn.commit_point());
   }
 
-  // Polls the streams of `worker`. A poll starts a write, or notices that a write has finished. It
-  // first lets time pass, because a stream ignores a poll that follows another poll too soon.
+  // Polls the streams of `worker`. A poll starts a write, or notices that a write has finished.
+  // Lets time pass first, because a stream ignores a poll that follows another poll too soon.
   void look_after(Log& log, uint64_t worker) {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();

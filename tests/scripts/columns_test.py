@@ -32,7 +32,6 @@ def added(row, own):
 @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
 class ColumnsOfRows(WithAMachine):
     def own_columns(self, command, *flags):
-        """Returns the columns that logjam itself writes."""
         rows = self.directory / f"{command}.csv"
         subprocess.run([runner.logjam_of(), command, *flags, f"--wal_dir={self.directory}/own",
                         f"--csv={rows}"], capture_output=True, check=True)

@@ -36,7 +36,6 @@ def outcome(value=1.0, **origin):
 
 
 def printed(function, *given):
-    """Returns the text that a function prints."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         function(*given)

@@ -59,7 +59,6 @@ def processes_with(**variables):
 
 
 def descendants(process):
-    """Returns the descendants of this process."""
     children = {}
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):

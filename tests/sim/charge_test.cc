@@ -25,7 +25,6 @@ Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind)
   return (machine->now() - before) / kCycle;
 }
 
-// The observer touches data before the workers start. The workers find this data in a shared cache.
 TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   RunningMachine machine(small_profile(), 1);
   const auto* page = static_cast<const char*>(address_of(line_of_new_page()));
@@ -395,8 +394,8 @@ TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
   }
 }
 
-// Core 0 requests a line. Then other cores of core 0's socket and of the next socket request it.
-// Returns the order in which the cores get the line.
+// Core 0 requests a line. Then other cores of core 0's socket and of the next socket request this
+// line. Returns the order in which the cores get the line.
 std::string served(double nearest_first) {
   Profile profile = small_profile();
   profile.nearest_first = nearest_first;

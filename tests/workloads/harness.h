@@ -35,7 +35,7 @@ class WorkloadTest : public testing::Test {
   gflags::FlagSaver saver_;
 };
 
-// Returns the message with which the workload refuses these values of its flags, or an empty text.
+// Returns the message with which the workload refuses these flags, or an empty text.
 inline std::string refusal_of(std::string_view workload, const Flags& flags) {
   const gflags::FlagSaver saver;
   for (const auto& [name, value] : flags) {
@@ -77,8 +77,8 @@ class OneWorker {
  public:
   explicit OneWorker(Database& database) : worker_(database), txn_(worker_.transaction()) {}
 
-  // Executes the client's transaction, and commits it unless it rolls back. Returns what the
-  // client returned.
+  // Executes a transaction, and commits it unless the client rolls back. Returns the client's
+  // status.
   Status execute(Client& client) {
     txn_.begin(false);
     const Status status = client.execute(txn_);
@@ -208,13 +208,13 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
   return nullptr;
 }
 
-// Runs the workload, and lets `plant` damage the database. Expects that of verify()'s checks, the
-// check whose name begins with `by` fails.
+// Runs the workload, and lets `plant` damage the database. Expects verify()'s check whose name
+// begins with `by` to fail.
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
 
 // Calls expect_caught() for each error of a list. An error has the name of the check that must find
-// it, and a function that plants it in the workload's tables, or in the workload's first table.
+// the error, and a function that plants the error in the workload's tables or first table.
 template <class Rows>
 using PlantedErrors = std::vector<std::pair<std::string, std::function<void(Rows&)>>>;
 template <class Rows>

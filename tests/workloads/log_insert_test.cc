@@ -137,7 +137,6 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, LogInsert, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// Returns the number of threads of this process whose names begin with `prefix`.
 uint32_t threads_named(const std::string& prefix) {
   uint32_t count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -205,8 +204,7 @@ std::vector<const SchemeInfo*> schemes_that_can_discard() {
 
 class Discard : public testing::TestWithParam<const SchemeInfo*> {};
 
-// The inserting threads themselves free space in the ring. The test inserts many times the bytes
-// that the ring can hold.
+// The inserting threads themselves free space in the ring.
 TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
   const LogDirectory directory;
   LogOptions log_of = log_options(*GetParam(), directory, "discard", 4);

@@ -32,7 +32,7 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
   return scales;
 }
 
-// Returns the small scale with the workload's default transactions, or throws if it has no scale.
+// Returns the workload's small scale with the default transactions, or throws if there is none.
 inline Flags small_scale(std::string_view workload) { return small_scales(workload).at(0); }
 
 // Calls check(info) with the flags of each small scale of each workload.

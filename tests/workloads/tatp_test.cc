@@ -38,7 +38,6 @@ void expect_uniform_bytes(Table& table, const char* prefix, size_t values) {
   expect_uniform(counts, prefix);
 }
 
-// Tests each clause of TATP's description about the population.
 TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   constexpr uint64_t kSubscribers = 20'000;
   set({{"tatp_subscribers", "20000"}});

@@ -76,7 +76,7 @@ TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
   const Scale scale{.items = 20'000};
   Found found;
   create_tables(found.database, scale);
-  // Part 0 has the warehouse, parts 1 to 10 a district each, parts 11 and 12 the warehouse's stock.
+  // Part 0 has the warehouse. Parts 1 to 10 have a district each. Parts 11 and 12 have the stock.
   // Parts 0 and 1 also have the items.
   constexpr uint32_t kParts = 1 + 10 + 2;
   for (const uint32_t part : {0, 1, 2, 11, 12}) {

@@ -34,7 +34,6 @@ Rows rows_of(Database& database) {
   return rows;
 }
 
-// Returns the rows in which two databases differ.
 std::vector<std::pair<uint16_t, Key>> changed_rows(const Rows& before, const Rows& after) {
   std::vector<std::pair<uint16_t, Key>> changed;
   for (const auto& [place, bytes] : after) {

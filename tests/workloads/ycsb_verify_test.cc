@@ -10,7 +10,6 @@
 namespace logjam {
 namespace {
 
-// Returns the key of a worker's n-th insert.
 Key inserted_key(uint64_t records, uint64_t n, uint32_t worker) {
   const ycsb::KeySpace space{records, true};
   return space.key_of(space.inserted(n, worker));
