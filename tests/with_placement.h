@@ -1,5 +1,4 @@
-// While an object of this class lives, threads are placed as on a machine with the given hwloc
-// description.
+// While this object lives, threads are placed as on a machine with the given hwloc description.
 #pragma once
 
 #include <gtest/gtest.h>

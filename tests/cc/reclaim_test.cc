@@ -1,5 +1,4 @@
-// Erased rows are reclaimed while transactions run: transactions stay serializable, and memory does
-// not grow.
+// Transactions stay serializable while erased rows are reclaimed, and memory does not grow.
 #include <gtest/gtest.h>
 
 #include <random>

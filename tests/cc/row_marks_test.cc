@@ -1,5 +1,4 @@
-// The order of sequence numbers, and the marks that readers and writers leave at rows: read stamps
-// and LSN vectors. The tests run with every protocol.
+// The order of sequence numbers, and read stamps and LSN vectors of rows, under every protocol.
 #include <gtest/gtest.h>
 
 #include <functional>

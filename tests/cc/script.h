@@ -95,8 +95,7 @@ struct Outcome {
   bool operator==(Status other) const { return status == other; }
 };
 
-// A worker with one transaction at a time. After an abort, only begin() has an effect; all other
-// calls report the abort.
+// A worker with one transaction at a time. After an abort, all calls except begin() report it.
 class Actor {
  public:
   explicit Actor(World& world) {
@@ -121,8 +120,7 @@ class Actor {
     committed = blocked = false;
   }
 
-  // Runs one operation if the transaction has not ended. If the operation returns kAbort or would
-  // wait, aborts the transaction.
+  // Runs an operation, and aborts the transaction if the operation aborts or would wait.
   template <class Step>
   Outcome step(const Step& run) {
     if (!alive) return {Status::kAbort};
@@ -261,8 +259,7 @@ inline std::string protocol_and_release(
   return test_name(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "_keeps_locks");
 }
 
-// Makes test parameters: each protocol with both granularities of records, and with each time at
-// which a scheme may draw numbers.
+// Makes test parameters: each protocol, with both granularities and each time of drawing numbers.
 inline auto log_variants(const std::vector<std::string>& protocols) {
   return testing::Combine(testing::ValuesIn(protocols),
                           testing::Values(LogRecords::kTransaction, LogRecords::kOperation),

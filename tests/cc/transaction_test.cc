@@ -63,7 +63,6 @@ TEST_P(TransactionTest, TheHeadOfARowIsReadAsTheRowIs) {
   EXPECT_EQ(t.commit(), GetParam() != "occ") << "the row that was read has changed";
 }
 
-// A prefetch neither locks nor reads: another transaction changes the rows, and both commit.
 TEST_P(TransactionTest, APrefetchDependsOnNothing) {
   const std::vector<Key> keys = {0, 10, 20, 21};
   Actor t(world), writer(world);
@@ -234,8 +233,7 @@ TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   }
 }
 
-// Rows have every offset in a cache line and many lengths, and any of their bytes change. The bytes
-// around the row must stay the same.
+// Rows have many lengths and every offset in a cache line. The bytes around a row stay the same.
 TEST(StoreRow, StoresAllBytesThatChange) {
   constexpr size_t kBytes = 512;
   std::mt19937_64 random(1);

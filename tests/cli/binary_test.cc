@@ -122,7 +122,6 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
   }
 }
 
-// Other commands get the log's directory while a run writes the log. Then the test kills the run.
 TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT

@@ -175,8 +175,7 @@ void damage(const std::string& path, std::streamoff at) {
   file.seekp(at).put(static_cast<char>(~was));
 }
 
-// In the next three tests --accept_damage writes the end of the damaged log into the manifest, and
-// later commands use this end.
+// In the next three tests, --accept_damage notes in the manifest where the damaged log ends.
 TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
   logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
   logjam(run({"--threads=1", "--continue"}));

@@ -1,5 +1,4 @@
-// A wrong command line gets the whole message of tests/golden/mistakes.txt, and the exit status 2.
-// Users have made these mistakes.
+// Mistakes of users get the whole message of tests/golden/mistakes.txt, and the exit status 2.
 #include <gtest/gtest.h>
 
 #include <cctype>

@@ -97,8 +97,7 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// The row has the mean of the flush gaps that the run has chosen, in us. The first gap is 200 us.
-// The run has one core.
+// The run has one core. Its row has the mean of the chosen flush gaps, which begin at 200 us.
 TEST_F(RowFiles, AGapThatTheRunChoosesFollowsItsLatencyAndItsCost) {
   const auto mean_gap = [&](const std::string& wanted, double seconds) {
     return std::stod(
@@ -125,8 +124,8 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   until("auto", [](double us) { return us > 300; });
 }
 
-// A run of TPC-B may insert 200 MB per second. Before it starts, it allocates memory for its time
-// at this rate, or for its number of transactions if these need less memory.
+// A run of TPC-B may insert 200 MB per second. Before its start, the run allocates memory for its
+// time at this rate, or for its number of transactions if these need less memory.
 TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
   const auto memory_mb = [&](const std::string& length) {
     return std::stod(in_directory("$LOGJAM run --log=none --warmup=0 --noverify " + length +
@@ -139,8 +138,7 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
   };
   const Watchdog watchdog("a run takes no memory for its inserts");
   const double least = memory_mb("--threads=1 --seconds=0.5 --transactions=1");
-  // A run allocates for at most --seconds. On a busy core it may get little memory in that time, so
-  // the loop tries longer runs.
+  // On a busy core, --seconds may be too short for the allocation, so the loop tries longer runs.
   for (double seconds = 0.5;
        memory_mb("--threads=1 --seconds=" + std::to_string(seconds)) < least + 20; seconds *= 2) {
   }

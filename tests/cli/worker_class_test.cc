@@ -82,7 +82,6 @@ class LongRun {
   ~LongRun() { end(SIGKILL); }
 
   pid_t pid() const { return pid_; }
-  // Sends the signal and waits until the command has ended.
   void end(int signal) {
     if (ended_) return;
     ended_ = true;

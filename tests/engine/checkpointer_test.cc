@@ -162,8 +162,7 @@ TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurab
   EXPECT_FALSE(epochs_.removals_paused());
 }
 
-// Recovery detects the loss of a record with a number up to the checkpoint's number. It does so
-// only if the record lies before the end that the checkpoint names (R6).
+// Recovery detects the loss of a record only before the end that the checkpoint names (R6).
 TEST_F(CheckpointerTest, NoRecordUpToTheNumberLiesAfterTheEnd) {
   log_.safe.store(true);
   log_.durable.store(100'000);

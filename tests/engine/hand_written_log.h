@@ -26,7 +26,6 @@ inline std::map<Key, uint64_t> rows_of(Table& table) {
   return rows;
 }
 
-// Writes the log files of a run, record by record.
 class HandWrittenLog {
  public:
   static constexpr uint64_t kRun = 0x1234;

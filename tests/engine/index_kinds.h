@@ -1,5 +1,4 @@
-// Every kind of index, for parameterized tests. Each ordered index also has a variant with very
-// small nodes, which split often.
+// Every kind of index. Each ordered index also has a variant with small nodes, which split often.
 #pragma once
 
 #include <functional>

@@ -336,8 +336,7 @@ TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
   EXPECT_LT(tree.leaves(), kQueues * kLong / 2) << "and are not many";
 }
 
-// Readers look up and scan permanent keys. Meanwhile writers insert and remove other keys, which
-// lie between the permanent keys.
+// Readers use permanent keys. Meanwhile writers insert and remove keys between the permanent keys.
 TEST_P(RemovalTest, ConcurrentReadersAndWritersFindTheirKeys) {
   const std::unique_ptr<Index> index = GetParam().make();
   constexpr Key kKept = 400, kGap = 1'000;

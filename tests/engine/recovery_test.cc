@@ -1,5 +1,4 @@
-// Recovery of hand-written logs: which records it applies, in which order, and which it skips or
-// refuses.
+// Recovery of hand-written logs: the records that it applies, skips or refuses, and their order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -180,8 +179,7 @@ TEST_P(Recovery, FailsIfTheFileOfAStreamIsMissing) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// A damaged log may have any number. Some of these numbers would set the lock bit or the absent bit
-// of a row's version.
+// Some numbers in a damaged log would set the lock bit or the absent bit of a row's version.
 TEST_P(Recovery, ANumberThatNoRowCanHaveIsAnError) {
   for (const uint64_t number : {Version::kLocked | 7, Version::kAbsent | 7, ~uint64_t{0}}) {
     HandWrittenLog log;

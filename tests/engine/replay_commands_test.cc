@@ -70,8 +70,7 @@ RecoveryResult replay(Workload& workload, Database& database, const LogFiles& fi
 
 class ReplayCommands : public WorkloadTest {};
 
-// Each scale of a workload runs under one protocol. If there are more protocols than scales, scales
-// repeat so that every protocol runs.
+// Each scale of a workload runs under one protocol. Scales repeat until every protocol has run.
 TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
   for (const WorkloadInfo& info : all_workloads()) {
     if (!info.has_commands) continue;
@@ -273,8 +272,7 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
 
 // --- threads, in an order that the test prescribes ---
 
-// A script of commands, and counts of what its replay has done. During replay, the first command
-// waits until the second one is executed.
+// Commands, and counts of their replay. In the replay, the first command waits for the second one.
 struct Script {
   enum Type : uint32_t {
     kAdd,     // adds 1 to row 0

@@ -1,5 +1,4 @@
-// The run loop with a log whose durability the test controls: the depth of the pipeline, erased
-// rows, and the time line.
+// The run loop with a log whose durability the test controls: pipeline, erased rows, time line.
 #include "engine/run/run.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +17,7 @@
 namespace logjam {
 namespace {
 
-// A log scheme without files, for one worker. When the worker waits for a commit point, `on_wait`
-// decides which commits become durable.
+// A log scheme for one worker. When the worker waits, `on_wait` decides which commits are durable.
 class HeldLog final : public ForwardingScheme {
  public:
   explicit HeldLog(std::function<void(HeldLog&, uint64_t)> on_wait)

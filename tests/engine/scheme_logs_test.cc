@@ -1,6 +1,5 @@
-// Logs of several streams, which one thread writes for several workers, with every scheme. The
-// dependencies found in the log must be exactly the written ones. Both orders of replay must give
-// the last written rows.
+// Logs of several streams, which one thread writes with every scheme. The dependencies found in the
+// log must be the written ones. Both orders of replay must give the last written rows.
 #include <gtest/gtest.h>
 
 #include <cstring>

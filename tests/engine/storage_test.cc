@@ -279,8 +279,7 @@ constexpr uint64_t kRows = 5000;
 
 class NextRun : public testing::Test {
  protected:
-  // Returns whether the row is erased: every seventh row, and the middle third, so that some leaf
-  // nodes of the index have no row.
+  // Returns true for a whole third of the keys, so that some leaf nodes of the index have no row.
   static bool erased(Key key) { return key % 7 == 3 || (key >= kRows / 3 && key < 2 * kRows / 3); }
 
   Table& table_of(IndexKind kind, const std::string& name) {

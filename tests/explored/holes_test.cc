@@ -1,5 +1,4 @@
-// Writers fill holes while another thread asks up to where the log has no hole: in all schedules
-// with few preemptions.
+// Writers fill holes while a thread seeks the first hole, in all schedules with few preemptions.
 #include <gtest/gtest.h>
 
 #include "logging/schemes/border_collie/herd_flags.h"

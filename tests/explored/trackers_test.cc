@@ -103,10 +103,9 @@ TEST(GrasshopperSteps, SblPassesNoHoleWhenItCrawls) {
   search_all<WorkersAndATracker<false>>(1, kStraddling, size_t{0});
 }
 
-// A worker's list is full. The worker waits for a free node, and then publishes a longer record
-// with this node. Meanwhile the tracker crawls over one record. It stops there, because the other
-// worker publishes the next record only at the end. Checked: SBL stops at the hole, and in the end
-// is at the end of the last record.
+// A worker's list is full. The worker waits for a free node, and then publishes a longer record.
+// Meanwhile the tracker crawls over one record, and stops before the other worker's next record,
+// which is published last. Checked: SBL stops at this hole. In the end SBL is at the log's end.
 class FullList {
  public:
   FullList() : tracker_(std::make_unique<Grasshopper<false>>(2, ring(), kRange)) {
@@ -307,9 +306,8 @@ class FilledRegions {
   bool hole_ = false;
 };
 
-// Each owner fills its region, and releases or delegates the region. Another thread flushes.
-// Checked: `filled` never passes a region that is not filled. In the end all regions are released
-// in order.
+// Each owner fills its region, and releases or delegates it. Another thread flushes. Checked:
+// `filled` passes only filled regions. In the end all regions are released in order.
 class OwnersAndAFlusher : FilledRegions {
  public:
   OwnersAndAFlusher(uint32_t owners, uint64_t random, bool flushes)
@@ -491,9 +489,8 @@ TEST(SegmentIndexSteps, WhoFillsOrClosesLastPassesTheSegment) {
 }
 
 // The index has four entries. Three segments are closed, and only the first is not filled. A
-// publisher fills it and looks. Another thread closes the fourth segment when it can, which opens
-// the first entry again, and then looks. A third thread looks too. Checked: all closed segments are
-// passed.
+// publisher fills it and looks. Another thread closes the fourth segment, which opens the first
+// entry again, and looks. A third thread looks, too. Checked: all closed segments are passed.
 class EntryUsedAgain : Segments {
  public:
   EntryUsedAgain() : first_(allocate(kBytes)) {

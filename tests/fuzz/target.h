@@ -23,8 +23,7 @@ struct FuzzTarget {
   std::string_view name;
   size_t most_bytes = 0;  // the size of the longest input
   void (*run)(Input input) = nullptr;
-  // Corrects the checksums in a mutated input, and may mutate the input further. Null: inputs have
-  // no checksums.
+  // Corrects the checksums of a mutated input, and may mutate it further. Null if inputs have none.
   void (*mend)(std::vector<std::byte>& input, platform::SplitMix64& random) = nullptr;
   bool keeps_memory = false;  // later inputs use the same database
 };

@@ -1,6 +1,5 @@
 // Autonomous Commit: which thief moves which workers' records, and how numbers depend on
-// watermarks. A test runs on one thread, without flushers, and calls flush() to decide the
-// interleaving. tests/explored/buffers_test.cc has the schedules of thieves.
+// watermarks. tests/explored/buffers_test.cc has the schedules of thieves.
 
 #include <cstring>
 
@@ -183,7 +182,6 @@ TEST(StealingGroup, WithoutRoomNothingIsTaken) {
   EXPECT_EQ(group.unwritten(2), 8u);
 }
 
-// A thief skips the records that another thread is moving.
 TEST(StealingGroup, TwoThievesMoveDifferentMembers) {
   struct Nested {
     StealingGroup& group;

@@ -1,5 +1,4 @@
-// The chunks that a flushing thread takes from their owners. Chunks must be passed in the order of
-// their positions, and must be filled with records.
+// A flushing thread takes chunks from their owners, in the order of positions and full of records.
 #include "logging/schemes/common/buffer_chunks.h"
 
 #include <atomic>
@@ -130,8 +129,7 @@ TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   EXPECT_EQ(chunks_->filled(), chunks_->dealt());
 }
 
-// The ring's space and its chunks are used again in every lap. Workers wait when the ring is full,
-// and keep their chunks.
+// In every lap, the ring's space and chunks are used again. Workers wait while the ring is full.
 TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   constexpr uint64_t kLaps = 5;
   const Watchdog watchdog("workers wait for room, and nothing makes any");

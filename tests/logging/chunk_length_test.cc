@@ -10,8 +10,7 @@ namespace {
 
 constexpr uint64_t kRing = uint64_t{16} << 20;
 
-// Simulates intervals of `us` microseconds. In each interval, a worker fills `bytes`. Returns the
-// length of the worker's next chunk.
+// Simulates intervals of `us` in which a worker fills `bytes`. Returns the next chunk's length.
 uint64_t length_after(const ChunkLength& length, double us, uint64_t bytes) {
   ChunkLength::Filled filled;
   uint64_t now = platform::ns_to_ticks(1e9);

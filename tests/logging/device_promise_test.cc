@@ -1,5 +1,4 @@
-// Bytes that a device reports as durable have been synced. A write of a simulated device takes at
-// least the device's latency.
+// A device syncs bytes before it reports them as durable. Simulated writes take the full latency.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>

@@ -160,7 +160,6 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   }
 }
 
-// The response times overlap, so eight writes take about as long as one, not eight times as long.
 TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
   const LogDirectory directory;
   constexpr uint32_t kDepth = 8;
@@ -269,9 +268,8 @@ TEST(FaultyDeviceDeathTest, TwoWritesAtOnceThatOverlapEndTheProcess) {
 
 class PowerCut : public testing::TestWithParam<const SchemeInfo*> {};
 
-// R1: if is_durable() returned true for a record before the power cut, the record is in the file.
-// Every record in the file is correct. In a striped log, slow devices finish their writes in any
-// order.
+// R1: if is_durable() was true for a record before the power cut, the record is in the file. Every
+// record in the file is correct. A striped log's slow devices finish writes in any order.
 TEST_P(PowerCut, DurableRecordsAreReadable) {
   const SchemeInfo* scheme = GetParam();
   for (const char* device :

@@ -1,5 +1,4 @@
-// The distributed log: sequence numbers, tails, and the cut. A test runs on one thread, without
-// flushers, and calls flush() to decide the interleaving.
+// The distributed log: sequence numbers, tails, and the cut.
 #include <set>
 
 #include "logging/schemes/aether/dependency_scheme.h"

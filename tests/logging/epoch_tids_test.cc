@@ -1,5 +1,4 @@
-// The largest of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads that
-// draw numbers.
+// The largest of Silo's numbers. tests/explored/protocols_test.cc has the schedules of threads.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>

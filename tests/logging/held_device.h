@@ -1,5 +1,4 @@
-// A device in memory, for tests. A write finishes when the test calls complete(). Any thread may
-// call any function.
+// A device in memory. A write finishes when the test calls complete(). All calls are thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>

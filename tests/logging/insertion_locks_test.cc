@@ -1,5 +1,4 @@
-// The choice of one of PostgreSQL's insertion locks. tests/explored/holes_test.cc has the schedules
-// of workers and looks.
+// The choice among PostgreSQL's insertion locks. tests/explored/holes_test.cc has the schedules.
 #include "logging/schemes/postgres/insertion_locks.h"
 
 #include <gtest/gtest.h>

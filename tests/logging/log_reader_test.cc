@@ -284,8 +284,7 @@ TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   EXPECT_EQ(expect_prefix(log, published), 10u);
   EXPECT_EQ(log.tail.why, "end of log");
 
-  // Simulates a crash that has lost the watermark record after the last record. Bytes of the
-  // earlier run are in its place.
+  // Bytes of the earlier run are in the place of a watermark record that a crash has lost.
   const auto end = static_cast<ptrdiff_t>(kLogHeaderBytes + log.tail.bytes);
   std::copy(earlier.begin() + end, earlier.end(), bytes.begin() + end);
   write_file(directory_.file(), bytes);

@@ -1,5 +1,4 @@
-// WiredTiger's log slots: full slots and a full pool. tests/explored/holes_test.cc has the
-// schedules of workers and a flusher.
+// WiredTiger's log slots: full slots, a full pool. tests/explored/holes_test.cc has the schedules.
 #include "logging/schemes/wiredtiger/log_slots.h"
 
 #include <gtest/gtest.h>

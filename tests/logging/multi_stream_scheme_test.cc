@@ -1,6 +1,5 @@
-// Idle streams delay no acknowledgement, and recovery finds all acknowledged transactions (R5). The
-// tests run for all schemes that have several streams. The safety time-out is an hour, so it does
-// not hide a lost wake-up.
+// In all schemes with several streams, idle streams delay no acknowledgement, and recovery finds
+// all acknowledged transactions (R5). The safety time-out of an hour hides no lost wake-up.
 
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
@@ -123,8 +122,7 @@ TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
   });
 }
 
-// Each transaction reads from the latest transaction, which usually is in another stream, and waits
-// for its own commit.
+// Each transaction reads from the latest one, usually in another stream, and waits for its commit.
 TEST_P(MultiStreamSchemeTest, ReadersAcrossStreamsAreAcknowledgedAndSurvive) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;

@@ -1,6 +1,5 @@
 // NV-Logging, NVM-D and Border-Collie's decentralized variant: sequence numbers, waits between
-// transactions, and the cut. A test (except the last one) runs on one thread, without flushers, and
-// calls flush() to decide the interleaving.
+// transactions, and the cut. Only the last test uses several threads.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 #include <cstring>

@@ -1,5 +1,4 @@
-// Poplar: sequence numbers, the two commit queues, and the cut. A test runs on one thread, without
-// flushers, and calls flush() to decide the interleaving.
+// Poplar: sequence numbers, the two commit queues, and the cut.
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {

@@ -1,6 +1,5 @@
 // P-WAL: when a worker flushes its file, the safe and the unsafe rule of acknowledgement, the cut
-// under each rule, and the files of idle workers. Most tests run on one thread, without flushers,
-// and call flush() to decide the interleaving.
+// under each rule, and the files of idle workers.
 
 #include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"

@@ -7,8 +7,7 @@ namespace {
 
 class RelyOnFlushers : public ScriptedLog, public testing::WithParamInterface<const char*> {};
 
-// A flusher leaves its work to a worker that has recently led, unless a worker relies on the
-// flushers.
+// A flusher leaves its work to a recent leader, unless a worker relies on the flushers.
 TEST_P(RelyOnFlushers, TheNextStepOfAFlusherFlushes) {
   options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", 2, 2);
   open();

@@ -1,5 +1,4 @@
-// RFA: which transactions are closed, which streams they wait for, and which records recovery
-// keeps. A test runs on one thread, without flushers, and calls flush() to decide the interleaving.
+// RFA: the closed transactions, the streams for which they wait, and the records of a recovery.
 
 #include "tests/logging/scripted_log.h"
 

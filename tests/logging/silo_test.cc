@@ -1,4 +1,4 @@
-// Silo's epochs. A test runs on one thread, without flushers, and decides the interleaving.
+// Silo's epochs: when an epoch ends, and when the epoch's commits are durable.
 #include "logging/schemes/silo/epoch_tids.h"
 #include "tests/logging/scripted_log.h"
 
@@ -91,9 +91,8 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
   EXPECT_GT(publish(0).sequence, number);
 }
 
-// The TID is drawn before its epoch ends, and published after the epoch has ended. No stream has
-// yet been told to write the epoch's watermark. T is 42 days, longer than the test machine runs, so
-// the other stream writes only if it is told to.
+// The TID is drawn before its epoch ends, and published later. No stream has been told to write the
+// epoch's watermark. T is 42 days, so the other stream writes only if it is told to.
 TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
   options_.config.flush_us = uint64_t{1000} * 3600 * 1'000'000;
   open();

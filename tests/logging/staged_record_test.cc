@@ -1,5 +1,4 @@
-// The log format must not change: a worker's record must have exactly the bytes of the format, for
-// all lengths of rows.
+// A worker's record must have exactly the bytes of the log format, for all lengths of rows.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -151,8 +150,7 @@ TEST(StagedRecordDeathTest, AHoleOfAnotherSizeOrTooManyWritesEndTheProcess) {
   EXPECT_DEATH(record.add(erase), "more than 65535 rows");
 }
 
-// Logs of earlier revisions must stay readable. These checksums were computed by the first revision
-// with format version 2.
+// The first revision with format version 2 computed these checksums. Its logs must stay readable.
 TEST(RecordFormat, AFixedRecordHasItsBytesAndItsChecksum) {
   const auto fixed = [](uint32_t row_bytes, int count) {
     Writes writes;

@@ -1,5 +1,4 @@
-// The home of a stream is the socket of its workers. The stream's flusher and ring are on this
-// socket, too.
+// A stream's home is the socket of its workers. The stream's flusher and ring are there, too.
 #include "logging/stream/stream_home.h"
 
 #include <gtest/gtest.h>

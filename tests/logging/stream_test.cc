@@ -1,6 +1,5 @@
-// A stream without a scheme. The test sets the position up to which the ring is filled. No flusher
-// thread runs. The safety time-out is an hour, so a lost wake-up hangs until the watchdog ends the
-// test.
+// A stream without a scheme or a flusher thread. The test sets the position up to which the ring is
+// filled. The safety time-out is an hour, so a lost wake-up hangs the test.
 #include "logging/stream/stream.h"
 
 #include <atomic>
@@ -61,9 +60,8 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
   double handed_over() const { return stream_->counters().value("lead_handovers"); }
 
-  // Returns a thread that never leads, and sleeps until the stream is durable up to `end`. Before
-  // the function returns, the thread has seen that the stream is not durable. So only a wake-up can
-  // end its sleep.
+  // Returns a thread that never leads, and sleeps until the stream is durable up to `end`. The
+  // thread has seen that the stream is not durable, so only a wake-up can end its sleep.
   std::thread sleeper(uint64_t end) {
     const uint64_t before = questions_.load();
     std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
@@ -237,7 +235,6 @@ TEST_F(StreamTest, AdvancingWakesASleeper) {
   }
 }
 
-// The daemon leaves its work to recent leaders, unless a worker relies on the daemon.
 TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   for (const char* device : {"sync", "sim:20"}) {
     SCOPED_TRACE(device);

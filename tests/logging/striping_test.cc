@@ -283,8 +283,7 @@ TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   EXPECT_EQ(find_log_files({directories_[1]}).error,
             "the log of which " + directories_[1] + " is a directory has 2 directories, not 1");
 
-  // A run in one directory leaves the old stripe in the other directory. So the directories then
-  // belong to two different logs.
+  // A run in one directory leaves the old stripe in the other, so there are parts of two logs.
   const auto both = directories_;
   directories_ = {both[0]};
   write_log(10);

@@ -1,6 +1,5 @@
 // Taurus: which records a transaction waits for, which part of its vector its record has, and which
-// records recovery keeps. A test runs on one thread, without flushers, and calls flush() to decide
-// the interleaving.
+// records recovery keeps.
 #include "logging/row_vectors.h"
 #include "tests/logging/scripted_log.h"
 

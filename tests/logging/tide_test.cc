@@ -1,6 +1,5 @@
 // tide: numbers, floors and watermarks, which streams a commit waits for, and which records
-// recovery keeps. A test runs on one thread, without flushers, and calls flush() to decide the
-// interleaving.
+// recovery keeps.
 
 #include "tests/logging/scripted_log.h"
 

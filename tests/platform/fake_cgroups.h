@@ -1,5 +1,4 @@
-// A directory with copies of the cgroup files of /proc and /sys. A write to one of these files has
-// the result that the kernel would give.
+// Copies of the kernel's cgroup files. A write to a copy has the result that the kernel would give.
 #pragma once
 
 #include <gtest/gtest.h>

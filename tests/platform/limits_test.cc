@@ -1,5 +1,4 @@
-// The memory and the processors that cgroups and resource limits leave to a process. The tests read
-// copies of the kernel's files with chosen contents.
+// The memory and processors that cgroups and resource limits leave to a process.
 #include "platform/limits.h"
 
 #include <gtest/gtest.h>

@@ -16,8 +16,7 @@
 namespace logjam::platform {
 namespace {
 
-// The program measures the ratio of two clocks. If a thread loses its core between the readings of
-// the two clocks, the ratio is wrong.
+// If a thread loses its core between the readings of two clocks, the clocks' ratio is wrong.
 TEST(Clock, IntervalsThatWereDisturbedDoNotCount) {
   const ClockInterval good{5'000'000, 10'000'000}, late{9'000'000, 10'000'000},
       early{5'000'000, 14'000'000};

@@ -204,7 +204,6 @@ TEST(LedgerChecker, FindsSlotsThatDisagreeWithTheirCells) {
   expect([](World& world) { world.rows().cells.pop_back(); }, "R1: there are 5 cells instead of 6");
 }
 
-// Each of two transactions reads the cell that the other transaction overwrites blindly.
 TEST(LedgerChecker, FindsWriteSkewAmongBlindWrites) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);

@@ -183,7 +183,6 @@ TEST(LedgerChecker, AHistoryOfMoreKeysThanMemoryHolds) {
             "R1: the ledger has 8 rows instead of 1152921504606846976");
 }
 
-// Both transactions read both keys, and each writes one key. No serial order explains the reads.
 TEST(LedgerChecker, FindsWriteSkew) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);

@@ -49,7 +49,6 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     flags_.set("test", "ledger_yield:7");
   }
 
-  // Runs the ledger, and expects that the checks of its rows and of its history pass.
   void run_and_verify(const char* ledger, uint64_t transactions, bool early_lock_release = true) {
     flags_.set("ledger", ledger);
     const WorkloadInfo* info = find_workload("ledger");

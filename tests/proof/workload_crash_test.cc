@@ -1,7 +1,7 @@
-// A short crash round for each small scale of each workload except the ledger (crash_test.cc). In a
-// round, kill -9 ends a run that writes a history, and a recovery follows. Then it checks the
-// workload's own conditions and the history. Schemes, protocols and commit policies alternate.
-// proof/workload_rounds.py plays more rounds.
+// A short crash round for each small scale of each workload except the ledger (crash_test.cc). A
+// round kills a run that writes a history, recovers, and checks the history and the workload's own
+// conditions. Schemes, protocols and commit policies alternate. proof/workload_rounds.py plays more
+// rounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-"""Tests the prices of basic blocks: each rule with a listing for this rule, and all rules together
-with a program that the test compiles and runs."""
+"""Tests the prices of basic blocks: each rule with a listing, and all rules with a program."""
 
 import pathlib
 import struct

@@ -20,7 +20,7 @@ import chaos_plants  # noqa: E402
 
 CASES = 2000 if os.environ.get("LOGJAM_TEST_ALL") else 200
 PATIENCE_SECONDS = 60
-# Wrong actions that a program takes before its work, with the name that the Judge gives each.
+# Wrong actions that a program takes before its work, and the names that the Judge gives them.
 DEEDS = {
     "changes a file outside": ("dump", "echo x >> outside/precious", "outside"),
     "changes a mode outside": ("dump", "chmod 600 outside/precious", "outside"),
@@ -56,7 +56,7 @@ class Chaos(unittest.TestCase):
         cls.addClassCleanup(held.cleanup)
         cls.directory = pathlib.Path(held.name)
         cls.logjam = os.path.realpath(os.environ["LOGJAM"])
-        # Finds a seed whose log has one directory, several lives, and no checkpoint that seals it.
+        # Finds a seed whose log has one directory, several lives, and no sealing checkpoint.
         for seed in range(1000):
             cls.log = chaos_logs.Log(cls.logjam, random.Random(seed),
                                      str(cls.directory / str(seed)), [("centr", None)])

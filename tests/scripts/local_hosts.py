@@ -102,8 +102,7 @@ class LocalHosts:
         return descendants(self._sshds[name].pid)
 
     def kill(self, name):
-        """Simulates a power failure: the host's sshd and its descendants get SIGKILL. Returns the
-        number of descendants."""
+        """Simulates a power failure with SIGKILL; returns the number of the sshd's descendants."""
         under = self.under(name)
         sshd = self._sshds.pop(name)
         kill([sshd.pid, *under])

@@ -139,8 +139,7 @@ class LocalSlurm:
         return self.ask("sinfo", "-h", "-N", "-n", node, "-o", "%T", check=False).upper()
 
     def kill_node(self, node):
-        """Simulates a power failure: the node's slurmd, slurmstepds and jobs get SIGKILL. Returns
-        the number of killed processes of jobs."""
+        """Simulates a power failure with SIGKILL; returns the number of the jobs' processes."""
         jobs = self.processes_of(node)
         kill([self.daemons[node].pid, *processes_with(LOGJAM_TEST_NODE=self._mark(node)), *jobs])
         self.daemons[node].wait()

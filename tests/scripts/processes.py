@@ -36,8 +36,7 @@ def free_ports(count):
 
 
 def wait_until(what, condition, logs=lambda: ""):
-    """Waits until `condition()` is true; returns its result. If it stays false, the error contains
-    `logs()`."""
+    """Waits until `condition()` is true; returns its result. The error of a time-out contains `logs()`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         answer = condition()

@@ -11,13 +11,11 @@
 namespace logjam::sim {
 namespace {
 
-// Spends time until the context's clock is at `cycles`. So fibers, which begin one after another,
-// act at chosen times.
+// Spends time until the context's clock is at `cycles`, so that fibers act at chosen times.
 void wait_until(RunningMachine& machine, Picoseconds cycles) {
   machine->spend(cycles * kCycle - machine->now());
 }
 
-// Returns the cycles that an access costs its core.
 Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind) {
   const Picoseconds before = machine->now();
   kind == Access::kAtomic ? before_read_modify_write(nullptr, address)

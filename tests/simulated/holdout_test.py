@@ -1,5 +1,4 @@
-"""Tests the hold-out: its statistics with few numbers, and that the machine and the kind of each
-point exist."""
+"""Tests the hold-out's statistics on few numbers, and that each point's machine and kind exist."""
 
 import math
 import os

@@ -1,5 +1,4 @@
-"""Tests that every command in README.md, docs/GUIDE.md and CONTRIBUTING.md works. Each page has a
-class of tests, so that the pages are tested in parallel."""
+"""Tests every command in README.md, docs/GUIDE.md and CONTRIBUTING.md, the pages in parallel."""
 
 import json
 import os

@@ -1,5 +1,4 @@
-"""Tests the simulated machine: its reports, that every scheme runs, and that the same flags give
-the same bytes."""
+"""Tests the simulated machine: its reports, every scheme, and equal output for equal flags."""
 
 import json
 import os

@@ -66,7 +66,6 @@ uint64_t bytes_without_column(const std::string& table) {
   return found == known.end() ? 0 : found->second;
 }
 
-// Fails if a member is added to a row and forgotten in its description.
 TEST_F(EveryWorkload, HasAColumnForEachByteOfItsRows) {
   for_each_small_scale([](const WorkloadInfo& info) {
     Database database;

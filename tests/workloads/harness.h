@@ -77,8 +77,7 @@ class OneWorker {
  public:
   explicit OneWorker(Database& database) : worker_(database), txn_(worker_.transaction()) {}
 
-  // Executes a transaction, and commits it unless the client rolls back. Returns the client's
-  // status.
+  // Executes a transaction. Commits unless the client rolls back. Returns the client's status.
   Status execute(Client& client) {
     txn_.begin(false);
     const Status status = client.execute(txn_);

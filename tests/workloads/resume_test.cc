@@ -1,6 +1,5 @@
 // Workload::resume(): a new Workload object continues with the existing rows and another number of
-// workers. The process ends if this object inserts an existing key. If resume() counts wrongly,
-// verify() fails.
+// workers. An insert of an existing key ends the process. verify() fails if counts are wrong.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"

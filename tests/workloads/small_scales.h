@@ -1,5 +1,4 @@
-// The small scales of proof/small_scales.txt: configurations that load in milliseconds. A test may
-// set further flags.
+// The small scales of proof/small_scales.txt, which load in milliseconds. Tests may set more flags.
 #pragma once
 
 #include <cstdlib>

@@ -65,8 +65,7 @@ TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   expect_uniform_bytes(tables.special_facility, "error_cntrl", 256);
   expect_uniform_bytes(tables.special_facility, "data_a", 256);
 
-  // access_info and special_facility: each subscriber has one to four rows, and each type is
-  // equally frequent.
+  // access_info and special_facility: one to four rows per subscriber, and equally frequent types.
   const auto expect_one_to_four = [&](const std::map<Key, uint32_t>& of_subscriber,
                                       const std::vector<uint64_t>& of_type, const char* what) {
     std::vector<uint64_t> counts(4);

@@ -111,8 +111,7 @@ TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   EXPECT_EQ(any.count, 4u);
 }
 
-// The memory of a row should be on the node of the worker that uses the row. So the loader of each
-// part asks worker_of() for this worker.
+// A row's memory should be on the node of the row's worker, so each part's loader asks worker_of().
 TEST(TpccInputTest, AWarehouseIsLoadedByTheWorkersThatWorkForIt) {
   for (const uint32_t workers : {1, 2, 3, 8, 64}) {
     for (const uint32_t warehouses : {1, 2, 3, 4, 7, 64, 100}) {

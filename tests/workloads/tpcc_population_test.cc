@@ -1,5 +1,4 @@
-// Each column of the initial population has the range of clause 4.3.3.1: its values reach both ends
-// of the range, and no value is outside.
+// Each column's values reach both ends of the range of clause 4.3.3.1, and no value is outside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +26,7 @@ bool is_ignored(const std::string& column) {
   return false;
 }
 
-// The least and the largest value of each column, the lengths of the column's texts, and some other
-// values that the test compares.
+// Each column's least and largest value, its lengths of text, and values that the test compares.
 struct Found {
   Database database;
   Ranges ranges;

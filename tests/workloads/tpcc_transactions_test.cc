@@ -147,8 +147,7 @@ TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
 }
 
 // Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX). A line is a
-// brand line if both I_DATA and S_DATA have "ORIGINAL". The test reads the order, and computes the
-// total and the brand lines.
+// brand line if both I_DATA and S_DATA have "ORIGINAL".
 TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   const auto one = session();
   const auto new_order = one->make(kNewOrder);

@@ -46,7 +46,6 @@ std::vector<std::pair<uint16_t, Key>> changed_rows(const Rows& before, const Row
   return changed;
 }
 
-// Sets one row to its state in `rows`.
 void set_row(Database& database, const Rows& rows, std::pair<uint16_t, Key> place) {
   Table& table = *database.table(place.first);
   const auto row = rows.find(place);
