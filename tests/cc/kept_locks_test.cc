@@ -109,7 +109,7 @@ TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   EXPECT_TRUE(next.blocked);
 }
 
-// A transaction waits for a lock that a committed transaction keeps until its commit is durable.
+// A transaction waits for a lock that a committed transaction keeps until that commit is durable.
 // The waiter calls acknowledge_durable(), which releases the lock.
 using WaitsForParked = KeepsLocks;
 

@@ -73,9 +73,8 @@ class Walk : public testing::Test {
     return all;
   }
 
-  // Runs `walk` with a visitor, first undisturbed. Then, for each node, runs it with a change at
-  // the node's first check, with a change at two checks, and with an abort. Returns the number of
-  // nodes that an undisturbed walk tracks.
+  // Runs `walk` undisturbed. Then, for each node, runs `walk` with a change at the node's first
+  // check, with a change at two checks, and with an abort. Returns the number of nodes.
   template <class Body>
   uint64_t expect_visits(const std::vector<Key>& expected, const Body& walk) {
     std::vector<Key> visited;

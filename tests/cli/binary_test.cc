@@ -98,9 +98,9 @@ TEST(Binary, RecoverKeepsToItsMemory) {
   }
 }
 
-// Sends the signal while the worker runs. Earlier, the main thread blocks signals while it makes
-// the worker's thread; the worker would get the signal with no function of logjam on its stack.
-// Returns the run's output and "status N", without the stderr of the shell.
+// Sends the signal after the worker has begun. Earlier, the main thread blocks signals, so the
+// worker's thread would get the signal before it calls a function of logjam. Returns the run's
+// output and "status N", without the stderr of the shell.
 std::string signalled(const std::string& signal) {
   return shell(
              "exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; "

@@ -36,7 +36,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   return columns;
 }
 
-// The column `groups_per_insert` counts each insert that finds the log's lock free like a group.
+// In the column `groups_per_insert`, an insert that finds the log's lock free counts as a group.
 TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   auto row = row_of("--log=aether-c");
   const double share = std::stod(row["consolidated_pct"]) / 100;

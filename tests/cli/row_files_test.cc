@@ -112,7 +112,7 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
 '; rm a.csv)")
             .output);
   };
-  // A run needs many writes to choose its gap. On a busy core it makes few in the same time.
+  // To choose its gap, a run needs many writes. A run on a busy core makes few writes per second.
   const auto until = [&](const std::string& wanted, const auto& is_there) {
     const Watchdog watchdog("a run does not choose the gap that it should");
     for (double seconds = 0.4; !is_there(mean_gap(wanted, seconds)); seconds *= 2) continue;
@@ -186,7 +186,7 @@ TEST_F(RowFiles, ARecoveryIsARow) {
               "unsafe damage error"));
   std::string expected = ended.output;
   ASSERT_EQ(expected.substr(0, 2), "0\n");
-  // "400 transactions, 412 records, 1234 bytes" and "1 400 412 1234"
+  // Makes "1 400 412 1234" from "400 transactions, 412 records, 1234 bytes".
   const size_t line = expected.find('\n', 2);
   std::string said = expected.substr(2, line - 2), numbers = "1";
   for (size_t at = 0; at < said.size();) {

@@ -48,7 +48,7 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
     return ended.output;
   };
   for (const std::string commit : {"pipelined", "async"}) {
-    // Repeats the run if it lost its processor between its two readings of the clock at its end.
+    // Repeats a run that has lost its processor between the two readings of the clock at the end.
     std::string seen;
     while ((seen = phases(commit)) == "again\n") continue;
     EXPECT_EQ(seen, std::string("warm-up measure drain {") +

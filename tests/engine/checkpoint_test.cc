@@ -205,7 +205,7 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
 TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
   Database database;
   Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
-  // Ascending inserts leave leaves half full. Inserts in another order leave fuller leaves.
+  // After ascending inserts, leaf nodes are half full. Other orders make fuller leaf nodes.
   constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
   for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
   for (Key i = 1; i < kPrime; ++i) {

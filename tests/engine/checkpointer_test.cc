@@ -24,7 +24,7 @@ class SetLog final : public ForwardingScheme {
     ++asked_positions;
     return {durable.load(), 64};
   }
-  // During the call, another record may be published and become durable. The result may include it.
+  // During the call, another record may become durable. The result may include this record.
   std::vector<uint64_t> durable_sequences() const override {
     if (published_meanwhile != 0) published.store(published_meanwhile);
     return {sequence.load(), 6};

@@ -37,7 +37,7 @@ class HandWrittenLog {
     Key key;
     uint64_t value = 0;
     uint16_t table = 0;
-    // If set, the write is a range. It changes this version of the row: `value` goes to `offset`.
+    // If set, the write is a range that changes this version of the row: `value` goes to `offset`.
     std::optional<uint64_t> changes = {};
     uint16_t offset = 0, length = sizeof(uint64_t);
   };

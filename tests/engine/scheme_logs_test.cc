@@ -210,7 +210,7 @@ constexpr uint64_t kWrites = 2000;
 
 struct Row {
   uint64_t value = 0;
-  uint8_t last[40] = {};  // byte i: from the last written value that is i modulo 40
+  uint8_t last[40] = {};  // byte i: from the last value v with v % 40 == i
 
   bool erased() const { return value % 7 == 0; }
   bool operator==(const Row&) const = default;

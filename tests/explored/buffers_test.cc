@@ -202,10 +202,9 @@ constexpr uint32_t kBytes = 8;
 constexpr uint64_t kFloor = 2, kMostNumbers = 16;
 
 // Workers write records into buffers of one record, and steal each other's records. A record's word
-// names the worker and the number. If there is one worker, another thread raises the floor and
-// takes all records, and so learns the least number of later records. Checked: a worker's records
-// are moved once, filled, in order, into open pieces. Later records have at least the learned
-// number.
+// names the worker and the number. If there is one worker, another thread raises the floor, takes
+// all records, and learns the least number of later records. Checked: a worker's records are moved
+// once, filled, in order, into open pieces. Later records have at least the learned number.
 class Thieves {
  public:
   Thieves(uint32_t workers, uint32_t each)
@@ -291,9 +290,8 @@ TEST(StealingGroupSteps, ALookKnowsBelowWhichNumberAllIsMoved) { search_all<Thie
 
 // --- RocksDB's write groups ---
 
-// Each worker writes records that contain their positions. Checked: one leader at a time copies
-// records, and all are copied, filled and in the order of their positions. A worker continues only
-// when its record is copied.
+// Each worker writes records that contain their positions. Checked: one leader at a time copies the
+// records, all filled and in order. A worker continues only when its record is copied.
 class WritersInGroups {
  public:
   WritersInGroups(uint32_t workers, uint32_t each)
@@ -422,9 +420,8 @@ struct SleepingBackoffLock : BackoffLock {
   SleepingBackoffLock() : BackoffLock(false) {}
 };
 
-// Each thread takes the lock `rounds` times and adds 1 to a plain word. In every second round it
-// calls try_lock() first. Checked: no addition is lost, so only one thread at a time has the lock.
-// All threads end, so no wake-up is lost.
+// Each thread takes the lock `rounds` times, in every second round with try_lock() first, and adds
+// 1 to a plain word. Checked: no addition is lost. All threads end, so no wake-up is lost.
 template <class Lock>
 class Additions {
  public:

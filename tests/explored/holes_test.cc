@@ -160,7 +160,7 @@ TYPED_TEST(WorkerWordsSteps, SblPassesNoHoleWhoseWorkerWaitsForRoom) {
   search_all<WritersAndALook<Tracked<TypeParam, Room::kWaitedFor>>>(2, 2u, 3u);
 }
 
-// A schedule such as dirty_ends.h describes.
+// The search finds a schedule like the one that dirty_ends.h describes.
 TEST(DirtyEndsSteps, WithoutItsBoundSblPassesAHole) {
   const std::string found = first_wrong<WritersAndALook<Tracked<DirtyEnds>>>(2, 2u, 3u, false);
   EXPECT_EQ(found.substr(0, found.find(" in")), "a look passes a hole") << found;
@@ -192,8 +192,7 @@ TEST(InsertionLocksSteps, TwoWorkersTakeOneLockInTurn) {
 }
 
 // Two workers insert, and worker 0 then looks twice. With one lock, worker 1 may take the lock
-// during worker 0's release. With two locks, worker 1 may announce an old bound between the two
-// looks.
+// during worker 0's release. With two locks, worker 1 may announce an old bound between looks.
 class InserterThatLooks : public WritersAndALook<Locks> {
  public:
   explicit InserterThatLooks(uint32_t locks) : WritersAndALook(2, 2, locks) {}

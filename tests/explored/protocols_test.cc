@@ -170,9 +170,8 @@ TEST(FlushLeadDeathTest, AWakeUpIsLostWithoutFences) {
               "all threads wait, and no timer runs");
 }
 
-// No thread leads, and two waiters sleep. A poll makes the first waiter's commit durable, and
-// meanwhile a thread publishes. If the publisher offers the lead to the first waiter, this waiter
-// must pass it on to the second one.
+// No thread leads, and two waiters sleep. A poll makes the first waiter's commit durable while a
+// thread publishes. If the first waiter gets the lead, it must pass the lead to the second waiter.
 class AWaiterThatLeaves {
  public:
   explicit AWaiterThatLeaves(bool passes_on) : passes_on_(passes_on) { shared_->give_up(); }

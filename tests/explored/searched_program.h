@@ -1,6 +1,5 @@
-// Runs a small program of the project's classes in all schedules with few preemptions. The tests of
-// this folder are compiled like the simulated program, so each access of a class to shared memory
-// is a step.
+// Runs a small program of the project's classes in all schedules with few preemptions. The tests
+// are compiled like the simulated program, so each access to shared memory is a step.
 #pragma once
 
 #include <gtest/gtest.h>

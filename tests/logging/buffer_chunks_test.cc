@@ -161,7 +161,7 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
-// A pass is due if the next chunk is full, or if workers have taken many chunks after it.
+// A pass is due if the next chunk is full, or if workers have taken many chunks after this chunk.
 TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   const auto fill_one = [&] {
     for (const uint64_t dealt = chunks_->dealt(); chunks_->dealt() == dealt;) publish(0);

@@ -10,9 +10,9 @@ namespace {
 
 bool fits(uint64_t) { return true; }
 
-// Worker 0 holds the first of two locks twice, each time for `hold`. Worker 2 also begins with this
-// lock, and inserts once in each hold. If it had to wait in the first hold, it changes to the other
-// lock. Returns whether it inserts during the second hold, which shows that it has changed.
+// Worker 0 holds the first of two locks twice, each time for `hold`. Worker 2 inserts once in each
+// hold, and begins with this lock, too. After a wait in the first hold, worker 2 uses the other
+// lock. Returns whether worker 2 inserts during the second hold.
 bool changes_its_lock(std::chrono::milliseconds hold) {
   InsertionLocks log(2, 3);
   std::atomic<int> inserted{0};

@@ -82,7 +82,7 @@ TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
       while (complete < 50 && published[complete].position + published[complete].bytes <= cut) {
         ++complete;
       }
-      // A record that ends with zeros stays complete if only these are cut and zeros follow.
+      // A record stays complete if only zeros at its end are cut, and zeros follow.
       const size_t found = expect_prefix(log, published);
       EXPECT_GE(found, complete) << "cut at " << cut;
       if (!zeros_after) {

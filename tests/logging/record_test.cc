@@ -64,7 +64,7 @@ void expect_decoded(const std::vector<LoggedWrite>& writes) {
 }
 
 // The header of an erase gives the row's size, but no after image follows. The decoder must not
-// expect one, even if the erase is the last write.
+// read an after image, even if the erase is the last write.
 TEST(RecordBody, EveryPairOfWritesIsDecodedInOrder) {
   for (const LoggedWrite& first : all_forms()) {
     for (const LoggedWrite& second : all_forms()) expect_decoded({first, second});

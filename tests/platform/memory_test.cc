@@ -10,7 +10,7 @@
 namespace logjam::platform {
 namespace {
 
-// Sizes with and without huge pages.
+// The sizes are with and without huge pages.
 TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
   for (const size_t size : {size_t{4} << 10, size_t{2} << 20, size_t{3} << 20, size_t{4} << 20}) {
     const MirroredMemory memory(size);

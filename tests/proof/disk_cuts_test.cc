@@ -39,8 +39,8 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
 class DiskCuts : public testing::TestWithParam<Scenario> {
  protected:
   // Checks that the recovered log has every transaction acknowledged before the power cut. `before`
-  // transactions are from before the last life. `replaced` is the log that the last life replaced,
-  // or 0. Sets `transactions` to the number of transactions in the log.
+  // is the number of transactions from before the last life. `replaced` is the log that the last
+  // life replaced, or 0. Sets `transactions` to the number of transactions in the log.
   static std::string check(const CrashState& state, const LogChain& chain,
                            const RecoveredChain& recovered, uint64_t before, uint64_t replaced,
                            uint64_t* transactions) {

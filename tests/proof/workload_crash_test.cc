@@ -1,7 +1,6 @@
 // A short crash round for each small scale of each workload except the ledger (crash_test.cc). A
-// round kills a run that writes a history, recovers, and checks the history and the workload's own
-// conditions. Schemes, protocols and commit policies alternate. proof/workload_rounds.py plays more
-// rounds.
+// round kills a run, recovers, and checks the history and the workload's own conditions. Schemes,
+// protocols and commit policies alternate. proof/workload_rounds.py plays more rounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -36,7 +36,7 @@ def free_ports(count):
 
 
 def wait_until(what, condition, logs=lambda: ""):
-    """Waits until `condition()` is true; returns its result. The error of a time-out contains `logs()`."""
+    """Waits until `condition()` is true; returns its result. A time-out's error has `logs()`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         answer = condition()

@@ -12,8 +12,7 @@
 namespace logjam {
 
 // Returns the probability that random counts differ from the expected counts at least as much as
-// `counts` (by the approximation of Wilson and Hilferty, 1931). Returns 0 if `counts` has a value
-// whose probability is 0.
+// `counts` (by Wilson and Hilferty, 1931). Returns 0 if `counts` has an impossible value.
 inline double chi_square_p_value(const std::vector<uint64_t>& counts,
                                  const std::vector<double>& probabilities) {
   EXPECT_EQ(counts.size(), probabilities.size());

@@ -22,7 +22,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
 namespace logjam::fuzz {
 namespace {
 
-// One of this number of mutated inputs keeps its wrong checksums. All other inputs are mended.
+// Of this number of mutated inputs, one keeps its wrong checksums. All others are mended.
 constexpr uint64_t kMended = 16;
 
 // A copy of the target's `keeps_memory`: the list of targets is gone when the process ends.
