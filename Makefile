@@ -1,30 +1,29 @@
-# logjam's build. Objects, dependency files and the binaries live under build/ (build-thread/,
-# build-address/, build-undefined/ for SAN=...).
+# Builds logjam in build/, or with SAN=... in build-thread/, build-address/ or build-undefined/.
 #
 #   make            build/logjam, and compile_commands.json for editors
-#   make sim        build-sim/logjam, the same on a simulated machine (--machine=NAME)
+#   make sim        build-sim/logjam, which runs on a simulated machine (--machine=NAME)
 #   make demo       install what is missing, build, compare schemes on this disk (ALL=1: every scheme)
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
 #
 #   make test       install what is missing, build, run the native program's tests
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
-#   make test-sim   the same for the simulated program: its own tests, searches of all schedules
+#   make test-sim   the same for the simulated program: its own tests, and searches of all schedules
 #   make test-tools the tests of scripts/; installs servers and a browser
-#   make test-all   all three and the native tests under each sanitizer, with every combination
-#   make campaign [HOURS=8]          what takes nights; it goes on where it stopped
+#   make test-all   these three, and the native tests under each sanitizer, with all combinations
+#   make campaign [HOURS=8]          the tests that take nights; continues where it stopped
 #   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
-#   make fuzz [TARGET=manifest] [SECONDS=60] [SEED=1]    fuzz what reads logs, histories, flags and rows
+#   make fuzz [TARGET=manifest] [SECONDS=60] [SEED=1]    fuzz the readers of logs, histories, flags and rows
 #   make lint | tidy | format        the project's rules and formatting; clang-tidy
 #   make deps | clean
 #
 # CXX=clang++ builds in build-clang/. WERROR=1 makes warnings errors. CXXFLAGS (-O3 -march=native),
-# CPPFLAGS and LDFLAGS are added to what the sources need.
+# CPPFLAGS and LDFLAGS are added to the flags that the sources need.
 
 .DEFAULT_GOAL := all
 SAN ?=
 CXX := g++
 CLANG := $(findstring clang,$(notdir $(CXX)))
-# SIM=1 is the simulated machine's build, which `make sim` asks for; FUZZ=1 that of `make fuzz`.
+# `make sim` sets SIM=1, and `make fuzz` sets FUZZ=1.
 SIM ?=
 FUZZ ?=
 BUILD := build$(if $(FUZZ),-fuzz,$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim))
@@ -39,26 +38,24 @@ ifneq ($(SIM),)
 ifneq ($(CLANG),)
 $(error the simulated machine needs g++: only its instrumentation is known to sim/hooks.cc)
 endif
-# The same instructions on every host, so that the same flags give the same rows.
+# One instruction set on all hosts, so that the same run gives the same row on each host.
 CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie
 SIM_INCLUDE := -Isim/include
 endif
 CXXFLAGS ?= -O3 -march=native
-# Warnings are errors where WERROR is set, as in .ci/run: a newer compiler has new warnings. g++ 12
-# sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and uninitialized
-# values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex (105562); copies
-# beyond the end of a std::string, where there are none.
+# Only .ci/run sets WERROR, because a newer compiler has new warnings. g++ 12 has false warnings:
+# about overlaps in "literal" + std::string (GCC bug 105651), about uninitialized values in its AVX-512
+# intrinsics (105593) and in std::regex (105562), and about copies beyond the end of a std::string.
 WERROR ?=
 WARNINGS := -Wall -Wextra -Wpedantic $(if $(WERROR),-Werror) $(if $(CLANG),-Wreserved-identifier -Wthread-safety, \
             -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
-# g++ collects no garbage below 2 GB: looking for it takes a tenth of a unit's time, and a unit needs
-# less than 1 GB.
+# Garbage collection takes a tenth of g++'s time. A unit needs less than 1 GB, so g++ collects none.
 COMPILE = $(CXX) $(SIM_INCLUDE) -I. $(CPPFLAGS) -std=c++20 -g1 $(WARNINGS) -fno-omit-frame-pointer \
           $(if $(CLANG),,--param ggc-min-heapsize=2000000) $(CXXFLAGS)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
-# Library calls that touch the program's memory, and main(), go to sim/ first.
+# The linker redirects main(), and these library functions, which access memory, to sim/.
 comma := ,
 LINK_FLAGS := -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
 else ifneq ($(FUZZ),)
@@ -69,14 +66,14 @@ LINK_FLAGS := $(FUZZED) -fsanitize=fuzzer
 else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else
-# The sources look for g++'s macro.
+# The sources test the macro that g++ defines and clang does not.
 COMPILE += -O1 -DLOGJAM_ASSERTS=1 -fsanitize=$(SAN) -fno-sanitize-recover=all \
            $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
 LINK_FLAGS := -fsanitize=$(SAN)
 endif
 LINK = $(CXX) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
 ifeq ($(SAN),thread)
-# Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
+# g++ warns that ThreadSanitizer ignores fences. platform/atomic.h's full_fence() models them.
 COMPILE += $(if $(CLANG),,-Wno-tsan)
 # oneTBB's own code, in its library and in its headers, is not instrumented: platform/tbb_tasks.h.
 $(BUILD)/platform/tbb_tasks.o: ADDED := -fno-sanitize=thread
@@ -84,36 +81,36 @@ endif
 
 # ---- Sources
 
-# These have flags of their own, or a main() that the tests lack.
+# Sources with flags of their own, or with a main() that the tests must not link.
 SEPARATE := platform/tbb_tasks.cc cli/revision.cc cli/main.cc
-# The disk in memory is no part of what is simulated or explored.
+# The disk in memory (proof/disk/) is neither simulated nor explored.
 PLATFORM := $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc)
 SIMULATION_SOURCES := $(wildcard sim/*.cc sim/machine/*.cc sim/explore/*.cc)
-# Only tests play the rounds of proof/rounds.
+# Only tests link proof/rounds/.
 ROOMS := $(filter-out proof/disk/% proof/rounds/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
 ifneq ($(SIM),)
-# What the simulated machine has itself. The rest of platform/ is the same.
+# The files of platform/ that sim/ replaces.
 REPLACED := clock exploration host device_irq memory park persist tbb_tasks thread worker_class
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM))
 SIMULATION := $(SIMULATION_SOURCES)
 endif
 ifneq ($(FUZZ),)
-# A fuzzer goes on after a sentence that ends the process, and each row has memory of its own.
+# In a fuzzer, a fatal error does not end the process, and each row is allocated separately.
 PLATFORM := $(filter-out platform/fatal.cc,$(PLATFORM)) tests/fuzz/replaced/fatal.cc
 ROOMS := $(filter-out engine/storage/arena.cc,$(ROOMS)) tests/fuzz/replaced/arena.cc
 endif
-# What of the simulation is tested alone, without the instrumented program.
+# The sources of the simulation that tests/sim/ tests without the instrumented program.
 TESTED_SIMULATION := sim/kernel.cc sim/region.cc sim/symbols.cc \
   $(addprefix sim/machine/,caches.cc charge.cc machine.cc profile.cc scheduler.cc) \
   $(addprefix sim/explore/,data_races.cc explored_heap.cc explorer.cc explorer_findings.cc \
     explorer_turns.cc order.cc search.cc)
 
-# Sources are compiled joined: scripts/batches.py. JOIN= compiles each alone. So are those that each
-# transaction runs through: g++ inlines less in a large unit, which costs a transaction up to 6 %.
+# scripts/batches.py joins the sources into units, unless JOIN is empty. The sources that execute
+# transactions (HOT) are compiled alone: g++ inlines less in a large unit, which costs up to 6 %.
 JOIN ?= 1
 HOT := $(filter $(ROOMS),$(wildcard cc/*.cc engine/storage/*.cc) engine/run/worker.cc)
 joined = $(if $(JOIN),$(shell scripts/batches.py $(BUILD)/units/$(1) $(2)),$(filter-out --tests,$(2)))
-# A unit lies in the build's folder, as its object does.
+# A unit's source is already in $(BUILD), so its object's path must not get $(BUILD) twice.
 objects = $(patsubst $(BUILD)/$(BUILD)/%,$(BUILD)/%,$(patsubst %.cc,$(BUILD)/%.o,$(1)))
 
 SEPARATE_OBJECTS := $(call objects,$(filter $(SEPARATE),$(PLATFORM) $(ROOMS)))
@@ -121,19 +118,19 @@ MAIN := $(BUILD)/cli/main.o
 ifeq ($(SIM),)
 OBJECTS := $(call objects,$(HOT) $(call joined,program,$(filter-out $(SEPARATE) $(HOT),$(ROOMS) $(PLATFORM))))
 else
-# The instrumented rooms come first: of an inline function the linker takes the first copy.
+# The instrumented objects come first, because the linker keeps an inline function's first copy.
 INSTRUMENTED := $(call objects,$(HOT) $(call joined,program,$(filter-out $(SEPARATE) $(HOT),$(ROOMS))))
 OBJECTS := $(INSTRUMENTED) $(call objects,$(call joined,platform,$(filter-out $(SEPARATE),$(PLATFORM))) $(SIMULATION))
 endif
 OBJECTS += $(filter-out $(MAIN),$(SEPARATE_OBJECTS))
 
-# The folders of tests/ whose tests one binary has: with PARTS="logging cc" those. Others have a binary
-# of their own: tests/sim looks at the simulation's classes; tests/explored is compiled as the simulated
-# program is, whose classes it explores.
+# One binary has the tests of all NATIVE_PARTS (folders of tests/), or of PARTS="logging cc". Separate
+# binaries have tests/sim/, which tests the simulation's classes, and tests/explored/, which is compiled
+# like the simulated program and explores its classes.
 PARTS ?=
 binary = $(BUILD)/$(if $(SIM),,tests/)$(1)
 tests_of = $(filter %_test.cc,$(sort $(foreach part,$(1),$(wildcard tests/$(part)/*.cc))))
-# Helpers of any test: of tests/workloads too, whose small scales others load.
+# The tests' helpers. All tests get those of tests/workloads/, because they load its small scales.
 support_of = $(wildcard tests/*.cc proof/rounds/*.cc) $(filter-out %_test.cc,$(sort $(foreach part,$(1) workloads,$(wildcard tests/$(part)/*.cc))))
 test_objects = $(call objects,$(call joined,$(2),--tests $(call tests_of,$(1))) $(call support_of,$(1)))
 ifneq ($(SIM),)
@@ -148,16 +145,15 @@ $(BUILD)/tests/simulation: $(call test_objects,sim,sim) $(call objects,$(TESTED_
 $(BUILD)/tests/simulation: LDLIBS += -lboost_context
 endif
 
-# Tests are compiled more often than they are run. Those of the simulated build have the program's
-# flags.
+# Tests are compiled more often than run, hence -O0. In the simulated build they have its flags.
 $(BUILD)/tests/%.o $(BUILD)/proof/rounds/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM)$(FUZZ),,-O0) $(if $(CLANG),-Wno-thread-safety)
 ifneq ($(SIM),)
-# The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look
-# whether ThreadSanitizer is there must not find it.
+# The compiler calls sim/hooks.cc at each access, atomic operation and basic block. Headers that test
+# for ThreadSanitizer must not find it.
 $(INSTRUMENTED) $(MAIN) $(BUILD)/cli/revision.o: ADDED := -fsanitize=thread -Wno-tsan \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
-# The simulation's own loops must not become calls of memmove(), which it charges for. The hooks that
-# call nothing, or jump to what they call, need no frame.
+# A loop of the simulation must not become a call of memmove(), which the simulation would charge.
+# Hooks without calls, or with only a tail call, need no frame.
 $(call objects,$(SIMULATION)): ADDED := -fno-tree-loop-distribute-patterns
 $(BUILD)/sim/hooks.o $(BUILD)/sim/machine/charge.o: ADDED += -momit-leaf-frame-pointer
 endif
@@ -170,20 +166,18 @@ all: $(BINARY) compile_commands.json
 $(BINARY): $(OBJECTS) $(MAIN)
 	$(LINK) $(LDLIBS)
 
-# The command line's own logic is tested too; its main() is not linked into the tests.
 $(TEST_BINARY): $(TEST_OBJECTS)
 $(TEST_BINARY) $(BUILD)/tests/simulation: $(OBJECTS)
 	$(LINK) -lgtest $(LDLIBS)
 
-# The fuzzers' targets are in one program, and LOGJAM_FUZZ names the one that runs.
+# One program has all fuzz targets. The environment variable LOGJAM_FUZZ names the target to run.
 build-fuzz/fuzz: $(OBJECTS) $(call objects,$(filter-out %_test.cc,$(wildcard tests/fuzz/*.cc)) tests/fuzz/replaced/driver.cc)
 	$(LINK) -lgtest $(LDLIBS)
 
-# How many instructions each basic block has without its instrumentation.
 $(BUILD)/%.blocks: $(BUILD)/% scripts/block_costs.py
 	scripts/block_costs.py $< $@
 
-# Objects of other flags are made anew, so that no program is linked of two kinds.
+# If the flags change, all objects are compiled again, so that no program mixes two sets of flags.
 $(shell mkdir -p $(BUILD); echo '$(COMPILE)' | cmp -s - $(BUILD)/flags || echo '$(COMPILE)' > $(BUILD)/flags)
 
 $(BUILD)/%.o: %.cc $(BUILD)/flags
@@ -193,8 +187,8 @@ $(BUILD)/%.o: %.cc $(BUILD)/flags
 $(BUILD)/units/%.o: $(BUILD)/units/%.cc $(BUILD)/flags
 	$(COMPILE) $(ADDED) -MMD -MP -c -o $@ $<
 
-# The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
-# New rows, texts and figures do not make another program.
+# The revision in a CSV row. Its object is compiled again only if the revision changes. Changed rows,
+# texts and figures do not make the revision dirty, because they do not change the program.
 REVISION := $(shell git describe --always --abbrev=12 2>/dev/null || echo unknown)$(shell \
   git status --porcelain -uno -- . ':!results' ':!docs' ':!config/figures' 2>/dev/null | grep -q . && \
   echo -dirty)
@@ -202,14 +196,12 @@ $(shell echo '$(REVISION)' | cmp -s - $(BUILD)/revision || echo '$(REVISION)' > 
 $(BUILD)/cli/revision.o: ADDED += -DLOGJAM_REVISION='"$(REVISION)"'
 $(BUILD)/cli/revision.o: $(BUILD)/revision
 
-# For editors, and for clang-tidy in build-clang/: each source alone.
 compile_commands.json $(BUILD)/compile_commands.json: $(BUILD)/flags scripts/compile_commands.py
 	@scripts/compile_commands.py $@ $(COMPILE) -DLOGJAM_REVISION='"$(REVISION)"'
 
 MAKE_QUIET := $(MAKE) --no-print-directory
 MAKE_ALL := $(MAKE_QUIET) -j$(shell nproc)
 
-# The simulated machine: build-sim/logjam, from the same sources.
 sim:
 	@scripts/install_deps.sh sim
 	@$(MAKE_ALL) SIM=1 build-sim/logjam.blocks
@@ -217,8 +209,7 @@ sim:
 deps:
 	@scripts/install_deps.sh build
 
-# Dependencies first, then a fresh make, so that each command works alone on a new machine. Some tests
-# start the program itself.
+# Each target first installs its dependencies, then starts a fresh make. So it works on a new machine.
 RUN_TESTS = LOGJAM=$(CURDIR)/$(BINARY) scripts/run_tests.py
 test:
 	@scripts/install_deps.sh test
@@ -230,8 +221,7 @@ test-sim:
 	@$(MAKE_ALL) $(BINARY) $(BUILD)/tests/simulation simulated-tests
 	@$(RUN_TESTS) tests/simulated/main.py:build-sim/explored:$(BUILD)/tests/simulation "" $(TEST_ARGS)
 
-# The simulated build shares the cores with the native one: where one waits for a link, the other
-# goes on.
+# The simulated and the native build run at once: while one links, the other uses the cores.
 .PHONY: simulated-tests
 simulated-tests:
 	+@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
@@ -241,7 +231,7 @@ test-tools:
 	@$(MAKE_ALL) $(BINARY)
 	@$(RUN_TESTS) tests/scripts/main.py "" $(TEST_ARGS)
 
-# A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
+# Crash rounds kill and recover the release build's program, so the sanitizers omit proof/.
 test-all: export LOGJAM_TEST_ALL := 1
 test-all:
 	@$(MAKE_QUIET) test
@@ -287,7 +277,7 @@ lint:
 	@scripts/lint.py
 	git ls-files -z '*.cc' '*.h' | xargs -0 -r clang-format --dry-run -Werror
 
-# Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
+# SINCE=REVISION checks only changed sources. For one file: clang-tidy -p build-clang cli/run.cc.
 tidy:
 	@$(MAKE_QUIET) CXX=clang++ build-clang/compile_commands.json
 	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(SIMULATION_SOURCES) $(wildcard tests/sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)

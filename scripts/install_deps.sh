@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints and installs the packages that a job needs and that are missing on Debian 12. If no package
-# is missing, the script is silent and fast, so make calls it each time.
+# Prints and installs the packages that a job needs and Debian 12 lacks. If no package is missing,
+# the script is silent and fast, so make calls it each time.
 #
 # usage: scripts/install_deps.sh JOB
 #   build      the packages that build the program
@@ -53,14 +53,14 @@ fail() {
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
   fail "this is not a Debian system (no apt-get); install the equivalents of: ${packages[*]}"
 
-# dpkg-query fails if it does not know one of the packages. This is no error.
+# dpkg-query fails if it does not know a package. This is no error: the package is missing.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 
-# The judges of recovered tables and of histories, at fixed versions. A mark file records each.
+# duckdb judges recovered tables, and adya judges histories. A file marks each installed version.
 duckdb=duckdb==2.0.1 adya=adya@0.1.0
 judge=$(dirname "$0")/../build/judge
 install_judges() {
@@ -109,7 +109,7 @@ finish() {
 }
 trap finish EXIT
 
-# Debian starts a server when it is installed, unless policy-rc.d forbids it, and at each boot.
+# Debian starts a new server at each boot, and after its installation unless policy-rc.d forbids it.
 servers=()
 for package in "${missing[@]}"; do
   case $package in

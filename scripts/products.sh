@@ -3,8 +3,8 @@
 # LMDB, as their users run them, with logjam's schemes of the same algorithms, on the same disk:
 # scripts/products.sh [PRODUCT...] [--clients=1,2,16,64] [--rounds=3] [--seconds=2] [--dir=DIR]
 # [--csv=FILE]. Installs missing products, and builds the clients of embedded products into
-# build/products. Servers run in a temporary directory as an unprivileged user, without a network.
-# The script removes all files of the servers. docs/GUIDE.md has more.
+# build/products. Servers run as an unprivileged user, without a network, in a temporary directory
+# that the script removes. docs/GUIDE.md has more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,8 +14,7 @@ wanted=$("${compare[@]}" --packages "$@")
 declare -A libraries=([wiredtiger]=wiredtiger [berkeleydb]=db-5.3 [sqlite]=sqlite3 [lmdb]=lmdb)
 declare -A headers=([wiredtiger]=wiredtiger [berkeleydb]=db [sqlite]=sqlite3 [lmdb]=lmdb)
 
-# Each product is installed separately. The comparison omits a product that cannot be installed, and
-# prints the reason.
+# Products are installed separately: the comparison omits a product that cannot be installed.
 mapfile -t products <<<"$wanted"
 for product in "${products[@]}"; do
   read -r -a packages <<<"$product"
