@@ -3,21 +3,21 @@
 
 usage: scripts/batches.py DIRECTORY [--tests] FILE.cc...
 
-A compiler or clang-tidy spends most of its time on headers, and on inline functions of headers, and
-neighbouring files include the same headers. So joined files compile in half of the time.
+A compiler or clang-tidy spends most of its time on headers and their inline functions. Neighbouring
+files include the same headers, so joined files compile in half of the time.
 
 A file must mean the same in a unit as alone. So two files are not joined if one file declares a
 name in its unnamed namespace, or by a using-declaration, and the name occurs anywhere in the other
 file. There the name could change its meaning, or hide that the first file does not use it. The same
-rule holds for the flags that a file defines. A file with a macro, a using-directive or an alias of
-a namespace is compiled alone. If a header declares the same name in the enclosing namespace, the
-name is ambiguous in a unit: rename it. --tests: each file's unnamed namespace gets the file's name,
-so all files of a folder can be joined. (No other file calls the functions of a test file.)
+rule holds for the flags that a file defines. A file with a macro, a using-directive or a namespace
+alias is compiled alone. If a header declares the same name in the enclosing namespace, the name is
+ambiguous in a unit: rename it. --tests: each file's unnamed namespace gets the file's name, so all
+files of a folder can be joined. (No other file calls the functions of a test file.)
 
 If a file changes after the units were made, the script from then on compiles the file alone, and
 the file's unit without the file. So a developer waits for one file and not for a unit. When more
-than eight files have changed, the script makes all units again. It writes a unit only if the unit
-changes. Compilers' messages name the original files.
+than eight files have changed, the script makes all units again. It rewrites only units that change.
+Compilers' messages name the original files.
 """
 import hashlib
 import itertools
@@ -54,7 +54,6 @@ class Source:
         self.lines = self.original.count("\n")
 
     def text(self):
-        """Returns the file's text as a part of a unit."""
         name = re.sub(r"\W", "_", self.path)
         text = (re.sub(r"^namespace \{$", f"namespace {name} {{", self.original, flags=re.M)
                 if self.is_test else REGISTRATION.sub(rf"\1registration_{name}(", self.original))

@@ -3,11 +3,11 @@
 instrumentation: usage: block_costs.py BINARY OUT
 
 The compiler puts a call of __sanitizer_cov_trace_pc into each basic block. The runtime charges the
-block at this call, and looks up the price in OUT by the call's return address. OUT is binary,
-little endian: "LJBLOCK1"; four uint64: the begin of .text, its length in bytes, the length of
-BINARY's file, the first 8 bytes of its build id; then one byte for each byte of .text. The byte at
-a call's return address is the price of the call's block in instructions (at most 255). All other
-bytes are 0. If the call is a jump at a function's end, it returns elsewhere, and must find 0 there.
+block at this call, with the price that OUT has at the call's return address. OUT is binary, little
+endian: "LJBLOCK1"; four uint64: the begin of .text, its length in bytes, the length of BINARY's
+file, the first 8 bytes of its build id; then one byte for each byte of .text. The byte at a call's
+return address is the price of the call's block in instructions (at most 255). All other bytes are
+0. If the call is a jump at a function's end, it returns elsewhere, and must find 0 there.
 
 These rules remove the instructions of the instrumentation:
 - the calls of the instrumentation, and the instructions that set up their arguments, are free;
@@ -22,11 +22,11 @@ Divisions, square roots and `rep` instructions count EXPENSIVE.
 MOVE and SAVE are fitted to callgrind's counts of each function, in builds without instrumentation
 (-O2 and -O3) of six workloads. The computed price is within 10 % of the count in functions that
 execute 78 % of the instructions (-O3: 75 %), and within 20 % in 93 % (91 %). The sum of a
-transaction is within 5 % in eleven of twelve cases. In the twelfth case (ycsb, -O3) it is 14 % too
-high, because the compiler vectorizes a loop that it cannot vectorize if the loop has calls.
+transaction is within 5 % in eleven of twelve cases. In the twelfth (ycsb, -O3) it is 14 % too high,
+because the compiler vectorizes a loop that it cannot vectorize if the loop has calls.
 
-A few machine blocks have no call, because the compiler made them later. The block before such a
-block is charged with its cost, as if each side of a branch was taken equally often.
+A few machine blocks have no call, because the compiler made them later. Their cost is charged to
+the block before them, as if each side of a branch was taken equally often.
 """
 
 import re
@@ -43,7 +43,6 @@ EXPENSIVE = 20.0
 MOVE, SAVE = 0.55, 0.75
 MOST = 255
 
-# The names of the registers that hold arguments.
 NAMES = {"rdi": "rdi edi dil", "rsi": "rsi esi sil", "rdx": "rdx edx dl", "rcx": "rcx ecx cl",
          "r8": "r8 r8d r8b", "r9": "r9 r9d r9b"}
 ARGUMENT = {f"%{name}": register for register, names in NAMES.items() for name in names.split()}
@@ -82,7 +81,7 @@ class Instruction:
         self.price = self._price(text)
 
     def _arguments(self):
-        """Returns the registers of the arguments of this instrumentation call (or of its jump)."""
+        """Returns the argument registers of this call of the instrumentation (or jump to it)."""
         if not (self.calls or self.name == "jmp"):
             return None
         function = self.operands.partition(" ")[2]
@@ -109,7 +108,6 @@ class Instruction:
         return MOVE if self.is_move() else 1.0
 
     def is_move(self):
-        """Returns whether this moves a value into a register or to the frame."""
         return self.name.startswith(("mov", "vmov")) and (
             self.to[:1] == "%" and self.source[:1] != "$" or bool(FRAME_SLOT.fullmatch(self.to)))
 
@@ -160,7 +158,7 @@ def stretch(body, at):
 
 
 def set_up(body, at, price):
-    """Sets the price 0 for the instructions that set up the arguments of this call."""
+    """Sets the price 0 for the instructions that set up the arguments of the call body[at]."""
     missing = set(body[at].arguments)
     for before in stretch(body, at):
         each = body[before]
@@ -240,8 +238,7 @@ def costs(body):
 
 
 def table(lines, begin, size):
-    """Returns a byte for each byte of .text. The rounding error of a block is added to the next
-    block."""
+    """Returns a byte for each byte of .text. Adds a block's rounding error to the next block."""
     made = bytearray(size)
     for body in functions(lines):
         left = 0.0

@@ -3,10 +3,10 @@
 chaos in directories, tables, histories, schedules, fuzzers.
 
 The parts run in rounds. Each round gives each part one turn with the next seed, so a longer
-campaign covers more and repeats nothing. build/campaign.csv has a line for each turn that has
-ended: the time, the revision, the part, its seed, the seconds, whether the turn found something,
-and the command, which repeats the turn. The script continues after the file's last line, and
-repeats a stopped turn. The output of a turn that found something stays in build/campaign/.
+campaign covers more and repeats nothing. build/campaign.csv has a line for each ended turn: the
+time, the revision, the part, its seed, the seconds, whether the turn found something, and the
+command, which repeats the turn. The script continues after the file's last line, and repeats a
+stopped turn. The output of a turn that found something stays in build/campaign/.
 """
 import datetime
 import os
@@ -23,8 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 ROUNDS_A_TURN = 200
 SANITIZED = "LOGJAM_TEST_ALL=1 make test PARTS='cc cli engine logging workloads'"
-# The command of each part, with the turn's seed. A turn takes between some minutes and two hours on
-# two cores.
+# The command of each part, with the turn's seed. On two cores, a turn takes minutes to two hours.
 PARTS = {
     "test": "LOGJAM_TEST_ALL=1 make test",
     "test-sim": "LOGJAM_TEST_ALL=1 make test-sim",

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Measures the costs and benefits of checkpoints: TPC-C at a given rate, with and without them.
 
-Runs with and without checkpoints alternate. For each run the script prints the throughput, the
-commit latency, the largest disk space of the log and its checkpoints, and the time of a recovery
-afterwards. --disk writes the used disk space once per second, for a plot.
+Runs with and without checkpoints alternate. The script prints for each run the throughput, the
+commit latency, the largest disk space of the log and its checkpoints, and the time of a recovery.
+--disk writes the used disk space once per second, for a plot.
 """
 
 import pathlib
@@ -34,7 +34,6 @@ def arguments():
 
 
 def used_mb(folder):
-    """Returns the size of all files under `folder`. Files may vanish meanwhile."""
     total = 0
     for path in pathlib.Path(folder).rglob("*"):
         try:

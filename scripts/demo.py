@@ -57,7 +57,6 @@ def measured(options):
 
 
 def conclusions(found):
-    """Returns the last lines: which schemes of demo-schemes differ, or why none can be compared."""
     rows = [row for one in found for row in one.rows]
     if doubts.no_comparison(rows):
         return [doubts.no_comparison(rows)]

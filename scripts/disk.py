@@ -21,7 +21,7 @@ from experiments.text_tables import print_lines
 
 
 def fio_mb_s(folder, kib, depth, seconds):
-    """Returns the MB/s at which fio overwrites 1 GiB by synced writes, as the log does."""
+    """Returns the MB/s at which fio overwrites 1 GiB by synced writes, like the log."""
     done = subprocess.run(
         ["fio", "--name=log", f"--filename={folder}/fio", "--size=1G", "--direct=1", "--sync=dsync",
          "--ioengine=io_uring", "--rw=write", f"--bs={kib}k", f"--iodepth={depth}", "--time_based",
@@ -52,7 +52,7 @@ def dd_mb_s(folder, read_bytes):
 
 
 def recovered(runner, folder, log, transactions):
-    """Returns the MB/s at which logjam recovers a log of writes of 1 kB, and dd's for its files."""
+    """Returns the MB/s at which logjam recovers a log of 1 kB writes, and dd reads its files."""
     write = {"workload": "ycsb", "ycsb_workload": "poplar-write-only", "ycsb_records": 200000,
              "log": log, "device": "sim:0", "threads": 2, "transactions": transactions // 2,
              "seconds": 600, "warmup": 0, "verify": False, "wal_dir": "{dir}/0,{dir}/1"}

@@ -35,7 +35,7 @@ def all_targets():
 
 
 def fuzz(target, most_bytes, given):
-    """Runs a target. Returns its line of the table, and the output's end if it has a finding."""
+    """Runs a target. Returns its line of the table, and the output's end if there is a finding."""
     grown, found = BUILD / "corpus" / target, BUILD / "findings" / target
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,7 @@ HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
 
 
 def summary(curves_of_group):
-    """Returns the number of points, the error's median and 90th percentile, the median ratio and
-    the rank correlation."""
+    """Returns the number of points, median error, 90th percentile, median ratio, correlation."""
     logs = [math.log(simulated / published)
             for curve in curves_of_group for published, simulated in curve]
     errors = [abs(log) for log in logs]
@@ -46,7 +45,7 @@ def summary(curves_of_group):
 
 
 class Simulation:
-    """Runs points. Runs a point of several curves only once."""
+    """Runs points. A point of several curves runs only once."""
 
     def __init__(self, logjam, settings, seconds, seed, changes):
         self._logjam, self._settings = logjam, settings
@@ -100,7 +99,7 @@ def kind_of(row):
 
 
 def fit(key, rows, simulation_with):
-    """Returns the "key=value" with the least median error of the rows' atomics (the first such)."""
+    """Returns the first "key=value" with the least median error of the rows' atomics."""
     atomics = [row for row in rows if kind_of(row) == "atomics"]
     if not atomics:
         raise Refused("there are no atomic operations to fit to")
@@ -113,7 +112,7 @@ def fit(key, rows, simulation_with):
 
 
 def curves(points):
-    """Maps (machine, name) to lists of (published, simulated): first curves, then their groups."""
+    """Maps (machine, name) to lists of (published, simulated): curves, then groups of curves."""
     groups = {}
     for row, simulated in points:
         kind = kind_of(row)

@@ -50,7 +50,7 @@ def inserts(logjam):
             continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):
-            # Only the grasshopper's worker crawls, not the inserting thread.
+            # Only the grasshopper's worker advances SBL, and not the inserting thread.
             ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
     counts = {name: each(logjam, "micro", [*flags, "--record_bytes=120", "--device=null",
                                            "--threads=1"], one_thread=True)

@@ -124,7 +124,6 @@ def strip(code, keep_literals):
 
 
 def matches(text, pattern, flags=re.M):
-    """Yields (line number, match) of each match."""
     for match in re.finditer(pattern, text, flags):
         yield text.count("\n", 0, match.start()) + 1, match
 

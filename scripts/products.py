@@ -105,7 +105,6 @@ def stop(number, _):
 
 
 def run(args):
-    """Measures, adds rows to the file, and prints the table. Returns the exit status."""
     experiment = definition.find("products")
     logjam = runner.logjam_of(args.logjam)
     path = pathlib.Path(args.csv)
@@ -130,7 +129,6 @@ def run(args):
 
 
 def report(experiment, rows, path):
-    """Prints the table, each commit's syncs, and the checks. Draws a figure beside the rows."""
     from experiments import plots  # matplotlib takes a second to load
     say, measured = text_tables.say, Measured(experiment, rows)
     text_tables.print_lines(*comparison.table(experiment, rows))

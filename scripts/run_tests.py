@@ -11,14 +11,14 @@ many processes in total, each with a share of the tests, so that no process dela
 For a test with many parameters (schemes, protocols, rounds), the script randomly chooses as many
 parameters as tests/draws.txt says. It prints the seed, which follows from the commit;
 LOGJAM_TEST_SEED sets another seed. LOGJAM_TEST_SHARE=1/4 chooses a quarter of the remaining tests.
-Nothing is chosen randomly with LOGJAM_TEST_ALL or with a filter in ARGS.
+With LOGJAM_TEST_ALL, or with a filter in ARGS, nothing is chosen randomly.
 
 A test that ends its process counts as failed, and the tests after it run in a new process. A
 process counts as hanging if, since its last test ended, it has used TEST_TIMEOUT seconds (600) of
 processor time, or hardly any for as many seconds. (Other programs may delay a test without a hang.)
 A hanging process gets SIGABRT. The script repeats the output of failed tests at the end. All output
-stays in the last BINARY's .logs/, or in build/tests/. The tests' own files lie in one temporary
-directory. The script removes it unless a test failed: an aborted process cannot remove its files.
+stays in the last BINARY's .logs/, or in build/tests/. The tests' own files are in one temporary
+directory, which the script removes if no test failed.
 """
 
 import collections
@@ -40,8 +40,8 @@ from experiments.errors import end_with_usage, run_main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # handle_segv=2: the sanitizer reports a bad access even if a test installs a handler.
-# die_after_fork=0: a forking test may follow a test that left threads of a library running, and its
-# child starts threads of its own.
+# die_after_fork=0: a forking test may follow a test that left a library's threads running, and its
+# child starts threads.
 SANITIZERS = {
     "": {},
     "thread": {"TSAN_OPTIONS": "halt_on_error=1 handle_segv=2 second_deadlock_stack=1 "
@@ -188,8 +188,8 @@ def run_tests(command, names, log):
 
 
 def dealt_out(command, names):
-    """Returns (command, tests) for each process. A Python script starts slowly (pandas), so each of
-    its processes gets a whole class."""
+    """Returns (command, tests) for each process. A process of a Python script, which starts slowly
+    because of pandas, gets a whole class."""
     if command[0].endswith(".py"):
         suites = {}
         for name in names:

@@ -8,7 +8,7 @@ a REVISION, the script checks only sources that have changed since then or that 
 header. If the checks of clang-tidy have changed, the script checks all sources.
 
 clang-tidy spends most of its time on headers, so it reads the sources joined into a few units
-(scripts/batches.py). The script also compiles each source and each test alone, which finds missing
+(scripts/batches.py). The script also compiles each source and each test alone, to find missing
 includes. The exit status is 1 if there is a finding.
 """
 import concurrent.futures

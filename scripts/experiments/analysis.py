@@ -25,7 +25,7 @@ MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
 def rising(values, slack=0.05):
-    """Returns whether no value is more than the share `slack` smaller than the value before it."""
+    """Returns whether each value is at least (1 - slack) times the value before it."""
     return all(b >= a * (1 - slack) for a, b in zip(values, values[1:]))
 
 
@@ -77,7 +77,7 @@ class Measured:
         self.simulated = bool(rows) and simulated(rows[0])
         self.wanted = experiment.number_of(self.simulated)  # [number] of the experiment's file
         self._judging = False
-        self._rounds = []  # filled by _each_round
+        self._rounds = []
         self._points = {}  # axes -> round -> values
         self._rows = {}  # axes -> rows
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -102,7 +102,7 @@ class Measured:
         return self._rows.get(tuple(sorted(axes.items())), [])
 
     def reference(self, ratio, axes):
-        """Returns the point by which one of the table's ratios divides this point."""
+        """Returns the point by which one of the table's ratios divides the point `axes`."""
         to = self.experiment.ratios[ratio]["to"]
         return {**axes, **{axis: text(value) for axis, value in to.items()}}
 
@@ -191,7 +191,7 @@ class Measured:
             raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
 
     def verdict_of(self, check):
-        """Returns the verdict by the medians of the rounds, or MISSING."""
+        """Returns the verdict that follows from the medians of the rounds, or MISSING."""
         try:
             return verdicts.of_numbers(
                 lambda expression, **known: self._evaluated(expression, check["says"], **known),
@@ -200,7 +200,7 @@ class Measured:
             return MISSING
 
     def _each_round(self):
-        """Returns a Measured of each round's rows, in order."""
+        """Returns a Measured for each round, in order; [] if there is only one round."""
         if not self._rounds:
             numbers = sorted({row["round"] for row in self.rows}, key=int)
             self._rounds = [Measured(self.experiment, [row for row in self.rows
@@ -209,8 +209,7 @@ class Measured:
         return self._rounds
 
     def checks(self):
-        """Returns (check, verdict) pairs, in the file's order. A check is open if it needs more
-        cores than the machine has."""
+        """Returns (check, verdict) pairs. A check is open if the machine has too few cores."""
         cores, found = cores_of(self.origin), []
         for check in self.experiment.checks:
             verdict = self.verdict_of(check)
@@ -223,7 +222,6 @@ class Measured:
         return found
 
     def number(self):
-        """Returns our number, which tables show beside the published number, or None."""
         if not self.wanted:
             return None
         try:

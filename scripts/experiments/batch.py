@@ -4,7 +4,7 @@ A job is one point in one round. The directory contains plan.json (all jobs in o
 that a machine needs to run a job), a copy of the binary, so that a later build does no harm, rows/
 (one file per job) and logs/. A row's file is written under another name, synced and renamed. So a
 job is done when its file exists, and a killed job leaves no incomplete row. If a job runs twice,
-because its node seemed dead, its second complete file replaces the first one.
+because its node seemed dead, its second complete file replaces the first file.
 
 `merge` puts each job's row into the experiment's CSV exactly once: all rows, in the order of the
 plan, or none.
@@ -37,8 +37,7 @@ def _write(path, content):
 
 
 def _entries(folder):
-    """Yields the entries of a batch's directory and of its folders: path, relative path, whether
-    batches make files of this name."""
+    """Yields (path, relative path, whether batches make files of this name) of each entry."""
     for place in (folder, *(folder / name for name in FOLDERS)):
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             name = str(path.relative_to(folder))
@@ -196,7 +195,7 @@ class Batch:
                           "--submit again makes them anew elsewhere")
 
     def refuse_csv(self, given):
-        """Refuses another CSV than the plan's, or a CSV outside the batch that is not `given`."""
+        """Refuses another CSV than the plan's. A CSV outside the batch must be `given`."""
         csv = pathlib.Path(self.plan["csv"])
         if given and pathlib.Path(given).resolve() != csv:
             raise Refused(f"the rows of {self.folder} go to {csv}, not to {given}")
@@ -205,7 +204,7 @@ class Batch:
                           f"--into={csv} says that it may be written")
 
     def refuse_wal_dir(self, given):
-        """Refuses another wal_dir than the plan's, or one outside the batch that is not `given`."""
+        """Refuses another wal_dir than the plan's. One outside the batch must be `given`."""
         said = self.plan["wal_dir"]
         if given and given != said:
             raise Refused(f"the jobs of {self.folder} write to {said}, not to {given}")

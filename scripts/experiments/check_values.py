@@ -16,7 +16,6 @@ def _axes(experiment, axes):
 
 
 def _said(experiment, name, column, args, axes):
-    """Returns a description of a call in an expression."""
     at = f", {_axes(experiment, axes)}" if axes else ""
     if name in ("ratio", "ratios"):
         return f"{column}, {_axes(experiment, args[0])} over {_axes(experiment, args[1])}{at}"

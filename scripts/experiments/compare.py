@@ -9,10 +9,9 @@ There are two tests. The first tests each point. A point's noise is the scatter 
 pairs, and at least the scatter of all points' pairs, because a few rounds of one point say little
 about their noise (Student's t). The second tests a whole experiment, and finds changes that are too
 small at a single point: whether the pairs of all points lean to one side (Wilcoxon's signed ranks,
-on which a few outliers have little effect). The second test needs independent pairs. Pairs are not
-independent if one measurement ran after the other: within two minutes, the virtual machine of this
-project becomes a tenth faster or slower. Then the test takes each round's median, and misses small
-changes.
+on which a few outliers have little effect). This test needs independent pairs. If one measurement
+ran after the other, pairs are not independent: within two minutes, the project's virtual machine
+becomes a tenth faster or slower. Then the test takes each round's median, and misses small changes.
 """
 
 import dataclasses
@@ -39,8 +38,8 @@ LEAST_ROUNDS = 3
 
 @dataclasses.dataclass
 class Moved:
-    """A change of a point, or of "all points": `ratio` is new / old, `noise` the change that chance
-    can cause."""
+    """A change of a point, or of "all points". `ratio` is new / old. `noise` is the change that
+    chance can cause."""
 
     id: str
     where: str
@@ -54,13 +53,13 @@ class Moved:
 
 
 def in_turn(old, new):
-    """Returns whether the two measurements ran in turn: each began before the other ended."""
+    """Returns whether each of the two measurements began before the other ended."""
     times = [[row["began"] for row in rows if row.get("began")] for rows in (old, new)]
     return all(times) and min(times[0]) < max(times[1]) and min(times[1]) < max(times[0])
 
 
 def _changes(old, new, column):
-    """Yields (point's name, logarithms of new / old in its rounds) of all points in both."""
+    """Yields (name, logarithms of new / old in its rounds) of each point in both measurements."""
     for axes in new.points():
         try:
             ours, theirs = new.column(column, axes), old.column(column, axes)
@@ -103,7 +102,7 @@ def compare(old, new, apart, count=1):
         for where, logarithms in changes:
             change, noise = statistics.median(logarithms), _noise(logarithms, degrees, risk, pooled)
             found.append((where, change, noise, abs(change) > noise))
-        # If one measurement ran after the other: each round's median of the points.
+        # If one measurement ran after the other, takes each round's median of the points.
         pairs = (list(map(statistics.median, zip(*of_points))) if apart else
                  list(itertools.chain(*of_points)))
         middle, noise = statistics.median(pairs), _noise(pairs, len(pairs) - 1, risk)
@@ -134,7 +133,6 @@ def pairs_to_compare(args):
 
 
 def print_moved(args):
-    """Prints all changes between the two given measurements. Returns the exit status."""
     pairs = pairs_to_compare(args)
     moved, apart = [], False
     for experiment, old, new in pairs:

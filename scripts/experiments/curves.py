@@ -44,8 +44,8 @@ class Mark:
 
     @property
     def bar(self):
-        """Returns the ends of the drawn interval: at most from half to twice the median, so that an
-        outlier does not stretch the axis."""
+        """Returns the drawn interval. It is cut at half and at twice the median, so that an outlier
+        does not stretch the axis."""
         if self.middle <= 0:
             return self.low, self.high
         return max(self.low, self.middle / 2), min(self.high, self.middle * 2)
@@ -90,7 +90,7 @@ class Names:
         self.by_axis = self.x in experiment.axis_names()
         for axis in experiment.axis_names():
             differs = len({point.get(axis) for point in points}) > 1
-            # If x is a column, points of one line may differ in an axis that has no name here.
+            # If x is a column, points of one line may differ in an axis without a name here.
             if axis not in used and differs and (self.by_axis or kind in TRACED):
                 self.series.append(axis)
 
@@ -286,10 +286,9 @@ def styles_of(experiment, drawn):
 
 def edges(experiment, measured, rows):
     """Returns the pairs of transactions in different logs of which the younger overwrites a row of
-    the older (Aether, Fig. 15). Maps panels' names to edges of the first round [older transaction's
-    position, its log, younger transaction's position, its log, whether tight]. `rows` are those of
-    `logjam dump --dependencies`. Omits edges within a log, because a log is written in its own
-    order."""
+    the older (Aether, Fig. 15). Maps panels to edges of the first round: [older transaction's
+    position, its log, younger transaction's position, its log, whether tight]. `rows` come from
+    `logjam dump --dependencies`. Edges within a log are omitted: a log keeps its order."""
     points = measured.points()
     axes = as_list(experiment.plot.get("panels")) or [
         axis for axis in experiment.axis_names()

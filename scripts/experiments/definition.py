@@ -35,8 +35,8 @@ SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual seconds;
 
 @dataclasses.dataclass
 class Point:
-    """One cell of an experiment's grids, measured by one run of logjam. `axes` maps the axes' names
-    to values, as texts. `prepare` are the flags of the run that writes the log to read, or None."""
+    """One cell of an experiment's grids, measured by one run of logjam. `axes` maps names to
+    values (texts). `prepare` has the flags of the run that writes the log to read, or is None."""
 
     index: int
     axes: dict
@@ -235,12 +235,11 @@ class Experiment:
                                          "which no grid has")
 
     def _all_axes(self):
-        """Yields the results of _axes_of() for all grids, in the order of the file."""
         for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
             yield from _axes_of(grid)
 
     def _renamed(self):
-        """Yields (axis, way, scheme) for each way that has one scheme's name but another scheme."""
+        """Yields (axis, way, scheme) if a way has one scheme's name but runs another scheme."""
         for axis, values, _ in self._all_axes():
             for way, flags in values.items() if isinstance(values, dict) else ():
                 log = flags.get("log", way)
@@ -249,11 +248,10 @@ class Experiment:
 
     def name_of(self, axis, value):
         """Returns an axis' value's name for readers. In P7, the way `centr` is the paper's CENTR
-        and runs centr-faa, so its name for readers is not `centr`, another scheme of logjam."""
+        and runs centr-faa, so readers see another name than logjam's `centr`."""
         return self.names.get((axis, value), value)
 
     def axis_names(self):
-        """Returns the names of all grids' axes, in the order of the file."""
         return list(dict.fromkeys(axis for axis, _, _ in self._all_axes()))
 
     def points(self, size="quick", schemes=None, simulated=False):

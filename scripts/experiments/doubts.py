@@ -24,7 +24,6 @@ def _number(row, column):
 
 
 def disturbed(row):
-    """Returns whether other programs used the cores, according to the row's columns."""
     return row.get("disturbed") == "true" or _number(row, "others_pct") > 100 * MOST_OF_OTHERS
 
 
@@ -50,7 +49,7 @@ def too_many(count, rows):
 
 
 def no_comparison(rows):
-    """Returns the sentence that replaces a comparison of too disturbed rows, or ""."""
+    """Returns the sentence instead of a comparison if too many rows are disturbed, or ""."""
     count = sum(map(disturbed, rows))
     return (f"{count} of {len(rows)} rows ran beside other programs: no comparison"
             if too_many(count, rows) else "")

@@ -32,8 +32,7 @@ def _refuse_kind(path, mode):
 
 
 def is_there(path):
-    """Returns whether a regular file with this name exists. Raises Refused if the name belongs to
-    another kind of file."""
+    """Returns whether a regular file has this name. Raises Refused if another kind does."""
     try:
         _refuse_kind(path, os.lstat(path).st_mode)
     except FileNotFoundError:
@@ -42,7 +41,7 @@ def is_there(path):
 
 
 def refuse_link(folder):
-    """Raises Refused if this directory is a link. Scripts use it without the user's request."""
+    """Raises Refused if this directory, which the user has not named, is a link."""
     if os.path.islink(folder):
         raise Refused(f"{folder} is a link, where a directory belongs")
 
@@ -63,7 +62,6 @@ def opened(path, flags=os.O_RDONLY, links=False):
 
 
 def appending(path):
-    """Opens a text file for appending; makes the file if necessary."""
     return open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8",
                 newline="")
 
@@ -142,9 +140,9 @@ def _is_still(file, path):
 
 @contextlib.contextmanager
 def alone(path, option="another path"):
-    """Locks PATH.lock and yields the lock's descriptor. Makes the directory if necessary. Raises
-    Refused if another process holds the lock, or if the directory is not writable; `option` names
-    the option for another path. The lock of a killed process is free."""
+    """Locks PATH.lock, and yields the lock's descriptor. Makes the directory. Raises Refused, and
+    advises `option`, if another process has the lock or if the directory is not writable. The lock
+    of a killed process is free."""
     lock = f"{path}.lock"
     folder = os.path.dirname(lock) or "."
     try:

@@ -21,8 +21,7 @@ def least_rounds(pairs):
 
 
 def differing(blocks):
-    """Returns the pairs (frozensets) of keys that differ. Compares keys of the same block only. A
-    block is a list of (key, values)."""
+    """Returns the differing pairs (frozensets) of keys. Compares only keys of the same block."""
     from scipy import stats  # takes a second to load
     tested = sorted(
         ((stats.mannwhitneyu(a, b, method="exact").pvalue, frozenset((one, other)))

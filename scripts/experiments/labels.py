@@ -124,7 +124,6 @@ def _box(middle, size):
 
 
 def _nearest(point, box):
-    """Returns the point of the box that is nearest to `point`."""
     return (min(max(point[0], box[0]), box[2]), min(max(point[1], box[1]), box[3]))
 
 
@@ -133,7 +132,6 @@ def _overlap(a, b):
 
 
 def _distance(point, a, b):
-    """Returns the distance from a point to the line from a to b."""
     dx, dy = b[0] - a[0], b[1] - a[1]
     length = dx * dx + dy * dy or 1
     share = min(1, max(0, ((point[0] - a[0]) * dx + (point[1] - a[1]) * dy) / length))

@@ -44,7 +44,6 @@ def _is_path(value):
 
 
 def _is_value(value):
-    """Returns whether this can be the value of a flag."""
     if isinstance(value, dict):
         return all(_is_name(key) and not isinstance(of, dict) and of is not None and _is_value(of)
                    for key, of in value.items())

@@ -63,7 +63,6 @@ def thin_bars(axes, x, marks, colour, zorder=2):
 
 
 def grey_out(axes, x, marks, style, size=5.5):
-    """Draws grey markers over the markers of doubtful marks."""
     for at, mark in zip(x, marks):
         if mark.doubtful:
             axes.plot(at, mark.middle, **{**line_style(style, size), "ls": "none",
@@ -90,7 +89,7 @@ def points(axes, marks, styles, plot):
 
 
 def family(axes, marks, styles, plot, members):
-    """Draws `members` as lines, and other series thin and grey. Returns each member's last mark."""
+    """Draws `members` as lines, other series thin and grey. Returns each member's last mark."""
     scale_y(axes, plot)
     scale_x(axes, plot, categories_of(marks))
     ends = []
@@ -111,7 +110,7 @@ def family(axes, marks, styles, plot, members):
     linear = plot.get("x_scale", "linear") == "linear"
     axes.set_xlim(right=high + 0.6 * (high - low) if linear else high * (high / low) ** 0.6)
     ticks = []
-    for value in reversed(values):  # the panels are narrow: not every value gets a label
+    for value in reversed(values):  # the panels are narrow, so not every value gets a label
         if not ticks or _apart([value, ticks[-1]], plot.get("x_scale", "linear"), low, high, 0.14):
             ticks.append(value)
     axes.xaxis.set_major_locator(FixedLocator(ticks))

@@ -144,7 +144,6 @@ class Figure:
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        """Makes space for the text around the panels."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)

@@ -28,7 +28,7 @@ def cell(value):
 
 
 def plain(said):
-    """Returns a text without characters that Markdown takes for HTML, links or code."""
+    """Returns a text in which Markdown finds no HTML, links or code."""
     return re.sub(r"([\\`<>\[\]&!])", r"\\\1", said) if isinstance(said, str) else said
 
 
@@ -214,7 +214,6 @@ def _said_at_the_top(entry):
 
 
 def _why_in_section(entry):
-    """Returns the reason, or a link if the reason is at the top of the report."""
     if _said_at_the_top(entry):
         return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
     return entry.experiment.why
@@ -301,7 +300,7 @@ def machine_name(run):
 
 
 def list_of_figures(published):
-    """Returns the table for docs/REFERENCES.md: each published result, its file and its claim."""
+    """Returns the table for docs/REFERENCES.md: published results, their files and claims."""
     lines = []
     for one in published:
         more = max((check.get("needs_cores", 1) for check in one.checks), default=1)

@@ -1,9 +1,9 @@
 """Collects the data of a report: each experiment with its rows.
 
 An experiment may have several files of rows: two sizes, and files from simulated machines, whose
-column `machine` begins with "simulated". Native rows and simulated rows never mix: each file is a
-Run. In the first tables, a check has the verdict of the native Run. If the check is open there, it
-has the verdict of the simulated Run, whether that is good or bad.
+column `machine` begins with "simulated". Each file is a Run: native and simulated rows never mix.
+In the first tables, a check has the native Run's verdict. If that verdict is open, the check has
+the simulated Run's verdict, whether good or bad.
 """
 
 import dataclasses

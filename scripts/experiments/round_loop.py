@@ -5,8 +5,8 @@ With a second binary, each point runs with both binaries before the next point r
 
 With rounds=auto:5%, each point of a sweep runs until its interval is narrow: the interval of the
 mean over the point's rounds (Student's t, 95 %) extends at most 5 % of the median to either side.
-The first three rounds run all points, whatever the budget. Each further round runs the points whose
-interval is not narrow yet.
+The first three rounds run all points, whatever the budget. A further round runs only the points
+whose interval is not narrow yet.
 """
 
 import dataclasses
@@ -85,9 +85,9 @@ def jobs_of(points, rounds, pairs):
 
 def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns {name of a refused
-    point: logjam's reason}. Without `skip_refused`, a refusal ends all runs. With it, a point whose
-    axis has no effect is refused, too. Begins a later round only if it would end within `budget`
-    seconds."""
+    point: logjam's reason}. Without `skip_refused`, a refusal ends all runs. With it, a point
+    whose axis has no effect is refused, too. Begins a later round only if it would end within
+    `budget` seconds."""
     for runner, _ in pairs:
         runner.tell = progress.tell
     refused, begun, first, last = {}, time.monotonic(), jobs[0][0] if jobs else 1, None

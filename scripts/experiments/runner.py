@@ -109,7 +109,6 @@ def _files(folders):
 
 
 def drop_from_page_cache(folders):
-    """Drops files under `folders` from the page cache, so that a recovery reads from the disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -140,7 +139,7 @@ class Runner:
 
     def run(self, point):
         """Returns the Outcome of an undisturbed run of this Point, or of the last of `tries` runs.
-        Raises PointRefused if logjam refuses its flags, Refused if the run fails."""
+        Raises PointRefused if logjam refuses the point's flags, Refused if the run fails."""
         thrown_away = 0
         self._warn_of_memory(point)
         while True:
@@ -219,8 +218,8 @@ class Runner:
         return [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
 
     def refusal(self, point):
-        """Returns logjam's reason to refuse the flags of this point, or "". logjam refuses a --csv
-        that it cannot write last, so this call has such a --csv and loads nothing."""
+        """Returns logjam's reason to refuse the flags of this point, or "". Adds a --csv that
+        cannot be written, which logjam notices after all other mistakes. So nothing is loaded."""
         nowhere = "{dir}/nowhere/row.csv"
         status, why = self._ended(self._line(point.command, {
             "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))

@@ -3,8 +3,8 @@ a time.
 
 A profile's constants are measured, read in the literature or assumed. If a claim depends on a
 constant, the claim is only as good as the constant. A variant of the machine has one changed
-constant. Each variant runs the points that the checks read. It has no effect if its rows of the
-first seed equal the rows of the unchanged machine (to the last digit, because the simulation is
+constant, and runs the points that the checks read. A variant has no effect if its rows of the first
+seed equal the unchanged machine's rows (to the last digit, because the simulation is
 deterministic). Then its other seeds do not run. With --screen, the other seeds run only if a check
 changes its verdict with the first seed. This takes a third of the time, and misses constants that
 change a verdict only with some seeds.
@@ -15,8 +15,8 @@ continues a stopped run.
 Points that no check reads do not run. A check like `value('tps', log='a') > 2 and all(x < 1 for x
 in values('tps', log='b'))` stops at the first false comparison, and then does not read its last
 points. So each check is evaluated once with a placeholder for every number. All comparisons of a
-placeholder are true, so the evaluation reaches the end of each `and` and `all`. The recorder notes
-every point that the check reads. (It would miss the second operand of an `or`.) """
+placeholder are true, so each `and` and `all` is evaluated to its end. The recorder notes every
+point that the check reads. (It would miss the second operand of an `or`.) """
 
 import copy
 import dataclasses
@@ -31,7 +31,7 @@ from experiments.verdicts import HOLDS, OPEN
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # with the factor 1, cache misses do not overlap
 MOST = {"context_share": 1.0, "occupancy": 1.0, "hold": 1.0}  # shares of a whole: at most 1
-# The columns that differ even between two equal runs.
+# Columns that differ even between two equal runs.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
 
 
@@ -85,7 +85,6 @@ def folder_of(results, experiment, profile_name):
 
 
 def _jobs(points, seeds, variant, rows):
-    """Returns the jobs of a variant that have no row yet."""
     own = [dataclasses.replace(point, flags={**point.flags, **(
         {"set": variant.setting} if variant.setting else {})}) for point in points]
     return [sim_runner.Job(rows, number, point)
@@ -93,7 +92,7 @@ def _jobs(points, seeds, variant, rows):
 
 
 def _done(rows):
-    """Maps points to their rows of the first seed. Omits columns that equal runs do not repeat."""
+    """Maps points to their rows of the first seed, without the columns of OF_THE_RUN."""
     return {store.key_of(row): {name: value for name, value in row.items()
                                 if name not in OF_THE_RUN and value != ""}
             for row in rows.rows if row["round"] == "1"}

@@ -1,8 +1,8 @@
-"""Serves the page on this machine, for readers whose browser refuses to open files. The server
-writes nothing and reads no other file, so it lists nothing and follows no link.
+"""Serves the page on this machine, for a browser that refuses to open files. The server writes
+nothing and reads no other file, so it lists nothing and follows no link.
 
-A foreign page in a browser can send requests to this server under a foreign host name, if that name
-has the address 127.0.0.1. So the server does not answer a request that names another host.
+A foreign page in a browser can send requests to this server under a foreign host name that has the
+address 127.0.0.1. So the server does not answer a request that names another host.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def _end(connection):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Keeps few connections at once. If there are too many, it ends the oldest connections."""
+    """Keeps at most `most` connections, and ends the oldest connections if there are more."""
 
     most = 32
     request_queue_size = 128  # connections that wait for accept()
@@ -99,7 +99,6 @@ class Server(http.server.ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request, client_address):
-        """Prints nothing about a client that has disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

@@ -1,7 +1,7 @@
-"""Runs points on a simulated machine, several at once: none disturbs another's virtual time.
+"""Runs points on a simulated machine, several at once: none disturbs another point's virtual time.
 
-A simulated run uses one core of this machine, whatever its number of simulated cores. So there is a
-runner for each core here. Native runs still run one at a time. Each round has its own seed.
+A simulated run uses one core of this machine, so there is a runner for each core. Each round has
+its own seed.
 
 A Profile is a simulated machine in the experiments. The profiles are config/machines/NAME.toml;
 logjam itself reads them, too (`--machine=NAME`). This module takes from them the number of cores,
@@ -30,7 +30,6 @@ from experiments.runner import PointRefused, Runner
 # Default values for constants that a profile may omit (sim/machine/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")
-# Sizes of the machine, which are not costs.
 NO_COSTS = (*SHAPE, "complexes")
 
 

@@ -19,7 +19,6 @@ EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file of extra 
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# Columns that must hold numbers.
 NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pct)")
 
 
@@ -78,7 +77,7 @@ def axes_of(row):
 
 
 def machine_of(row):
-    """Returns a row's machine without the seed, in which simulated rounds differ."""
+    """Returns a row's machine without the seed, which differs between simulated rounds."""
     return SEED.sub("", row.get("machine") or "")
 
 

@@ -70,7 +70,6 @@ class Style:
 
 
 def look_of(scheme):
-    """Returns a scheme's colour and marker."""
     if scheme in SCHEMES:
         return SCHEMES[scheme]
     return UNKNOWN_SCHEME, MARKERS[zlib.crc32(scheme.encode()) % len(MARKERS)]
@@ -87,9 +86,9 @@ def schemes_of(series):
 
 def styles(series):
     """Maps the series' names to Styles. `series` maps the names, in order, to the schemes, the
-    commit policies and the safety of their rows. If the figure compares schemes, a series has its
-    scheme's look. If all series have one scheme and different commit policies, a series has its
-    policy's look. Any other series has the look of its position."""
+    commit policies and the safety of their rows. A series has its scheme's look if the figure
+    compares schemes, or its policy's look if all series have one scheme and different commit
+    policies. Otherwise it has the look of its position."""
     logs = schemes_of(series)
     commits = {name: _only(commits) for name, (_, commits, _) in series.items()
                if logs[name] != "none"}

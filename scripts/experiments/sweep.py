@@ -4,8 +4,7 @@
 
 Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device that it
 needs. If an axis is given a second time, it gets one more value, which may contain commas:
-`flush=txns:8,us:500 flush=us:50`. A sweep omits a point that logjam refuses, and prints the
-refusal.
+`flush=txns:8,us:500 flush=us:50`. A sweep omits a refused point, and prints logjam's reason.
 """
 
 import contextlib
@@ -122,7 +121,6 @@ def sweep(words, flags, command="run"):
 
 
 def run(args):
-    """Runs the missing runs of the sweep here, or submits them."""
     experiment = sweep(args.axes, args.flags, args.command_of_logjam)
     if args.submit:
         return _submit(args, experiment)

@@ -1,8 +1,8 @@
 """Compares simulated rates with native rates at the same points, on this machine and its profile.
 
-Computes for each point the ratio simulated / native of the table's first column. For each pair of
-points that differ only in the scheme, if one is clearly faster natively, the module checks whether
-it is also faster in the simulation.
+Computes for each point the ratio simulated / native of the table's first column. If one of two
+points that differ only in the scheme is clearly faster natively, the module checks whether it is
+also faster in the simulation.
 """
 
 import dataclasses

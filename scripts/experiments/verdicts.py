@@ -84,8 +84,7 @@ def note(verdicts):
 
 
 def badge(found):
-    """Returns the verdict whose colour the figure gets. PART is green if two thirds of the checks
-    pass."""
+    """Returns the verdict that colours the figure. PART is green if two thirds of checks pass."""
     verdict = of_figure(found)
     if verdict not in (PART, SHAPE):
         return verdict
@@ -110,7 +109,6 @@ def words_of_figure(experiment, checks):
 
 
 def line_of_figure(experiment, checks):
-    """Returns the verdict as a line of text, or "" without checks."""
     words, said, _ = words_of_figure(experiment, checks)
     count = len(checks)
     all_of_them = f"all {count} checks" if count > 1 else "its one check"

@@ -20,8 +20,8 @@ PRODUCTS = {side.name: side for side in (Postgres, MariaDb, MariaDbBinlog, Rocks
 SCHEME_ALONE = {"mysql": "Debian has no package of MySQL, so its row is that of our scheme alone"}
 NAMES = (*PRODUCTS, *SCHEME_ALONE)
 LEAST_BRANCHES = 10
-TRACE_SECONDS, CLIENTS_A_SECOND = 1, 16  # a trace has 1 s, and 1 s per 16 clients
-DEVICE_SHARE = 10  # a point of `logjam device` takes this fraction of a run's seconds
+TRACE_SECONDS, CLIENTS_A_SECOND = 1, 16  # a trace takes 1 s, plus 1 s for each 16 clients
+DEVICE_SHARE = 10  # a point of `logjam device` takes a run's seconds divided by this number
 SAYS = """\
 product/s, scheme/s: durable commits a second; device/s: as many as the disk's durable writes allow.
 unsynced/s: the product's commits a second if they sync nothing, which is what its client costs.
@@ -133,7 +133,7 @@ class Comparison:
 
 
 def table(experiment, rows):
-    """Returns columns and lines of medians, one line for each product and number of clients."""
+    """Returns columns and lines of medians: a line for each product and number of clients."""
     measured, lines = Measured(experiment, rows), []
 
     def median(column, **axes):

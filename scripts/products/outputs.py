@@ -30,7 +30,7 @@ def measured(commits, tps, p50_us, p99_us):
 
 
 def number_in(pattern, text, whose):
-    """Returns the number of the pattern's group in a program's output."""
+    """Returns the number that the pattern's group matches in a program's output."""
     found = re.search(pattern, text, re.M)
     if found is None:
         raise Failed(f"{whose} printed no {pattern.split()[0]}, but: {last_words(text)}")
@@ -50,7 +50,7 @@ def pgbench(text, latencies):
 
 
 def sysbench(text):
-    """Reads sysbench's summary: the median from its histogram, the 99th from --percentile=99."""
+    """Reads sysbench's summary: the median from its histogram, and the printed 99th percentile."""
     with reading("sysbench"):
         bins = [(float(ms), int(count)) for ms, count in BIN.findall(text)]
     left, median = sum(count for _, count in bins) / 2, 0.0

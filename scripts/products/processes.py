@@ -1,4 +1,4 @@
-"""Starts the products' programs as a user without privileges. They end when this process ends."""
+"""Starts the products' programs as a user without privileges. Each ends with this process."""
 
 import glob
 import os
@@ -56,6 +56,5 @@ def output_of(command, seconds=0, **options):
 
 
 def last_words(text):
-    """Returns the last line that is not empty, without a full stop."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].rstrip(".") if lines else "it said nothing"

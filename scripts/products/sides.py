@@ -58,7 +58,7 @@ def give(folder):
 
 
 class Server(Side):
-    """A product with a server process. The signal `quits` stops it."""
+    """A product with a server process, which the signal `quits` stops."""
 
     process = None
     quits = signal.SIGTERM
@@ -88,7 +88,6 @@ class Server(Side):
         super().stop()
 
     def pids(self):
-        """Returns the server's process and its descendants."""
         found = [self.process.pid]
         for pid in found:
             with contextlib.suppress(OSError):  # the process may be ending
@@ -275,7 +274,7 @@ class Device(Side):
         self.logjam = logjam
 
     def measure(self, seconds):
-        """Returns the row of the device's bound. Each point runs for `seconds`."""
+        """Returns the row of the device's bound. Each measured point takes `seconds`."""
         rows = self.folder / "rows.json"
         output_of([self.logjam, "device", f"--wal_dir={self.folder}", f"--seconds={seconds}",
                    f"--json={rows}"], 100 * seconds)

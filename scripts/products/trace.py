@@ -43,7 +43,7 @@ class Counts:
         self._unfinished, self._ended = {}, False  # maps (thread, call) to the written file
 
     def add(self, line):
-        """Counts a line. An unfinished call counts at its first line, its bytes at the last."""
+        """Counts a line. An unfinished call counts at its first line, its bytes at its last."""
         resumed, call = RESUMED.match(line), CALL.match(line)
         file = self._unfinished.pop((resumed[1], resumed[2]), None) if resumed else None
         if file:
@@ -131,7 +131,7 @@ def _tracer_of(pid):
 
 
 def _has_attached(tracer, pids):
-    """Waits until the tracer is attached to all processes. Returns whether it is."""
+    """Waits until the tracer is attached to all processes. Returns whether it is attached."""
     end = time.monotonic() + ATTACH_SECONDS
     while tracer.poll() is None and time.monotonic() < end:
         if all(_tracer_of(pid) for pid in pids):
@@ -161,7 +161,6 @@ def attached(command, pids_of):
 
 
 def traced(side, clients, seconds):
-    """Runs a side under strace. Returns the result of per_commit()."""
     try:
         strace = program("strace", "strace")
     except Missing as missing:
