@@ -4,14 +4,13 @@
 A case makes a log of some scheme. The case's seed chooses what it plants: links, FIFOs, sockets,
 directories in place of files and files in place of directories, odd names, files of other logs and
 of earlier lives, damaged and unreadable files, manifests with odd values and a right checksum. Then
-the case runs commands of logjam there: run, run --continue, run --overwrite, recover, trim, dump.
-In some cases the directory is moved or replaced during a run.
+the case runs commands there: run, run --continue, run --overwrite, recover, trim, dump. In some
+cases the directory is moved or replaced during a run.
 
 These rules hold for every command. Nothing outside the log's directories changes. The command ends
 within 10 seconds, not by a signal and without a stack trace. It prints at most one sentence of
 error and no control characters. A command that only reads changes nothing. All acknowledged
-transactions are in the recovered log, or an error names the loss. A log recovers in full if no file
-of it was harmed.
+transactions are in the recovered log, or an error names the loss. An unharmed log recovers in full.
 
 The script prints each finding with the fewest shell commands that plant it, and exits with 1.
 `proof/chaos.py --seed=S --case=N` repeats case N on a new log, so only its runs' timing may differ.
@@ -40,7 +39,7 @@ import chaos_plants
 from chaos_plants import shown
 
 CASES_A_LOG = 50
-PROGRESS = 5000  # the sums are printed after this number of cases
+PROGRESS = 5000  # the number of cases after which the sums are printed
 GIB = 2**30
 
 
@@ -165,7 +164,6 @@ clean.outside = None
 
 
 def report(case, log, judge, planted):
-    """Returns the findings, and the commands that show them again."""
     lines = [f"case {case.number}, {log.scheme}, {planted}:"]
     lines += [f"  {kind}: {text}" for kind, text in judge.found]
     flags = " ".join(chaos_judge.RUN if case.moves else log.flags)
@@ -267,7 +265,7 @@ def play_all(given):
                 print_sums(counts, time.monotonic() - begun)
             for number, kind, planted, text in reports:
                 found = True
-                if (kind, planted) not in seen:  # one finding of each kind is printed
+                if (kind, planted) not in seen:
                     seen.add((kind, planted))
                     print(f"after {counts['cases']} cases: {text}\n  again: proof/chaos.py "
                           f"--seed={given.seed} --case={number}\n", flush=True)

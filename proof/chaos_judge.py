@@ -47,7 +47,6 @@ def tree_of(top, left_out=()):
 
 
 def differences(before, after):
-    """Returns sentences that name the differences between two trees."""
     return ([f"{shown(name)} is gone" for name in sorted(before.keys() - after.keys())]
             + [f"{shown(name)} is new" for name in sorted(after.keys() - before.keys())]
             + [f"{shown(name)} was changed" for name in sorted(before.keys() & after.keys())
@@ -68,7 +67,7 @@ class Done:
 
 
 def ended(words, status, out, err):
-    """Returns how a command ended, and the violated rules among the rules for every command."""
+    """Returns how a command ended, and which of the rules for all commands it violated."""
     texts = [text.decode(errors="surrogateescape") for text in (out, err)]
     done = Done(words, status, *texts)
     if status is None:
@@ -166,7 +165,7 @@ class Judge:
         self.outside = now
 
     def look_again(self):
-        """Saves the present state of the files outside, after another plant has changed them."""
+        """Saves the state of the files outside, after another plant has changed them."""
         self.outside = self._tree_outside()
 
     def _is_kept(self, name):
@@ -191,8 +190,7 @@ class Judge:
         return True
 
     def was_whole(self):
-        """Returns whether all acknowledged transactions were there before a command. This is so if
-        no plant has harmed the log."""
+        """Returns whether all acknowledged transactions are there, as in every unharmed log."""
         if self.hand.harm == NOTHING:
             return self.log.lives > 0
         return self.log.lives > 0 and self.is_whole()
@@ -269,8 +267,8 @@ def output_name(judge, draw, history=False):
 
 
 def foreign_at(judge, names):
-    """Maps the output paths with a foreign entry, which the command must not replace, to the
-    entries. A command may write to an empty file, and may replace a link without a target."""
+    """Maps output paths to the foreign entries there, which the command must not replace. A command
+    may write to an empty file, and may replace a link without a target."""
     there = {name: judge.hand.path(name) for name in names
              if name.endswith("/out") and name not in judge.outputs}
     return {name: entry_of(path) for name, path in there.items()
@@ -381,7 +379,7 @@ RUN = ["run", "--workload=ycsb", "--ycsb_records=50", "--ycsb_value_bytes=4000",
 
 
 def move_and_run(judge, place, _):
-    """Begins a second run at the path from which the first run's directory was moved."""
+    """Begins a second run at the first run's path, after the first directory was moved away."""
     move_alone(judge, place)
     words = [*RUN, "--rate=2500", "--seconds=0.4", "--wal_dir=moving", "--history=new-history-2"]
     judge.hand.note("logjam", *words)

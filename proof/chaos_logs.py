@@ -33,7 +33,6 @@ copy_tree = functools.partial(shutil.copytree, symlinks=True)
 
 
 def files_under(top):
-    """Lists the relative paths of the files under a directory."""
     return [os.path.relpath(os.path.join(folder, name), top)
             for folder, _, names in sorted(os.walk(top)) for name in sorted(names)]
 
@@ -113,7 +112,6 @@ class Log:
         self.stages.append(stage)
 
     def put(self, place):
-        """Copies the log and its history to an empty directory."""
         for name in sorted(os.listdir(self.folder)):
             if name in self.directories:
                 copy_tree(os.path.join(self.folder, name), os.path.join(place, name))

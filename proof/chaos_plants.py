@@ -1,5 +1,5 @@
 """Plants odd files in the directories of a log for proof/chaos.py. Each plant has its own random
-generator, so a case can be repeated without some of its plants.
+generator, so a case can be repeated without some plants.
 
 A plant says how it harms the log. NOTHING: the log's files are unchanged, so the log recovers in
 full. NAMED: all acknowledged transactions are there, or a recovery names the loss. QUIET: bytes at
@@ -26,7 +26,7 @@ LIBRARY.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 NUMBERS = [0, 1, 2, 3, 7, 1023, 4096, 2**20 + 4096, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 4096,
            2**64 - 1, 2**64, -1]
 LENGTHS = [0, 2, 4096, 2**20 + 4096, 2**32 - 1, 2**63, 2**64 - 4096]
-# The headers of the log's files contain these values too, so recovery notices a wrong manifest.
+# The headers of the log's files also have these values, so recovery notices a wrong manifest.
 SHAPE = {"streams", "stripes", "stripe_bytes", "segment_bytes"}
 OF_HEADER = {*SHAPE, "scheme", "log_records", "run", "log", "ordinal", "device"}
 FLAGS = ["flag.csv=outside/new.csv", "flag.json=outside/precious", "flag.export=outside/new",
@@ -63,7 +63,7 @@ class Hand:
         self.others = files_under(os.path.join(place, "outside", "other"))
         self.did = []
         self.harm = NOTHING
-        self.kept = []  # paths of foreign files, which every command must keep
+        self.kept = []  # paths of foreign files that every command must keep
         self.as_other = False
         self.rolled_back = False  # both manifests are older; only later runs reveal this
         self.crafted = False  # a manifest may describe another log
@@ -354,7 +354,6 @@ def damaged(hand, draw):
 
 @plant(3)
 def swapped(hand, draw):
-    """Swaps two of the log's own files."""
     if len(hand.own) > 1:
         one, two = draw.sample(hand.own, 2)
         if os.path.lexists(hand.path(one)) and os.path.lexists(hand.path(two)):

@@ -3,10 +3,10 @@
 
 Each damage flips a bit, cuts off a file or one of its segment files, or zeroes a block of 512
 bytes, in one stream of one run (tests/proof/corruption_test.cc judges). With --runs, the logs have
-several runs, checkpoints and a manifest. A damage then hits any of their files. It may also remove
-the file, or restore its content from an earlier run (tests/proof/chain_corruption_test.cc). The set
-of transactions that recovery uses must be closed, or recovery must report the damage. Prints the
-number of corruptions by their effect. The exit status is 1 if a test failed.
+several runs, checkpoints and a manifest, and a damage hits any file. It may then also remove the
+file, or restore its content from an earlier run (tests/proof/chain_corruption_test.cc). Recovery
+must use a closed set of transactions (rule R4), or report the damage. The script prints the number
+of damages by their effect. The exit status is 1 if a test failed.
 """
 
 import concurrent.futures

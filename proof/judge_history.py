@@ -3,11 +3,11 @@
 
 A round runs the ledger at a small scale until it kills itself (SIGKILL) after some
 acknowledgements, or ends by itself. The round then recovers the log and exports a list-append
-history, whose last read contains the recovered rows (--export_history). It gives this history to
-`adya`, an independent checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020). The
-checker must find the history strictly serializable, which means here: serializable, and nothing
-acknowledged is lost. With --plant, the script also plants anomalies in each exported history, and
-the checker must find each anomaly. --keep keeps the histories for other checkers, such as Elle.
+history, whose last read contains the recovered rows (--export_history). `adya`, an independent
+checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020), must find the history strictly
+serializable. Here this means: serializable, and nothing acknowledged is lost. With --plant, the
+script also plants anomalies in each history, and the checker must find each anomaly. --keep keeps
+the histories for other checkers, such as Elle.
 """
 
 import collections
@@ -143,8 +143,7 @@ class Exported:
             file.write("\n".join(lines) + "\n")
 
 
-# Each planter yields all the ways to plant its anomaly in a history: the new operations of some
-# transactions, the new operations of the last read, and the new types of some transactions.
+# Each planter yields all ways to plant its anomaly in a history, as the arguments of write().
 
 def swap_two_elements(history):
     """Makes one transaction read two writes of a key in reverse order."""

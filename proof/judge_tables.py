@@ -38,8 +38,8 @@ def plus_one_cent(value):
     return f"{float(value) + 0.01:.2f}"
 
 
-# A change that violates each condition: the table, the column, and the new value or a function from
-# the old value to the new value. The script changes the table's last row.
+# Maps each condition to a change of the table's last row that violates it: the table, the column,
+# and the new value or a function from the old value to the new value.
 BREAKS = {
     "tpcc": {
         1: ("warehouse", "w_ytd", plus_one_cent),
@@ -104,8 +104,8 @@ def statements(workload):
 
 
 def violations(workload, directory):
-    """Maps each condition's number to the first row that violates the condition, or to None. A
-    value of a wrong type violates condition 0."""
+    """Maps each condition's number to the first row that violates the condition, or to None.
+    Condition 0: the values have the types of their columns."""
     database = duckdb.connect()
     preamble, conditions = statements(workload)
     database.execute(preamble)
@@ -118,7 +118,6 @@ def violations(workload, directory):
 
 
 def load(database, directory):
-    """Inserts the CSV files into the tables."""
     for (table,) in database.execute("select table_name from duckdb_tables()").fetchall():
         columns = ", ".join(row[0] for row in database.execute(f'describe "{table}"').fetchall())
         database.execute(f'insert into "{table}" select {columns} from read_csv(?, header = true, '
@@ -153,8 +152,8 @@ def break_one(source, target, table, column, how):
 
 
 def break_each(workload, directory, numbers):
-    """Breaks the conditions with these numbers, one at a time. Returns whether each condition
-    failed. Skips a condition if its table has no row to change."""
+    """Breaks the conditions with these numbers in turn, except conditions on tables without rows.
+    Returns whether each broken condition failed."""
     good = True
     for number in numbers:
         table, column, how = BREAKS[workload][number]

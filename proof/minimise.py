@@ -5,7 +5,7 @@ flags that `logjam explore` printed after "again".
 First the script simplifies the round: it tries fewer threads and transactions, and simpler
 settings, and keeps them if one of the next seeds fails in the same way. Then it removes turns
 (ddmin: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). It prints
-the command that repeats the reduced round, and the number of turns that are left.
+the number of remaining turns, and the command that repeats the reduced round.
 """
 
 import os
@@ -51,7 +51,7 @@ class Failure:
         self.kind = kind_of(printed)
         if self.kind is None:
             raise Refused("that round finds nothing:\n" + printed)
-        # All flags of the round are given, so that a seed chooses only the schedule.
+        # With all flags given, a seed chooses only the schedule.
         drawn = dict(word[2:].split("=", 1)
                      for word in shlex.split(value_of(printed, "flags")))
         given = dict(word[2:].split("=", 1) for word in words)

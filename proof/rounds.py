@@ -34,8 +34,8 @@ def draw_records(scheme, draw):
 
 
 def combinations(logjam):
-    """Lists all combinations of a scheme, the device that it needs ("" if it needs none), and a
-    protocol. Consecutive combinations have different schemes and different protocols."""
+    """Lists all combinations of a scheme, the device that it needs or "", and a protocol. Both
+    scheme and protocol differ between consecutive combinations."""
     schemes = [(name, flags.get("device", "")) for name, flags in schemes_of(logjam).items()]
     listed = subprocess.run([logjam, "list", "protocols"], capture_output=True, text=True,
                             check=True).stdout
@@ -73,8 +73,7 @@ def run_and_kill(command, history, seconds):
 
 
 def recover(command):
-    """Runs a recovery. Returns its exit status, its output, and its number of recovered
-    transactions, or None if the output has no number."""
+    """Returns a recovery's exit status, output, and number of transactions (None if missing)."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=600, check=False)
     found = re.search(r"^recovered +(\d+) transactions", done.stdout, re.MULTILINE)

@@ -2,7 +2,7 @@
 """Tests whether the explorer would miss a missing acquire or release. The script makes the atomic
 operations of one source line after another relaxed, and then a schedule must find a data race.
 
-A few schedules of each scheme count the line's executions. All further schedules of the line use
+For each line, a few schedules of each scheme count the line's executions. All further schedules use
 the scheme with the most executions. The table has the line, the schedules until the first race, the
 executions of the line, and the race.
 """
@@ -90,7 +90,6 @@ def explore(given, file, rounds, *flags):
 
 
 def look_for_race(given, schemes, addresses):
-    """Returns the number of schedules, the race, and how often the line was executed."""
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("".join(f"{address:x}\n" for address in addresses))
         file.flush()

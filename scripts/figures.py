@@ -173,7 +173,6 @@ def run_command(args):
 
 
 def run_simulated(args, experiments):
-    """Runs the missing runs of these experiments, several at once."""
     for name in ("submit", "beside", "beside_results", "budget", "rounds"):
         if getattr(args, name):
             raise Refused(f"--{name} does not go with a simulated machine"
@@ -374,7 +373,6 @@ def add_seeds(made):
 
 
 def add_other_commands(command):
-    """Adds the commands that take no names of results."""
     report = command("report", report_command)
     verdicts, made = command("verdicts", verdicts_command), command("serve", serve_command)
     for reader in (report, verdicts, made):

@@ -37,7 +37,6 @@ def counted(logjam, command, flags, transactions, one_thread):
 
 
 def each(logjam, command, flags, one_thread=False):
-    """Returns the instructions of one transaction or insert."""
     few, many = (counted(logjam, command, flags, count, one_thread) for count in (FEW, MANY))
     return (many - few) / (MANY - FEW)
 

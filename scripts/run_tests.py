@@ -200,7 +200,6 @@ def dealt_out(command, names):
 
 
 def report(tests, seconds, logs, files):
-    """Prints the results. Returns whether all tests passed."""
     passed = sum(test.result == "OK" for test in tests)
     skipped = sum(test.result == "SKIPPED" for test in tests)
     failed = [test for test in tests if test.result == "FAILED"]

@@ -230,7 +230,6 @@ class Measured:
             return None
 
     def _allows(self, where, point):
-        """Returns whether an expression of columns holds for the medians of a point."""
         try:
             medians = {name: self._median(name, point)
                        for name in compile(where, self.experiment.where, "eval").co_names}
@@ -284,7 +283,6 @@ class Measured:
         return statistics.median(values), doubts.half_in_pct(values)
 
     def _where_it_matters(self):
-        """Returns the columns that the table shows only if a row has large values in them."""
         return [column for column, least in self.experiment.if_above.items() if any(
             (values.get(column) or 0) > least for rounds in self._points.values()
             for values in rounds.values())]

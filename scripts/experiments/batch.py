@@ -153,7 +153,6 @@ class Batch:
         return files.is_there(self.folder / "merged")
 
     def forget(self, hosts):
-        """Removes the rows from these machines; returns the number of removed rows."""
         results = [self.result(index)[0] for index in range(len(self.jobs))]
         made_there = [found["job"] for found in results if found and found["host"] in hosts]
         for index in made_there:

@@ -30,7 +30,7 @@ def _number(value):
 
 
 def of_check(measured, check):
-    """Returns (question, answer) pairs for a check's expressions, at most MOST."""
+    """Returns at most MOST (question, answer) pairs for a check's expressions."""
     found = []
 
     def recorded(name):

@@ -72,14 +72,13 @@ def _changes(old, new, column):
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
-    """Returns the mean that chance exceeds with the probability `risk`. The values scatter like
-    `logarithms`, or by `deviation` if `deviation` is larger."""
+    """Returns the mean that chance exceeds with the probability `risk`, if the values scatter like
+    `logarithms`, or by `deviation` if it is larger."""
     error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
     return error * stats.t.ppf(1 - risk / 2, degrees)
 
 
 def _leans(logarithms, risk):
-    """Returns whether the pairs lean to one side, with an error probability below `risk`."""
     return any(logarithms) and stats.wilcoxon(
         logarithms, zero_method="zsplit", method="approx").pvalue < risk
 

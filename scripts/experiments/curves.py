@@ -129,7 +129,7 @@ def y_labels(plot):
 
 
 def _unit_of(plot, column):
-    """Returns the factor from a column's values to the unit of the column's label."""
+    """Returns the factor that converts a column's values to the unit in the column's label."""
     given, columns = as_list(plot.get("y_label")), as_list(plot.get("y"))
     place = columns.index(column) if column in columns else 0
     said = given[place if len(given) > 1 else 0] if given else ""
@@ -227,7 +227,6 @@ def _distribution(rounds, column):
 
 
 def drawn_of(experiment, measured, extras):
-    """Returns the marks or the traces of a figure; [] for a figure of dependencies."""
     kind = experiment.plot.get("kind", "lines")
     if kind in TRACED:
         return traces(experiment, measured, extras.get(kind, []))

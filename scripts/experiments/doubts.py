@@ -85,6 +85,5 @@ def interval(values):
 
 
 def half_in_pct(values):
-    """Returns half of the interval in percent of the median, or None if there is no interval."""
     found, middle = interval(values), statistics.median(values)
     return 50 * (found[1] - found[0]) / abs(middle) if found and middle else None

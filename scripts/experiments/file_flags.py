@@ -21,7 +21,6 @@ MOST_FLAG_FILES = 8  # nested in each other
 
 
 def _is_own(value):
-    """Returns whether all these paths are in the runner's own directories."""
     return all(OWN.fullmatch(path) and ".." not in path.split("/") for path in value.split(","))
 
 
@@ -59,7 +58,6 @@ def refuse_in_batch(point):
 
 
 def _refuse_in(path, depth=0):
-    """Raises Refused if one of these flags is in a flag file, or in a nested flag file."""
     if depth == MOST_FLAG_FILES:
         raise Refused(f"--flagfile={path} is nested too deeply")
     for line in files.read_text(path, links=True).splitlines():

@@ -58,8 +58,8 @@ def unusual(switches, of_other_rounds):
 
 
 def wait_until_idle(tell):
-    """Waits at most LONGEST_WAIT_SECONDS until no other program uses the cores. While it waits,
-    reports the use by other programs with `tell`."""
+    """Waits until no other program uses the cores, at most LONGEST_WAIT_SECONDS. Meanwhile reports
+    the use by other programs with `tell`."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()

@@ -68,7 +68,6 @@ def _in_order(order, points, sizes, frame):
 
 
 def _cheapest(point, size, frame, others, markers):
-    """Returns the cheapest position of a name, and its cost."""
     best, least = point, math.inf
     for at in _around(point, size, frame):
         if math.dist(point, _nearest(point, _box(at, size))) < least:
@@ -139,7 +138,7 @@ def _distance(point, a, b):
 
 
 def _passes(a, b, box):
-    """Returns whether the line from a to b meets the box: begins in it or crosses a diagonal."""
+    """Returns whether the line from a to b begins in the box or crosses one of its diagonals."""
     left, bottom, right, top = box
     return (left < a[0] < right and bottom < a[1] < top or
             _cross(a, b, (left, bottom), (right, top)) or

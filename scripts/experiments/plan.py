@@ -55,13 +55,11 @@ def _is_column(name):
 
 
 def _map(is_key, is_value):
-    """Returns the form of a dict of any size, for _fits()."""
     return lambda value: isinstance(value, dict) and all(
         is_key(key) and is_value(of) for key, of in value.items())
 
 
 def _list(form):
-    """Returns the form of a list of any size, for _fits()."""
     return lambda value: isinstance(value, list) and all(_fits(one, form) for one in value)
 
 
@@ -90,7 +88,6 @@ REFUSED = {**OF_JOB, "refused": _is_text}
 
 
 def _json(path):
-    """Returns the content of a JSON file. Raises ValueError if the file is not JSON."""
     try:
         return json.loads(files.read_text(path))
     except RecursionError as error:
@@ -98,7 +95,6 @@ def _json(path):
 
 
 def read(folder):
-    """Returns the content of plan.json. Raises Refused if the content is wrong."""
     try:
         plan = _json(folder / "plan.json")
     except (OSError, ValueError, Refused) as error:

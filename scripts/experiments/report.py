@@ -220,7 +220,6 @@ def _why_in_section(entry):
 
 
 def what_falls(entries):
-    """Returns the table of the results with a check that does not hold in full."""
     return table(["id", "result", "what falls", "cause", "why"], [
         [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
          "<br>".join(entry.falls), entry.experiment.cause, entry.why or "no reason was found yet"]

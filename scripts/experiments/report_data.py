@@ -29,7 +29,6 @@ LONGEST_RUN_SECONDS = 120  # a longer pause between two rows does not count
 
 
 def _moment(cell):
-    """Returns the time in a cell, or None if the cell has no time with a time zone."""
     try:
         moment = datetime.datetime.fromisoformat(cell or "")
     except ValueError:
@@ -119,7 +118,7 @@ class Run:
         return sorted(moment for moment in moments if moment)
 
     def seconds(self):
-        """Returns the seconds that the runs took, without pauses."""
+        """Returns the seconds that the runs took, without the pauses between them."""
         began = self.began()
         gaps = [min(LONGEST_RUN_SECONDS, (b - a).total_seconds())
                 for a, b in zip(began, began[1:])]
@@ -154,7 +153,7 @@ class Entry:
 
     @functools.cached_property
     def judged(self):
-        """Pairs each check with a verdict and its Run: simulated only if that decides more."""
+        """Pairs each check with a verdict and its Run: simulated only if that Run decides more."""
         if not self.runs:
             return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
         found = []
@@ -292,7 +291,6 @@ def collect(results, experiments=None):
 
 
 def summary(entries):
-    """Returns the numbers for the report's beginning."""
     published = [entry for entry in entries if not entry.experiment.own]
     of_all = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]

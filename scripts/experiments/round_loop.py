@@ -33,7 +33,7 @@ class Progress:
         self._last, self._waited, self._line = self.begun, None, ""
 
     def step(self, what):
-        """Prints which run begins. Call this before each run."""
+        """Prints which run begins."""
         now = time.monotonic()
         left = ""
         if self.done:
@@ -150,7 +150,6 @@ def _is_positive(text):
 
 
 def values_of(rows, axes, column):
-    """Returns a column's values in all rounds of the point with these axes."""
     wanted = {name: value for name, value in axes.items() if value != ""}
     found = [store.number_of(row.get(column)) for row in rows if store.axes_of(row) == wanted]
     return [value for value in found if value is not None]

@@ -54,7 +54,6 @@ def refuse_without_effect(point, row):
 
 
 def file_system_of(path):
-    """Returns a directory's file system, like ext4, or "" if there is no directory."""
     if not os.path.exists(path):
         return ""
     return subprocess.run(["findmnt", "-fno", "FSTYPE", "--target", path], text=True, check=False,

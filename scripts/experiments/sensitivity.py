@@ -128,7 +128,6 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
 
 
 def _verdicts(experiment, rows):
-    """Returns each seed's verdicts on all checks, in the file's order."""
     seeds = sorted({row["round"] for row in rows}, key=int)
     return [[verdict for _, verdict in Measured(
         experiment, [row for row in rows if row["round"] == seed]).checks()] for seed in seeds]

@@ -78,7 +78,6 @@ class SimulatedRunner(Runner):
         return self._child.returncode, (why.strip() or said.strip()).splitlines()
 
     def stop(self):
-        """Ends the present run, and all later runs."""
         self._stopped = True
         if self._child is not None:
             self._child.kill()
@@ -150,7 +149,6 @@ class Profile:
         return found
 
     def _longest_way(self):
-        """Returns the number of hops between the two most distant sockets."""
         if self.fields["sockets"] == 1:
             return 0
         square = self.fields.get("interconnect") == "square" and self.fields["sockets"] > 2

@@ -116,7 +116,6 @@ class Store:
                 self.extras[name] = lines
 
     def beside(self, name):
-        """Returns the path of the extra rows of this kind."""
         return self.path.with_name(f"{self.path.name.removesuffix('.csv')}.{name}.csv")
 
     def _refuse_mixtures(self):
@@ -135,7 +134,6 @@ class Store:
         return {key_of(row) for row in self.rows}
 
     def refuse_other_flags(self, points):
-        """Raises Refused if a point now has other flags than the point's rows."""
         now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
         for row in self.rows:
             given = now.get(key_of(row)[1], row.get("given"))

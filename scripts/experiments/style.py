@@ -121,7 +121,6 @@ def _place(i):
 
 
 def at_place(name, place):
-    """Returns the Style of a published series, by its scheme or by its position."""
     return Style(*SCHEMES.get(name, _place(place)))
 
 
@@ -168,7 +167,7 @@ def _digits(value, digits):
 
 
 def words_of(column):
-    """Returns a function that formats this column's values, times with a suitable unit."""
+    """Returns the function that formats this column's values, times with a suitable unit."""
     for end, micros in (("_us", 1), ("_ms", 1000)):
         if column.endswith(end):
             return lambda value, digits=3: duration(value * micros, digits)

@@ -135,7 +135,6 @@ def _words(made):
 
 
 def _call(*line):
-    """Runs a command of Slurm; returns its output."""
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refused(f"{line[0]}: {done.stderr.strip()}")
@@ -159,7 +158,6 @@ def _refuse_if_running(folder):
 
 
 def max_array():
-    """Returns the largest number of tasks in an array of this Slurm."""
     said = re.search(r"^\s*MaxArraySize\s*=\s*(\d+)\s*$", _call("scontrol", "show", "config"), re.M)
     return max(1, int(said[1])) if said else MAX_ARRAY
 

@@ -91,7 +91,6 @@ def split_axes(words):
 
 
 def sweep(words, flags, command="run"):
-    """Returns the Experiment of `words` (NAME=VALUE,...) and `flags` (--NAME=VALUE)."""
     for word in (*words, *flags):
         if not word.isprintable():
             raise Refused(f"{word!r} has a control character, or is no text")
@@ -131,7 +130,6 @@ def run(args):
 
 
 def _taken(args, experiment, one):
-    """Returns the points that logjam accepts; prints the refused points."""
     points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
     taken, refused = refusals.checked(one, points, split_axes(args.axes))
     for line in refusals.lines(points, refused):

@@ -13,7 +13,7 @@ def say(text="", end="\n"):
 
 
 def shown(value):
-    """Returns a value with four digits, or whole numbers with thousands separators."""
+    """Returns a value as text with four digits, or a whole number with thousands separators."""
     if value is None or value != value:
         return EMPTY
     if isinstance(value, str):
@@ -79,7 +79,6 @@ def print_measured(experiment, found):
 
 
 def print_checks(experiments):
-    """Prints the papers' claims beside the checks that test the claims."""
     for one in experiments:
         say(f"\n{one.id}: {one.title} ({one.source})")
         for check in one.checks or [{}]:

@@ -31,7 +31,7 @@ class Cell:
 
 
 def cells(native, there):
-    """Returns Cells of the points in both Measured, without native rates of 0."""
+    """Returns Cells of the points in both Measured, except points with a native rate of 0."""
     columns = native.experiment.table_columns
     if not columns:
         raise Refused(f"{native.experiment.where} has no table, so nothing to set side by side")

@@ -26,7 +26,7 @@ def counted(number, verdict):
 
 
 def band_of(check):
-    """Returns the least and the largest number of ours with which the check holds."""
+    """Returns the smallest and the largest number of ours for which the check holds."""
     ends = check.get("band", (check["published"] / 2, check["published"] * 2))
     return min(ends), max(ends)
 
@@ -59,7 +59,6 @@ def of_rounds(verdict, rounds):
 
 
 def of_figure(verdicts):
-    """Returns the verdict on the figure, from the verdicts on all its checks."""
     if not verdicts:
         return PICTURE
     counts = {verdict: verdicts.count(verdict) for verdict in EVERY}
@@ -98,7 +97,7 @@ def cores_needed(experiment):
 
 
 def words_of_figure(experiment, checks):
-    """Returns the verdict in words, a note on other verdicts, and the badge's verdict."""
+    """Returns the verdict in words, a note on differing checks, and the badge's verdict."""
     found = [verdict for _, verdict in checks]
     if not found and experiment.own:
         return "", "", PICTURE

@@ -57,7 +57,7 @@ class Comparison:
                 *([self.device] if self.device else [])]
 
     def start(self):
-        """Starts the requested sides. Omits sides that are not installed, and prints a sentence."""
+        """Starts the requested sides. Omits a side that is not installed, and prints the reason."""
         flags = {point.axes["product"]: point.flags for point in self.experiment.points("full")}
         self.device = Device(self.folder, self.branches, self.logjam)
         self.versions[self.device] = ""
@@ -85,7 +85,6 @@ class Comparison:
         return name in self.products
 
     def _leave_out(self, name, why):
-        """Continues without a product or without its scheme; prints the reason."""
         self.well = False
         say(f"products: {name} is left out: {why}.")
         for sides in (self.products, self.schemes):

@@ -73,7 +73,6 @@ def db_bench(text):
 
 
 def embedded(text):
-    """Reads the line of an embedded client (scripts/products/embedded.h)."""
     with reading("the embedded client"):
         got = json.loads(text.splitlines()[-1])
         return measured(got["commits"], got["commits"] / got["seconds"], got["p50_us"],

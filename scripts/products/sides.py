@@ -64,7 +64,6 @@ class Server(Side):
     quits = signal.SIGTERM
 
     def launch(self, command, ready):
-        """Starts the server, and waits until the command `ready` succeeds."""
         with open(self.folder / "server.log", "wb") as log:
             self.process = subprocess.Popen(as_user(command), stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env=environment(), start_new_session=True)
