@@ -65,7 +65,7 @@ class Hand:
         self.harm = NOTHING
         self.kept = []  # paths of foreign files that every command must keep
         self.as_other = False
-        self.rolled_back = False  # both manifests are older; only later runs reveal this
+        self.rolled_back = False  # both manifests were restored; only later runs reveal this
         self.crafted = False  # a manifest may describe another log
 
     def path(self, name):
@@ -282,7 +282,6 @@ def notes(hand, draw):
 
 @plant(6)
 def replaced(hand, draw):
-    """Replaces one of the log's own files or directories by another entry."""
     if hand.own:
         name = draw.choice(hand.own + hand.log.folders(hand.place))
         hand.harms(name)

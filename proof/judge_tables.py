@@ -126,7 +126,6 @@ def load(database, directory):
 
 
 def tell(workload, found):
-    """Prints the violated conditions. Returns whether all conditions hold."""
     _, conditions = statements(workload)
     conditions[0] = ("values have their columns' types", "")
     for number, row in found.items():

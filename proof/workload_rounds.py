@@ -5,7 +5,8 @@ A round runs a workload at a small scale with a history, kills it (SIGKILL) at a
 the load or right after an acknowledgement, and recovers its log. The round passes if `logjam
 recover` succeeds: the log is usable, the workload's own checks hold, and the rows agree with the
 history, so no acknowledged transaction is lost (proof/history/with_history.h). Schemes and
-protocols alternate; the seed determines the rest. Only the ledger proves that the run was serializable (proof/crash_rounds.py).
+protocols alternate; the seed determines the other settings. Only the ledger proves that the run was
+serializable (proof/crash_rounds.py).
 """
 
 import collections

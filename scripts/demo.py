@@ -42,7 +42,7 @@ def figures(options, command, *words):
 
 def measure(options):
     """Runs both experiments, each with as many rounds as its part of the time allows."""
-    for name in EXPERIMENTS:  # remove pictures of earlier rows
+    for name in EXPERIMENTS:
         files.refuse_link(pathlib.Path(options.out, name))
         for path in pathlib.Path(options.out, name).glob("*.png"):
             path.unlink()

@@ -31,7 +31,6 @@ def fio_mb_s(folder, kib, depth, seconds):
 
 
 def written(runner, folder, kib, depth, seconds):
-    """Returns the rates of the log-insert benchmark and of fio."""
     flags = {"log": "eleda", "device": "file", "io_bytes": kib << 10, "io_depth": depth,
              "threads": 1, "record_bytes": 4096, "flush_gap_us": 0, "log_prealloc_mb": 4096,
              "seconds": seconds}

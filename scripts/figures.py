@@ -46,7 +46,6 @@ def schemes_if_built():
 
 
 def chosen(args):
-    """Returns the experiments that the command line names. --all: all published results."""
     experiments = definition.load_all()
     if args.all and args.ids:
         raise Refused("--all and ids exclude each other")

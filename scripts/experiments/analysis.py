@@ -75,7 +75,7 @@ class Measured:
         self.experiment, self.rows = experiment, rows
         self.origin = {**rows[0], "machine": machine_of(rows[0])} if rows else {}
         self.simulated = bool(rows) and simulated(rows[0])
-        self.wanted = experiment.number_of(self.simulated)  # [number] of the experiment's file
+        self.wanted = experiment.number_of(self.simulated)  # the file's table [number]
         self._judging = False
         self._rounds = []
         self._points = {}  # axes -> round -> values
@@ -305,6 +305,6 @@ class Measured:
                     line[ALIKE] = letters.get(tuple(sorted(point.items())), "")
             lines.append(line)
         empty = {name for name in (lines[0] if lines else ()) if name.endswith(MARGIN)
-                 and all(line[name] is None for line in lines)}  # all texts, or one round each
+                 and all(line[name] is None for line in lines)}  # texts, or one round a point
         return pandas.DataFrame([{name: cell for name, cell in line.items() if name not in empty}
                                  for line in lines])

@@ -1,10 +1,9 @@
 """A batch: one experiment's jobs in a directory that many machines share.
 
-A job is one point in one round. The directory contains plan.json (all jobs in order, and all data
-that a machine needs to run a job), a copy of the binary, so that a later build does no harm, rows/
-(one file per job) and logs/. A row's file is written under another name, synced and renamed. So a
-job is done when its file exists, and a killed job leaves no incomplete row. If a job runs twice,
-because its node seemed dead, its second complete file replaces the first file.
+A job is one point in one round. The directory contains plan.json (all jobs, in order, with the data
+to run them), a copy of the binary, which a later build does not change, rows/ (one file per job)
+and logs/. A row's file is written under another name, synced and renamed. So a job is done when its
+file exists. If a job runs twice, because its node seemed dead, the second file replaces the first.
 
 `merge` puts each job's row into the experiment's CSV exactly once: all rows, in the order of the
 plan, or none.

@@ -162,7 +162,7 @@ def marks(experiment, measured):
             except NotMeasured:
                 continue
             if experiment.plot.get("kind") == "points" and x <= 0:
-                continue  # no transaction was acknowledged: the latency is 0, without logarithm
+                continue  # nothing was acknowledged: the latency is 0, and has no logarithm
             if values:
                 middle = statistics.median(values)
                 low, high = doubts.interval(values) or (middle, middle)

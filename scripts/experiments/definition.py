@@ -205,7 +205,6 @@ class Experiment:
                          given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
-        """Returns the Size with this name ("quick", "full"), native or simulated."""
         if not simulated:
             return self.sizes[size]
         self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "

@@ -25,7 +25,6 @@ def whole(text):
 
 
 def number(text):
-    """For argparse: returns the number in a text of ASCII digits."""
     if not re.fullmatch(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?|nan|inf", text):
         raise argparse.ArgumentTypeError(f"invalid float value: {text!r}")
     return float(text)
@@ -37,7 +36,6 @@ def parser(doc):
 
 
 def program(path):
-    """For argparse: returns the path of an existing program."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         raise argparse.ArgumentTypeError(f"there is no program {path}; `make` or `make sim` builds "
                                          "it")

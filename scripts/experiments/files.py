@@ -2,9 +2,9 @@
 Follows no link, opens only regular files, and reads only a limited length.
 
 If a link, a directory, a device or a FIFO has the name of a file, the script refuses and keeps it.
-The parent directories of a file may be links. To replace a file, the script writes a new file
-beside it, syncs and renames the new file. So a program that reads sees the complete old or new
-file, and another name of the old file (a hard link) keeps the old content.
+The parent directories of a file may be links. To replace a file, the script writes, syncs and
+renames a new file. So other programs read the complete old or new file, and a hard link to the old
+file keeps the old content.
 
 Only one process at a time uses a file of rows, a directory of logs, or a batch.
 """
@@ -54,7 +54,7 @@ def opened(path, flags=os.O_RDONLY, links=False):
     is_there(path)
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        _refuse_kind(path, os.fstat(descriptor).st_mode)  # the name may have a new file
+        _refuse_kind(path, os.fstat(descriptor).st_mode)  # the file may have been replaced
     except Refused:
         os.close(descriptor)
         raise

@@ -1,9 +1,9 @@
 """Detects other programs on the cores while a run is measured.
 
-Other programs disturb a measurement. There are three signs of them. The first is the time that
-other programs and the host (steal) take from the cores, which the kernel counts. The second is load
-before the run begins. The third is more involuntary context switches in the run than in the other
-rounds of the same point. The kernel's own threads do not count, because they work for the run.
+There are three signs of other programs. The first is the time that these programs and the host
+(steal) take from the cores, which the kernel counts. The second is load before the run begins. The
+third is more involuntary context switches in the run than in the other rounds of the same point.
+The kernel's own threads do not count, because they work for the run.
 """
 
 import os

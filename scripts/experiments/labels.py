@@ -1,8 +1,8 @@
 """Writes the names of points beside the points. No name covers another name or a point.
 
-Each name tries positions around its point, and takes the cheapest position. Then all names choose
-again, because each name now knows the other names' positions. The names choose in several orders,
-and the cheapest result counts. A thin line joins a distant name to its point.
+Each name takes the cheapest position around its point. Then all names choose again, because each
+name now knows the other names' positions. This is done in several orders of the names, and the
+cheapest result counts. A thin line joins a distant name to its point.
 """
 
 import math

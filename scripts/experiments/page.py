@@ -60,7 +60,6 @@ def _published(experiment, series_logs):
 
 
 def _facts(experiment, measured):
-    """Returns the values by which the page filters the lines of the table."""
     points = measured.points()
     names = curves.Names(experiment, points)
     found = []

@@ -125,7 +125,7 @@ def name_lines(axes, ends, styles):
     for height, _, _ in placed:
         last = max(height, last + least)
         heights.append(last)
-    # A name that was pushed up moves down by half of that, so that it stays near its line.
+    # A name that was pushed up moves half of the way down, so that it stays near its line.
     for i in reversed(range(len(placed))):
         above = heights[i + 1] - least if i + 1 < len(placed) else math.inf
         heights[i] = min(above, (heights[i] + placed[i][0]) / 2)
@@ -324,7 +324,6 @@ def name_x(axes, names):
 
 
 def _ticks(axes, places, labels):
-    """Writes the categories' names, tilted if they would overlap."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)

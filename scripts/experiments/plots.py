@@ -1,7 +1,7 @@
 """Draws the figure of an experiment as a PNG: the published panel on the left, our panel beside it.
 
-Figures of all kinds have the same parts: the title, the claim, the verdict, a legend above the
-panels that covers no data, and the sources of the numbers. plot_kinds.py draws the panels.
+All figures have the title, the claim, the verdict, a legend above the panels, and the sources of
+the numbers. plot_kinds.py draws the panels.
 """
 
 import io
@@ -251,7 +251,6 @@ class Figure:
                 for x, y in zip(given["x"], given["y"])]
 
     def _said_at_the_foot(self):
-        """Returns lines about the source of the numbers, and about doubtful rows."""
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(

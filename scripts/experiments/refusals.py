@@ -1,8 +1,8 @@
 """Finds the points of a sweep that logjam refuses, before the sweep waits for an idle machine.
 
-Most refused points are meaningless combinations, and are omitted. A sweep is refused if all
-combinations of one value are refused for a reason that concerns no other flag: then the value is a
-mistake. A sweep is also refused if a text with commas may be one value or several values.
+Most refused points are meaningless combinations, and are omitted. But if all combinations of one
+value are refused, for a reason that concerns no other flag, the value is a mistake and the sweep is
+refused. So is a sweep in which a text with commas may be one value or several values.
 """
 
 import concurrent.futures

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RUN_BY_ALL = ("logging", "cc", "engine", "workloads", "platform")
 REVISION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 PRESETS = re.compile(r"\{config\}/(\S+)")  # presets in the rows' flags
-LONGEST_RUN_SECONDS = 120  # a longer pause between two rows does not count
+LONGEST_RUN_SECONDS = 120  # a longer pause between two rows counts as this
 
 
 def _moment(cell):
@@ -118,7 +118,7 @@ class Run:
         return sorted(moment for moment in moments if moment)
 
     def seconds(self):
-        """Returns the seconds that the runs took, without the pauses between them."""
+        """Returns the seconds that the runs took, with pauses cut to LONGEST_RUN_SECONDS."""
         began = self.began()
         gaps = [min(LONGEST_RUN_SECONDS, (b - a).total_seconds())
                 for a, b in zip(began, began[1:])]
@@ -227,7 +227,6 @@ class Entry:
 
     @property
     def falls(self):
-        """Returns the judged checks that do not hold in full, each with its verdict."""
         return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
                 if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
 

@@ -2,8 +2,8 @@
 
 The runner has two directories for logs: {dir} under the user's --wal_dir, which should be a real
 disk, and {memory} in memory. Devices that only simulate writes (`sim:`, `nvm`) use {memory}, so
-their logs do not disturb the disk. The runner removes both directories at the end. A later runner
-removes the directories of a killed runner.
+their logs do not disturb the disk. The runner removes both directories at its end, and removes the
+directories of killed runners.
 """
 
 import contextlib
@@ -46,7 +46,6 @@ class Outcome:
 
 
 def refuse_without_effect(point, row):
-    """Raises PointRefused if the row says that an axis of the point has no effect."""
     # The column contains a list: "--tpcc_mix (of workload tpcc), --pwal_ngroup (of --log=pwal)".
     for axis, of in re.findall(r"--(\w+)( \([^)]*\))?(?:, |$)", row.get("without_effect") or ""):
         if axis in point.axes:
@@ -71,7 +70,6 @@ def logjam_of(given=None, simulated=False):
 
 
 def digest(path):
-    """Returns the checksum that identifies a binary in its rows."""
     with open(files.opened(path, links=True), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 

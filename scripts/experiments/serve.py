@@ -18,7 +18,7 @@ from experiments.errors import Refused
 from experiments.page import policy
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # has other than ASCII, or a wrong escape
+BAD_PATH = re.compile(r"%(?![0-9A-Fa-f]{2})|%00|[^!-~]")  # not only ASCII, or a wrong escape
 
 
 class OnePage(http.server.BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ import re
 from experiments import files
 from experiments.errors import Refused
 
-ORIGIN = ("revision", "binary", "machine", "profile")  # profile: the profile of a simulated machine
+ORIGIN = ("revision", "binary", "machine", "profile")  # profile: a checksum of the machine's file
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file of extra rows
 ROUND = re.compile("[0-9]{1,9}")
 SEED = re.compile(r", seed \d+")
@@ -119,7 +119,6 @@ class Store:
         return self.path.with_name(f"{self.path.name.removesuffix('.csv')}.{name}.csv")
 
     def _refuse_mixtures(self):
-        """Refuses rows of different origins, and rows that do not say their origin."""
         for column in ("revision", "machine", "binary") if self.rows else ():
             # The row of a product has the product's version instead of a binary.
             of_product = column == "binary" and "version" in self.rows[0]

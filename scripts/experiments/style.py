@@ -1,10 +1,9 @@
 """The colours, markers and numbers of all figures, in the PNGs and on the page.
 
 A scheme has the same colour and marker in every figure, and no other scheme has this pair. Schemes
-of one family, and schemes in one published figure, have different colours. A scheme that the table
+of one family, and schemes in one published figure, have different colours. A scheme that SCHEMES
 does not list is cyan, with a marker that follows from its name, so a new scheme changes no other
-scheme's look. The first seven colours are Okabe and Ito's, which colour-blind readers can
-distinguish.
+scheme's look. Colour-blind readers can distinguish the first seven colours (Okabe and Ito).
 """
 
 import dataclasses

@@ -1,8 +1,8 @@
 """Sends a batch to other machines: as Slurm job arrays, or with GNU parallel over ssh.
 
 Slurm: each job is a task. The size of an array is limited, so a large batch has several arrays. A
-last job, which depends on all arrays, merges the rows. If a node dies, Slurm itself requeues the
-tasks of the node. If tasks are missing at the end, the same command submits them again.
+last job, which depends on all arrays, merges the rows. Slurm itself requeues the tasks of a dead
+node. If tasks are missing at the end, the same command submits them again.
 
 GNU parallel: each host runs one task at a time, in the foreground. This process merges the rows.
 """

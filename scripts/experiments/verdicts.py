@@ -10,7 +10,7 @@ import math
 HOLDS, SHAPE, PART, FAILS = "holds", "shape only", "holds in part", "does not hold"
 UNDECIDED, OPEN, MISSING, PICTURE = "undecided", "open", "not measured", "picture"
 EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # in the order on pages
-JUDGED = (HOLDS, SHAPE, FAILS)  # verdicts on a check
+JUDGED = (HOLDS, SHAPE, FAILS)
 UNLIKELY = 0.05
 SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
         SHAPE: ("holds in shape only", "hold in shape only"),

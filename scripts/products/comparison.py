@@ -1,8 +1,8 @@
 """Runs the sides in interleaved rounds, and describes the results.
 
 A row is the result of one side at one number of clients in one round. The sides of a product are
-the product, the scheme with its algorithm, and the device's bound. The rows have the form of an
-experiment (config/experiments/products.toml), so scripts/figures.py draws them.
+the product, the scheme with its algorithm, and the device's bound. scripts/figures.py can draw the
+rows, because config/experiments/products.toml describes their form.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Reads the output of the benchmark programs.
 
 Each function returns the measured numbers of a run: commits, commits per second, and the 50th and
-the 99th percentile of a commit's time for its client, in microseconds.
+the 99th percentile of a commit's latency in microseconds.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
 """Counts the syncs and the written bytes per commit of a product, with strace, in a separate run.
 
-A call syncs if it is fsync, fdatasync or msync(MS_SYNC). A write syncs if its descriptor was opened
-with O_DSYNC or O_SYNC, or if it has the flag RWF_DSYNC. Only files below the product's directory
-count, so sockets and libraries do not.
+A call syncs if it is fsync, fdatasync, msync(MS_SYNC), a write to a descriptor with O_DSYNC or
+O_SYNC, or a write with the flag RWF_DSYNC. Only files below the product's directory count.
 """
 
 import collections
@@ -110,7 +109,6 @@ def per_commit(counts, commits):
 
 
 def synced_descriptors(pids):
-    """Returns (descriptor, path) of these processes' files with O_DSYNC or O_SYNC."""
     found = set()
     for pid in pids:
         with contextlib.suppress(OSError):
