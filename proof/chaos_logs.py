@@ -124,7 +124,6 @@ class Log:
                 for name in files_under(os.path.join(place, directory))]
 
     def folders(self, place):
-        """Lists the directories of later runs and of checkpoints, relative to `place`."""
         return [f"{directory}/{name}" for directory in self.directories
                 if os.path.isdir(os.path.join(place, directory))
                 for name in sorted(os.listdir(os.path.join(place, directory)))

@@ -250,7 +250,6 @@ def table(lines, begin, size):
 
 
 def text_and_build_id(binary):
-    """Returns an ELF file's begin and length of .text, and the first 8 bytes of its build id."""
     if binary[:6] != b"\x7fELF\x02\x01":
         raise Refused("it is no 64-bit ELF file")
     first, = struct.unpack_from("<Q", binary, 0x28)

@@ -191,7 +191,6 @@ class Measured:
             raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
 
     def verdict_of(self, check):
-        """Returns the verdict that follows from the medians of the rounds, or MISSING."""
         try:
             return verdicts.of_numbers(
                 lambda expression, **known: self._evaluated(expression, check["says"], **known),

@@ -166,7 +166,6 @@ class Batch:
         return f"{self.name_of(index)}: {(log.splitlines() or ['no log: it did not begin'])[-1]}"
 
     def _results(self):
-        """Returns the results of all jobs, in order. Raises Refused if a result is missing."""
         results = [self.result(index) for index in range(len(self.jobs))]
         missing = [index for index, (found, _) in enumerate(results) if found is None]
         if missing:

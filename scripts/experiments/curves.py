@@ -78,7 +78,7 @@ def facts_of(measured, axes):
 
 
 class Names:
-    """Names the panels, series and x of points. The series also names axes the plot omits."""
+    """Names the panels, series and x of points. A series also names axes that the plot omits."""
 
     def __init__(self, experiment, points):
         self.experiment, plot = experiment, experiment.plot
@@ -189,7 +189,6 @@ def _x_of(measured, names, point, numeric):
 
 
 def traces(experiment, measured, rows):
-    """Returns the traces in the rows of a `cdf` or `timeline` file."""
     kind = experiment.plot["kind"]
     default_x, default_y = EXTRA_AXES[kind]
     x = experiment.plot.get("x", default_x)
@@ -210,7 +209,6 @@ def traces(experiment, measured, rows):
 
 
 def _pairs(rows, *columns):
-    """Returns the pairs of numbers in two columns, for the rows that have both numbers."""
     pairs = [tuple(number_of(row.get(column)) for column in columns) for row in rows]
     return [pair for pair in pairs if None not in pair]
 

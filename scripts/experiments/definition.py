@@ -105,7 +105,7 @@ def _flags_of_axis(axis, values, schemes=None):
 
 
 def _merged(flags, over):
-    """Returns `flags`, overridden by `over`. Merges lists of keys and values key by key."""
+    """Returns `flags`, overridden by `over`. Merges dicts key by key."""
     merged = dict(flags)
     for name, value in over.items():
         both = isinstance(value, dict) and isinstance(merged.get(name), dict)
@@ -122,7 +122,7 @@ def _narrowed(named, wanted):
 
 
 def _axes_of(grid):
-    """Yields (axis, values, field of its flags) for a grid, first the axes of `prepare`."""
+    """Yields (axis, values, "prepare" or "flags") for a grid, first the axes of `prepare`."""
     for axes, flags in (("prepare_axes", "prepare"), ("axes", "flags")):
         for axis, values in grid.get(axes, {}).items():
             yield axis, values, flags

@@ -67,7 +67,6 @@ def appending(path):
 
 
 def read_bytes(path, links=False):
-    """Returns the content of a regular file. Raises Refused if the file is too long."""
     with open(opened(path, links=links), "rb") as file:
         longest = os.fstat(file.fileno()).st_size > MOST_BYTES
         content = b"" if longest else file.read(MOST_BYTES + 1)  # a file of /proc has the size 0

@@ -15,7 +15,7 @@ RISK = 0.01  # as in compare.py
 
 
 def least_rounds(pairs):
-    """Returns how many rounds each point needs so that one of the `pairs` of points can differ."""
+    """Returns how many rounds each point needs before the test can find that a pair differs."""
     return next(rounds for rounds in itertools.count(2)
                 if 2 / math.comb(2 * rounds, rounds) <= RISK / pairs)
 
@@ -69,7 +69,7 @@ class Groups:
         self.apart = differing(self.blocks) if self.enough else set()
 
     def letters(self):
-        """Maps keys to letters. Points of a block with a common letter are alike; a is the best."""
+        """Maps keys to letters. Points of a block that share a letter are alike. The best has a."""
         found = {}
         for block in self.blocks if self.enough else []:
             ordered = sorted(block, key=lambda point: -statistics.median(point[1]))

@@ -51,7 +51,7 @@ class Watch:
 
 
 def unusual(switches, of_other_rounds):
-    """Returns whether a run was interrupted far more often than other rounds of its point."""
+    """Returns whether a run was interrupted far more often than the other rounds of its point."""
     if len(of_other_rounds) < 2:
         return False
     return switches > 4 * statistics.median(of_other_rounds) + 500

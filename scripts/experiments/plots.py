@@ -71,7 +71,7 @@ class Figure:
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
     def _families(self):
-        """Maps families to their series, with `none` in each, if one panel cannot hold all."""
+        """Maps families to their series and `none`, if one panel cannot hold all series."""
         schemes = schemes_of(curves.series_of(self.drawn))
         if self.kind != "lines" or len(set(schemes.values())) <= MOST_LINES or None in schemes.values():
             return {}
@@ -234,7 +234,6 @@ class Figure:
             axes.tick_params(axis="x", labelbottom=False)
 
     def _where(self, panel, published):
-        """Returns the source of a panel's numbers, in at most two lines."""
         if self.families:
             return ""  # the foot of the figure names the source
         where, of = "published", self.experiment.setting

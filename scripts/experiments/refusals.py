@@ -52,7 +52,6 @@ def _refuse_one_value(runner, points, axis, values):
 
 
 def lines(points, refused):
-    """Returns a line for each reason, with the points and their number."""
     by_reason = {}
     for point in points:
         if point.name in refused:

@@ -281,7 +281,6 @@ def tables_of(experiment, runs, results):
 
 
 def collect(results, experiments=None):
-    """Returns an Entry for each experiment, first for the published results."""
     found = []
     for one in (experiments or definition.load_all()).values():
         runs = runs_of(one, results)

@@ -23,7 +23,7 @@ NUMBERS = re.compile(r"tps|transactions|commits|inserts_s|thrown_away|\w+_(us|pc
 
 
 def number_of(cell):
-    """Returns the finite number in a cell, in ASCII digits, or None."""
+    """Returns the finite number that a cell contains in ASCII digits, or None."""
     number = float(cell) if NUMBER.fullmatch(cell or "") else math.inf
     return number if math.isfinite(number) else None
 

@@ -137,7 +137,6 @@ def _only(values):
 
 
 def duration(us, digits=3):
-    """Returns a time in microseconds as text with a suitable unit."""
     size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size),
                       (1, "\u00b5s"))
     return f"{float(f'{us / size:.{digits}g}'):g} {unit}"

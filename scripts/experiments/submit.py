@@ -226,7 +226,6 @@ def _to_hosts(made, missing, hosts, lock):
 
 
 def _wait(made, running, total):
-    """Waits until all tasks have ended, and prints at times how many are done."""
     begun = time.monotonic()
     every, end = (2, "\r") if sys.stderr.isatty() else (30, "\n")
     while True:

@@ -22,7 +22,7 @@ def shown(value):
 
 
 def heads_and_lines(table):
-    """Returns a Measured's table: the columns' heads, and lines. Rounds intervals to two digits."""
+    """Returns the columns' heads and the lines of a table. Intervals have two digits."""
     intervals = [name.endswith(MARGIN) for name in table.columns]
     heads = [MARGIN.strip() if is_one else name
              for name, is_one in zip(table.columns, intervals)]

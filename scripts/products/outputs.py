@@ -80,7 +80,7 @@ def embedded(text):
 
 
 def scheme(row):
-    """Reads a row of logjam run. A flush is one durable write."""
+    """Reads a row of logjam run. One flush counts as one sync."""
     if row.get("commit_p50_us") in ("", None):
         raise Failed("logjam run acknowledged nothing, so it has no latency: give more --seconds")
     with reading("logjam run"):
