@@ -1,5 +1,6 @@
 #include "platform/exploration.h"
 
+#include "platform/assert.h"
 #include "platform/fatal.h"
 
 namespace logjam::platform {
@@ -16,6 +17,6 @@ bool forbid(const void*, size_t) { return false; }
 void for_each_mapping(const std::function<void(int, const std::byte*)>&) {}
 void note_transfer(const void*, size_t, bool) {}
 ExploredCall::ExploredCall() : explored_(false) {}
-ExploredCall::~ExploredCall() = default;
+ExploredCall::~ExploredCall() { LJ_ASSERT(!explored_ && before_ == nullptr); }
 
 }  // namespace logjam::platform

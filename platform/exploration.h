@@ -112,13 +112,13 @@ void note_transfer(const void* at, size_t bytes, bool stores);
 class ExploredCall {
  public:
   ExploredCall();
-  ~ExploredCall();  // NOLINT(performance-trivially-destructible): natively it is empty
+  ~ExploredCall();
   ExploredCall(const ExploredCall&) = delete;
   ExploredCall& operator=(const ExploredCall&) = delete;
 
  private:
-  [[maybe_unused]] const bool explored_;
-  [[maybe_unused]] void* before_ = nullptr;  // the earlier watcher of accesses
+  const bool explored_;
+  void* before_ = nullptr;  // the earlier watcher of accesses
 };
 
 }  // namespace logjam::platform

@@ -1,10 +1,13 @@
 #include "platform/tbb_tasks.h"
 
+// Before 2021.6 oneTBB has its task_scheduler_handle only as a preview.
+#define TBB_PREVIEW_WAITING_FOR_WORKERS 1
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_sort.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/version.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,8 +25,13 @@ namespace {
 // ThreadSanitizer would report.
 tbb::global_control allow(uint32_t threads) {
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
+#if TBB_INTERFACE_VERSION >= 12060
   [[maybe_unused]] static const auto* const handle =
       new (kept) tbb::task_scheduler_handle(tbb::attach{});
+#else
+  [[maybe_unused]] static const auto* const handle =
+      new (kept) tbb::task_scheduler_handle(tbb::task_scheduler_handle::get());
+#endif
   const auto cores = static_cast<size_t>(tbb::info::default_concurrency());
   return {tbb::global_control::max_allowed_parallelism, std::max<size_t>(threads, cores)};
 }
