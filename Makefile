@@ -14,10 +14,12 @@
 #   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
 #   make fuzz [TARGET=manifest] [SECONDS=60] [SEED=1]    fuzz the readers of logs, histories, flags and rows
 #   make lint | tidy | format        the project's rules and formatting; clang-tidy
-#   make deps | clean
+#   make deps [JOB=build|test|demo]  install what is missing; with PREFIX=DIR in DIR, without root
+#   make clean
 #
-# CXX=clang++ builds in build-clang/. WERROR=1 makes warnings errors. CXXFLAGS (-O3 -march=native),
-# CPPFLAGS and LDFLAGS are added to the flags that the sources need.
+# CXX=clang++ builds in build-clang/, BUILD=DIR in DIR. WERROR=1 makes warnings errors. CXXFLAGS
+# (-O3 -march=native), CPPFLAGS and LDFLAGS are added to the flags that the sources need. Libraries are
+# also looked for in PREFIX=DIR (make deps PREFIX=DIR), and by pkg-config if PKG_CONFIG_PATH is set.
 
 .DEFAULT_GOAL := all
 SAN ?=
@@ -28,6 +30,9 @@ SIM ?=
 FUZZ ?=
 BUILD := build$(if $(FUZZ),-fuzz,$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim))
 BINARY := $(BUILD)/logjam
+ifneq ($(words $(BUILD)),1)
+$(error BUILD is a path without spaces, not "$(BUILD)")
+endif
 ifneq ($(filter-out thread address undefined,$(SAN)),)
 $(error SAN is thread, address or undefined, not "$(SAN)")
 endif
@@ -49,8 +54,27 @@ CXXFLAGS ?= -O3 -march=native
 WERROR ?=
 WARNINGS := -Wall -Wextra -Wpedantic $(if $(WERROR),-Werror) $(if $(CLANG),-Wreserved-identifier -Wthread-safety, \
             -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+# Debian's names of directories, which the packages in PREFIX have on every Linux.
+PREFIX ?=
+ifneq ($(PREFIX),)
+override PREFIX := $(if $(filter /%,$(firstword $(PREFIX))),,$(CURDIR)/)$(PREFIX)
+PREFIX_TRIPLE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine)))-linux-gnu
+PREFIX_INCLUDE := -isystem '$(PREFIX)/usr/include' -isystem '$(PREFIX)/usr/include/$(PREFIX_TRIPLE)'
+# An rpath, not a runpath, is also searched for the libraries of libraries.
+PREFIX_LIBRARIES := -Wl,--disable-new-dtags $(foreach at,usr/lib lib,\
+  -L'$(PREFIX)/$(at)/$(PREFIX_TRIPLE)' -Wl,-rpath,'$(PREFIX)/$(at)/$(PREFIX_TRIPLE)')
+ifneq ($(shell test -d '$(PREFIX)/venv' && echo yes),)
+export VIRTUAL_ENV := $(PREFIX)/venv
+endif
+endif
+LIBRARIES := libglog gflags liburing numa hwloc tbb libxxhash jemalloc
+ifneq ($(PKG_CONFIG_PATH),)
+PKG_CONFIG = $(foreach library,$(LIBRARIES),$(shell pkg-config $(1) $(library) 2>/dev/null))
+PREFIX_INCLUDE += $(call PKG_CONFIG,--cflags)
+PREFIX_LIBRARIES += $(call PKG_CONFIG,--libs-only-L --libs-only-other)
+endif
 # Garbage collection takes a tenth of g++'s time. A unit needs less than 1 GB, so g++ collects none.
-COMPILE = $(CXX) $(SIM_INCLUDE) -I. $(CPPFLAGS) -std=c++20 -g1 $(WARNINGS) -fno-omit-frame-pointer \
+COMPILE = $(CXX) $(SIM_INCLUDE) -I. $(CPPFLAGS) $(PREFIX_INCLUDE) -std=c++20 -g1 $(WARNINGS) -fno-omit-frame-pointer \
           $(if $(CLANG),,--param ggc-min-heapsize=2000000) $(CXXFLAGS)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
@@ -71,7 +95,7 @@ COMPILE += -O1 -DLOGJAM_ASSERTS=1 -fsanitize=$(SAN) -fno-sanitize-recover=all \
            $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
 LINK_FLAGS := -fsanitize=$(SAN)
 endif
-LINK = $(CXX) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
+LINK = $(CXX) $(LINK_FLAGS) $(PREFIX_LIBRARIES) $(LDFLAGS) -o $@ $(filter %.o,$^)
 ifeq ($(SAN),thread)
 # g++ warns that ThreadSanitizer ignores fences. platform/atomic.h's full_fence() models them.
 COMPILE += $(if $(CLANG),,-Wno-tsan)
@@ -161,7 +185,8 @@ endif
 # ---- Rules
 
 .PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore fuzz format lint tidy clean
-all: $(BINARY) compile_commands.json
+# A tree that may only be read has no file for editors.
+all: $(BINARY) $(if $(shell test -w . && echo yes),compile_commands.json)
 
 $(BINARY): $(OBJECTS) $(MAIN)
 	$(LINK) $(LDLIBS)
@@ -178,7 +203,10 @@ $(BUILD)/%.blocks: $(BUILD)/% scripts/block_costs.py
 	scripts/block_costs.py $< $@
 
 # If the flags change, all objects are compiled again, so that no program mixes two sets of flags.
-$(shell mkdir -p $(BUILD); echo '$(COMPILE)' | cmp -s - $(BUILD)/flags || echo '$(COMPILE)' > $(BUILD)/flags)
+$(shell mkdir -p $(BUILD))
+ifneq ($(file <$(BUILD)/flags),$(COMPILE))
+$(file >$(BUILD)/flags,$(COMPILE))
+endif
 
 $(BUILD)/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -202,22 +230,25 @@ compile_commands.json $(BUILD)/compile_commands.json: $(BUILD)/flags scripts/com
 MAKE_QUIET := $(MAKE) --no-print-directory
 MAKE_ALL := $(MAKE_QUIET) -j$(shell nproc)
 
+DEPS := PREFIX='$(PREFIX)' COMPILE="$(CXX) $(CPPFLAGS) $(PREFIX_INCLUDE)" scripts/install_deps.sh
+
 sim:
-	@scripts/install_deps.sh sim
+	@$(DEPS) sim
 	@$(MAKE_ALL) SIM=1 build-sim/logjam.blocks
 
+JOB ?= build
 deps:
-	@scripts/install_deps.sh build
+	@$(DEPS) $(JOB)
 
 # Each target first installs its dependencies, then starts a fresh make. So it works on a new machine.
-RUN_TESTS = LOGJAM=$(CURDIR)/$(BINARY) scripts/run_tests.py
+RUN_TESTS = LOGJAM="$(if $(filter /%,$(BINARY)),,$(CURDIR)/)$(BINARY)" scripts/run_tests.py
 test:
-	@scripts/install_deps.sh test
+	@$(DEPS) test
 	@$(MAKE_ALL) $(if $(filter cli proof,$(or $(PARTS),proof)),$(BINARY)) $(TEST_BINARY)
 	@$(RUN_TESTS) $(TEST_BINARY) "$(SAN)" $(TEST_ARGS)
 
 test-sim:
-	@scripts/install_deps.sh sim
+	@$(DEPS) sim
 	@$(MAKE_ALL) $(BINARY) $(BUILD)/tests/simulation simulated-tests
 	@$(RUN_TESTS) tests/simulated/main.py:build-sim/explored:$(BUILD)/tests/simulation "" $(TEST_ARGS)
 
@@ -227,7 +258,7 @@ simulated-tests:
 	+@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
 
 test-tools:
-	@scripts/install_deps.sh tools
+	@$(DEPS) tools
 	@$(MAKE_ALL) $(BINARY)
 	@$(RUN_TESTS) tests/scripts/main.py "" $(TEST_ARGS)
 
@@ -253,18 +284,18 @@ explore: sim
 TARGET ?=
 SECONDS ?= 60
 fuzz:
-	@scripts/install_deps.sh fuzz
+	@$(DEPS) fuzz
 	@$(MAKE_ALL) FUZZ=1 CXX=clang++ build-fuzz/fuzz
 	@scripts/fuzz.py --seconds=$(SECONDS) --seed=$(SEED) $(TARGET)
 
 demo:
-	@scripts/install_deps.sh demo
+	@$(DEPS) demo
 	@$(MAKE_ALL) $(BINARY)
-	@scripts/demo.py --logjam $(BINARY) --out build/demo $(if $(ALL),--all)
+	@scripts/demo.py --logjam $(BINARY) --out $(BUILD)/demo $(if $(ALL),--all)
 
 SIZE ?= quick
 figure:
-	@scripts/install_deps.sh demo
+	@$(DEPS) demo
 	@$(MAKE_ALL) $(BINARY)
 	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BINARY)
 
@@ -272,7 +303,7 @@ format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i
 
 lint:
-	@scripts/install_deps.sh developer
+	@$(DEPS) developer
 	@tests/scripts/lint_test.py
 	@scripts/lint.py
 	git ls-files -z '*.cc' '*.h' | xargs -0 -r clang-format --dry-run -Werror

@@ -17,15 +17,14 @@ import math
 import pathlib
 import statistics
 import subprocess
-import tomllib
 
-import numpy
-from scipy import stats
-
-from experiments import files
+from experiments import files, tomllib
 from experiments.errors import Refused, number, parser, program, run_main, whole
 from experiments.store import write_rows
 from experiments.text_tables import print_lines
+
+import numpy  # after experiments, which finds it in a virtual environment
+from scipy import stats
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")

@@ -9,8 +9,8 @@ import dataclasses
 import itertools
 import pathlib
 import re
-import tomllib
 
+from experiments import tomllib
 from experiments.errors import Refused
 from experiments.style import SCHEMES
 

@@ -71,7 +71,7 @@ def logjam_of(given=None, simulated=False):
 
 def digest(path):
     with open(files.opened(path, links=True), "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
 def schemes_of(logjam):

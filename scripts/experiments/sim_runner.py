@@ -20,9 +20,8 @@ import queue
 import shutil
 import subprocess
 import time
-import tomllib
 
-from experiments import files, idle_watch
+from experiments import files, idle_watch, tomllib
 from experiments.definition import CONFIG
 from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
