@@ -53,7 +53,8 @@ class InstallDeps(InADirectory):
             for folder in ("/usr/bin", "/bin", "/usr/sbin"):
                 if os.path.exists(f"{folder}/{name}") and not (tools / name).exists():
                     (tools / name).symlink_to(f"{folder}/{name}")
-        with open(path, "w", encoding="utf-8") as said:
+        path.unlink(missing_ok=True)
+        with open(path, "a", encoding="utf-8") as said:  # the stand-ins append too
             done = subprocess.run([ROOT / "scripts/install_deps.sh", *job.split()], check=False,
                                   stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                                   env={"PATH": f"{self.programs}:{tools}", "SAID": str(path),
