@@ -52,7 +52,7 @@ bool NodeSet::apply(std::span<const NodeChange> changes) {
 }
 
 bool NodeSet::unchanged() const {
-  // seq_cst orders these loads after the write locks (proof in occ.cc).
+  // seq_cst orders these loads after the locking of the writes (proof in occ.cc).
   return std::all_of(nodes_.begin(), nodes_.end(), [](const NodeVersion& seen) {
     return seen.node->structure.load(platform::memory_order_seq_cst) == seen.structure;
   });

@@ -15,7 +15,8 @@
 namespace logjam {
 
 // A map from the addresses of tuples or nodes to their indexes in a transaction's lists: open
-// addressing with linear probing. Slots with an old stamp are empty, so clear() is one increment.
+// addressing with linear probing. A slot is empty if its stamp is not `stamp_`, so clear() only
+// increments `stamp_`.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -81,7 +82,7 @@ struct Write {
   Tuple* tuple;
   Table* table;
   std::byte* row;    // a private copy of the new row; null: the row will be absent
-  uint64_t version;  // OCC: the word before locking; after install(), the word that unlocks
+  uint64_t version;  // OCC: the word before locking; after install(), the one that unlock() stores
   bool was_present;  // the row was present before this transaction
   // The transaction has not read the row that it overwrites.
   bool blind = false;
@@ -133,20 +134,21 @@ class WriteSet {
   bool sorted_ = false;
 };
 
-// OCC: a tuple, and the version word with which it was read.
+// OCC: a tuple that the transaction has read, and the version word that the transaction saw.
 struct Read {
   const Tuple* tuple;
   uint64_t version;
 };
 
-// OCC: the index nodes on whose keys the transaction depends, with the structure words it saw.
+// OCC: the index nodes on whose keys the transaction depends, with the structure words that the
+// transaction saw.
 class NodeSet {
  public:
-  // Adds a node. Returns false if the set has the node with another structure word.
+  // Adds a node. Returns false if the set already has the node with another structure word.
   bool remember(NodeVersion node);
 
   // Notes the node changes that an insert of this transaction made. Returns false if another
-  // transaction had changed a node of the set since this transaction saw it.
+  // transaction has changed a node of the set since this transaction saw the node.
   bool apply(std::span<const NodeChange> changes);
 
   bool unchanged() const;

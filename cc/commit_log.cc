@@ -63,7 +63,7 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   if (traits_.logs) stage(deps, writes);
   reservation_ = reserve_staged(deps);
   LJ_ASSERT_IN_TESTS(Version::is_sequence(reservation_.sequence));
-  // (A replay of commands takes the number from the log, and checks the number itself.)
+  // The scheme of commands is exempt: its replay takes the number from the log, and checks it.
   LJ_ASSERT_IN_TESTS(traits_.commands ||
                      reservation_.sequence > std::max(deps.max_read, deps.max_overwritten));
   if (parts_.row_vectors != nullptr) {
@@ -90,7 +90,7 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
   return log_.commit_read_only(context_.id, deps);
 }
 
-// Returns the write as it is logged. The result may point into ranges_.
+// Returns the write in the form that the log stores. The result may point into `ranges_`.
 //
 // The before image is the tuple's present row. The ranges are the bytes in which the new row
 // differs from the present row. The present row is stable: this transaction has locked the tuple
@@ -128,7 +128,8 @@ LoggedWrite CommitLog::logged(const Write& write) {
   return out;
 }
 
-// Encodes the transaction's commit record into record_. Logs operation records at once.
+// Encodes the transaction's commit record into `record_`. With --log_records=op, also logs the
+// begin record and the operation records.
 void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (traits_.commands) {

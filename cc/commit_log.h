@@ -1,4 +1,4 @@
-// The only place where concurrency control calls the log.
+// Concurrency control calls the log only through this class.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace logjam {
 
 // Logs the transactions of one worker, which owns the object. For a commit, call begin(), reserve()
-// and finish(). A protocol that validates calls before_validation() in place of reserve(), and then
-// either after_validation() or validation_failed().
+// and finish(). In place of reserve(), a protocol that validates calls before_validation(), and
+// later after_validation(). If the validation failed, it calls only validation_failed().
 //
 // reserve() encodes the writes of the transaction before it reserves the hole. finish() seals the
 // record and copies it into the hole (logging/format/record_writer.h).
@@ -30,7 +30,7 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether the number `sequence` contains a stream, and not the worker's stream.
+  // Returns whether `sequence` contains the number of a stream that is not the worker's stream.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
 
   void begin() { std::ranges::fill(vector_, 0); }
@@ -59,7 +59,8 @@ class CommitLog {
     LJ_ASSERT_IN_TESTS(reserved_);
     parts_.read_stamps->raise(&tuple, reservation_.sequence);
   }
-  // Returns whether rows must be installed and unlocked before finish(); if not, then after it.
+  // Returns whether the protocol must install and unlock the rows before it calls finish(). If not,
+  // it must call finish() first.
   bool fills_after_unlock() const { return traits_.fills_after_unlock; }
   // Returns the reserved sequence number, which becomes the version of all written rows.
   uint64_t sequence() const {
@@ -89,7 +90,7 @@ class CommitLog {
   CommitSide& log_;
   const CommitParts parts_;
   const LogTraits traits_;
-  const uint64_t stream_mask_, home_;  // the stream's bits in a number: mask, this worker's value
+  const uint64_t stream_mask_, home_;  // a number's stream bits; their value for this worker
   const uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;

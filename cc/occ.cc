@@ -8,20 +8,20 @@
 // (NumberDrawn), commit draws the number before the validation. If the validation then fails, a
 // void record fills the space that the log reserved with the number.
 //
-// Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
-// that transaction then stores the row and, with release, the word without the lock bit. A reader
-// loads the word (acquire), copies the row, and loads the word again. If the two words are equal
-// and unlocked, the copy is whole.
+// Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Then
+// only that transaction stores the row. To unlock, it stores the word without the lock bit
+// (release). A reader loads the word (acquire), copies the row, and loads the word again. If the
+// two words are equal and unlocked, the copy is whole.
 //
 // If two transactions each write a row that the other has read, at most one of them commits. Each
 // transaction sets its lock bits before it loads the words that it validates, and all these
 // accesses are seq_cst. So at least one of the two sees a lock bit of the other, and aborts. The
-// same holds for index nodes: an insert changes the structure word before its transaction locks a
-// tuple, under a latch that the insert takes by a seq_cst read-modify-write.
+// same holds for index nodes. An insert changes the structure word before its transaction locks a
+// tuple. The insert does so under a latch, which it takes by a seq_cst read-modify-write.
 //
-// Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
-// without early lock release, the lock may belong to a transaction that is parked until it is
-// durable. No transaction waits for a tuple that the reclaimer has removed.
+// Transactions take write locks in address order, so they do not deadlock. Every wait for a lock is
+// bounded, because without early lock release the holder may be parked until it is durable. No
+// transaction waits for a tuple that the reclaimer has removed.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -101,7 +101,7 @@ class Occ final : public TransactionBase<Occ> {
 
   void init_tuple(Tuple&) {}
 
-  // Locks nothing: another transaction may also insert into the absent tuple. Only the first of
+  // Locks nothing, so other transactions may insert into the same absent tuple. Only the first of
   // these transactions can commit, because lock_writes() aborts the others.
   void tuple_inserted(Tuple&) {}
 
@@ -177,7 +177,8 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
     if (!wait.waits_longest()) continue;
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     // Without early lock release, the lock may be held until a flush ends. With more workers than
-    // cores, workers that only yield to each other would take the cores that the flush needs.
+    // cores, workers that only yield to each other would take the cores that the flush needs. So
+    // the worker sleeps.
     if (!context_.options.early_lock_release) platform::sleep_ns(kSleepNs);
   }
   return fail(AbortReason::kLockBusy);
@@ -193,8 +194,9 @@ Status Occ::commit() {
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
   // A transaction that waited for a lock has usually read the row before the lock's last holder
-  // changed it, so its validation will fail. Validate now: writing a void record takes as long as
-  // writing a valid one, and other transactions wait for these locks meanwhile.
+  // changed the row, so the validation usually fails. A failure after the number is drawn leaves a
+  // void record, which takes as long to write as a valid one, and other transactions wait for these
+  // locks meanwhile. So validate now, before the number is drawn.
   if (waited_ && log_.failure_leaves_a_hole() && !validate()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();
@@ -238,8 +240,8 @@ bool Occ::lock_writes() {
       if (!spin_until(*write.tuple, [&] { return try_lock(write); })) return false;
     }
     ++locked_;
-    // A blind write depends on the presence of its row, and an insert on the absence of its row.
-    // The read set does not contain these dependencies, so validate() does not check them.
+    // A blind write depends on the presence of its row, and an insert depends on the absence of its
+    // row. The read set does not contain these dependencies, so they are checked here.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);

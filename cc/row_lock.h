@@ -4,9 +4,9 @@
 //   bit 62      the lock refuses new shared holders until it is free, because a transaction sleeps
 //               on this lock, or because a writer often died at this lock (wait-die)
 //   bits 46-61  number of shared holders
-//   bits 0-45   the smallest age among the holders since the lock was last free; or, under
-//               2pl-detect, the number of the worker that holds the lock exclusively, plus 1, and 0
-//               if the lock is shared
+//   bits 0-45   under wait-die, the smallest age of all holders since the lock was last free;
+//               under 2pl-detect, the exclusive holder's worker number plus 1, or 0 if the lock is
+//               shared
 //
 // The word of a free lock is 0.
 //
@@ -18,8 +18,9 @@
 // the same age, and a retried transaction keeps its age. A transaction may wait only if its age is
 // not larger than the recorded age, which never exceeds the age of any holder. So a transaction,
 // also one that upgrades its own lock, waits only for younger holders, and no cycle exists. An
-// older transaction may take the lock while a younger one sleeps on it. Therefore the sleeper
-// decides again after every sleep, and no sleep is longer than kMaxSleepNs.
+// older transaction may take the lock while a younger one sleeps on it. From then on the younger
+// one may not wait. Therefore a transaction decides again after every sleep, and no sleep is longer
+// than kMaxSleepNs.
 //
 // Deadlock under 2pl-detect. Workers announce their locks, and waiters find cycles (waits_for.h).
 //
@@ -30,9 +31,9 @@
 // times calls turn_readers_away() before it dies again. Then the lock becomes free, and the next
 // holders record their ages.
 //
-// turn_readers_away() adds no deadlock. The writer holds nothing afterwards, and no transaction
-// waits for the writer: the last holder clears bit 62 when it releases the lock. A refused reader
-// waits for the holders, under the same condition as any other transaction.
+// turn_readers_away() adds no deadlock. No refused reader waits for the writer, which dies and
+// releases all its locks: the lock's last holder clears bit 62 when it releases the lock. So a
+// refused reader waits only for holders, under the same condition as any other transaction.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +85,8 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the word's low bits after its only shared holder upgrades. Before, they were `shared`.
+  // Returns the word's low bits after the only shared holder has upgraded its lock. `shared` is
+  // their value before the upgrade.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
@@ -101,8 +103,8 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // Tries to take the lock; try_upgrade() makes the caller's shared lock exclusive. On failure,
-  // sets `*seen` to the conflicting state and returns false. Never waits.
+  // Tries to take the lock. On failure, sets `*seen` to the conflicting state and returns false.
+  // Never waits. try_upgrade() makes the caller's shared lock exclusive.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -176,10 +178,10 @@ class RowLock {
 
   // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
-  // Sleeps until the lock is released, at most kMaxSleepNs. The failed attempt to lock has set
-  // `seen`. No wake-up is lost. If the lock is released before sleep() sets bit 62, the word has
-  // changed. A later release finds the bit and changes the parker. In both cases sleep() ends at
-  // once.
+  // Sleeps until the lock is released, at most kMaxSleepNs. `seen` is the state that the failed
+  // attempt to lock has set. No wake-up is lost. If the lock is released before sleep() sets bit
+  // 62, the word is not `seen`. If it is released later, the release finds bit 62 and changes the
+  // parker. In both cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();
@@ -192,7 +194,8 @@ class RowLock {
   }
 
  private:
-  // Returns the lock's parker. Other locks share it, so a release may wake their sleepers too.
+  // Returns the lock's parker. Other locks may have the same parker, so a release may also wake
+  // transactions that sleep on other locks.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

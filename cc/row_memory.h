@@ -14,7 +14,8 @@
 
 namespace logjam {
 
-// Bump memory that clear() empties but does not free. Rows are 8-byte aligned and padded.
+// Memory for rows, which are aligned and padded to 8 bytes. allocate() only advances a pointer.
+// clear() keeps the memory for the next transaction.
 class RowMemory {
  public:
   std::byte* allocate(uint32_t row_bytes) {

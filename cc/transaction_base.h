@@ -3,7 +3,8 @@
 //
 //   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
 //   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, with the
-//                                   transaction's own writes; sets row to null if it is absent
+//                                   transaction's own writes; if the row is absent, sets `row` to
+//                                   null
 //   read_for_update(tuple, bytes, copy, &version)
 //                                   reads a tuple that the transaction will change; `copy` (may be
 //                                   null) receives the row's first `bytes` bytes
@@ -12,7 +13,7 @@
 //   init_tuple(tuple)               prepares a new tuple that no other transaction can reach yet
 //   tuple_inserted(tuple)           notes that the new tuple is in the index
 //   insert_entry(index, entry, &result)
-//                                   inserts into an index; refuses or detects phantoms
+//                                   inserts `entry` into an index; refuses or detects phantoms
 //
 // track_node() returns a NodeCheck, init_tuple() and tuple_inserted() return nothing. The other
 // functions return bool: if false, the transaction must abort, and fail() has noted the reason.
@@ -65,10 +66,11 @@ class Postings {
   // Inserts a posting for every tracked secondary key that this transaction has changed. Returns
   // false if the transaction must abort.
   //
-  // Each secondary read calls this function, so that the transaction finds its own changes. Each
-  // commit() calls it first: OCC must not have locked a tuple yet (proof in occ.cc). Under 2PL the
-  // tuples are already locked, so another transaction that finds a new posting waits for its row.
-  // If the transaction aborts, the posting stays and matches no row.
+  // Each read of a secondary index calls this function first, so that the transaction finds its own
+  // changes. Each commit() calls it first too, because OCC must not have locked a tuple yet (proof
+  // in occ.cc). Under 2PL the tuples are already locked, so another transaction that finds a new
+  // posting waits for the posting's row. If the transaction aborts, the posting stays and matches
+  // no row.
   bool post_moved() {
     for (TrackedKey& tracked : tracked_) {
       const Write* own = owner_.writes_.find(tracked.tuple);
@@ -189,7 +191,7 @@ class TransactionBase : public ProtocolTransaction {
     if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     Version version;
     if (!self().prepare_blind_write(*tuple, &version)) return Status::kAbort;
-    // If the row is absent, the transaction depends on its absence. So this counts as a read.
+    // If the row is absent, the transaction depends on this absence, so the write is also a read.
     if (version.absent() && !self().read_for_update(*tuple, 0, nullptr, &version))
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
@@ -302,11 +304,12 @@ class TransactionBase : public ProtocolTransaction {
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
   // Notes the dependencies of a write, at the serialization point. A blind write depends on the
-  // presence of its row, so it counts as a read of the row if transactions insert and erase rows of
-  // the table. An insert depends on the transaction whose number the absent tuple has: under OCC
-  // another transaction may have filled and erased the tuple before this insert commits. An insert
-  // may also follow an erase whose tuple has left the index. Table::removed_up_to() is the largest
-  // number of such erases. They are durable, so they count only for the order of the numbers.
+  // presence of its row. So if transactions insert or erase rows of the table, the blind write
+  // counts as a read of the row. An insert depends on the transaction whose number the absent tuple
+  // has: under OCC another transaction may have filled and erased the tuple before this insert
+  // commits. An insert may also follow an erase whose tuple has left the index.
+  // Table::removed_up_to() is the largest sequence number of these erases. These erases are
+  // durable, so the insert needs only a larger sequence number than theirs.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
@@ -358,7 +361,7 @@ class TransactionBase : public ProtocolTransaction {
   Dependencies deps_;
   AbortReason reason_ = AbortReason::kCount;
   CommitPoint commit_point_;
-  bool holds_locks_ = false;  // committed, and the locks are kept until it is durable
+  bool holds_locks_ = false;  // has committed, and keeps its locks until it is durable
   Postings<TransactionBase> postings_;
 
  private:
@@ -386,8 +389,8 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // Tracks a node, and then visits its entries. Sets `*restart` if the node has changed since it
-  // was read. Returns whether the walk goes on.
+  // Tracks a node, and then visits its entries. Sets `*restart` if the node has changed since
+  // `entries` was read. Returns whether the walk goes on.
   template <class Visit>
   bool visit_node(NodeVersion version, std::span<Keyed* const> entries, WalkStep* step,
                   bool* restart, const Visit& visit) {
@@ -439,7 +442,8 @@ class TransactionBase : public ProtocolTransaction {
     bool restart = true;
     while (restart) {
       restart = false;
-      // All entries of a key are in one bucket. If it has changed, no entry was visited yet.
+      // All entries of a key are in one bucket. If the bucket has changed, no entry was visited
+      // yet, so a restart visits no entry twice.
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
         return visit_node(version, entries, &step, &restart, visit);
       });

@@ -8,18 +8,19 @@
 // the node's lock shared, and then loads the node's structure word. If the word has changed, the
 // transaction reads the node again. An insert takes the node's latch, which is a bit of the
 // structure word, and then loads the lock. The insert is refused if another transaction holds the
-// lock. Both first steps are seq_cst read-modify-writes, and both loads are seq_cst. So either the
-// insert is refused, or the other transaction finds the node latched or changed.
+// lock. The lock and the latch are taken by seq_cst read-modify-writes, and both loads are seq_cst.
+// So either the insert is refused, or the other transaction finds the node latched or changed.
 //
 // An inserter keeps no node lock. It locks its new tuple exclusively before the tuple enters an
-// index, so a transaction that finds the tuple meets this lock. If a holder's own insert splits the
-// node, the index calls the gate for the new node before another thread can reach the new node. The
-// gate then takes the new node's lock shared for the holder.
+// index, so a transaction that finds the tuple meets this lock. A transaction that holds a node's
+// lock may itself split the node by an insert. Then the index calls the gate for the new node
+// before another thread can reach the new node, and the gate takes the new node's lock shared.
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
 // other transactions see only durable rows ("retaining all write locks", Aether, section 1). It
-// releases its shared locks and node locks at pre-commit, unless --locks=all is set. A later writer
-// of a row that was only read follows the reader in the serial order, and does not depend on it.
+// releases its shared locks and node locks at pre-commit, unless --locks=all is set. This is safe:
+// a later writer of a row that the transaction only read follows the transaction in the serial
+// order, but does not depend on it.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -60,7 +61,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   Status commit() override LJ_REQUIRES(platform::worker_role) {
     if (!postings_.post_moved()) return Status::kAbort;
     if (!writes_.changes_anything()) {
-      // The transaction has changed nothing, so its locks need not wait for the commit point.
+      // The transaction has changed nothing, so it need not keep its locks until the commit point.
       commit_point_ = log_.commit_read_only(deps_);
       hold_nothing();
       unlock_all();
@@ -162,9 +163,9 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
   // Returns the waits-for graph. Tells clang that the caller is a worker.
   static WaitsFor& graph() LJ_ASSERT_HELD(platform::worker_role) { return WaitsFor::graph(); }
-  // Returns whether the transaction would wait for itself (waits_for.h). A lock of its own worker
-  // is no reason to abort: either the transaction itself holds the lock shared, or a parked
-  // transaction of the worker holds it until it is durable.
+  // Returns whether the transaction would wait for itself (waits_for.h). If the same worker already
+  // holds the lock, this alone is no reason to abort: either the transaction itself holds the lock
+  // shared, or a parked transaction of the worker holds the lock until that transaction is durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
     return graph().closes_cycle(context_.id, lock, seen);
@@ -172,7 +173,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) graph().stop_waiting(context_.id);
   }
-  // Announces that this worker's transaction has ended, though it may be parked with its locks.
+  // Announces that this worker's transaction has ended. The transaction may still be parked, and
+  // keep its locks.
   void hold_nothing() const {
     if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }
@@ -267,7 +269,8 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
 
   constexpr uint32_t kRoundsBeforeSleep = 80;
   const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
-  // Removes the worker's edge when the wait ends, even if acknowledge_durable() throws in a test.
+  // Removes the worker's edge from the waits-for graph when the wait ends, even if
+  // acknowledge_durable() throws in a test.
   const struct Waiting {
     const TwoPhaseLocking& of;
     ~Waiting() { of.stop_waiting(); }
@@ -282,7 +285,8 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortRe
     }
     if (waits_for_itself(word, seen)) break;
     // Without early lock release, the holder may be parked until its worker acknowledges it. The
-    // holder's worker may be this worker, or may be waiting for this worker.
+    // holder's worker may be this worker, or may be waiting for this worker. So this worker
+    // acknowledges its durable transactions before it sleeps.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     lock.sleep(parker, seen);
   }

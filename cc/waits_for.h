@@ -6,18 +6,19 @@
 // worker, the transaction aborts.
 //
 // Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
-// list. Any worker reads them. Accesses to edges are seq_cst, accesses to lists are relaxed. A
-// worker that waits for the first time raises the bound up to which walks look at workers
-// (seq_cst), before it stores its edge. A worker adds a lock to its list after it has got the lock,
-// and before it stores an edge, so a worker that sees the edge sees the list. Consider the
-// transactions that close a cycle together. None of them gives a lock back before one of them
-// aborts. The stores of their edges have one order, and the transaction that stores last sees the
-// edges, and hence the lists, of all the others. So at least one transaction finds the cycle.
+// list. Any worker reads them. Accesses to edges are seq_cst, accesses to lists are relaxed. A walk
+// looks only at workers whose numbers are below a bound. A worker that waits for the first time
+// raises this bound (seq_cst) before it stores its edge. A worker adds a lock to its list after it
+// has got the lock, and before it stores an edge, so a worker that sees the edge sees the list.
+// Consider the transactions that close a cycle together. None of them gives a lock back before one
+// of them aborts. The stores of their edges have one order, and the transaction that stores last
+// sees the edges, and hence the lists, of all the others. So at least one transaction finds the
+// cycle.
 //
 // If a worker held the lock exclusively, the edge also names that worker, so that most walks look
-// at few workers. The lock may have another holder since then. Therefore a waiter stores its edge
-// again, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
-// No cycle lasts longer than this time.
+// at few workers. Later the lock may get another holder. Therefore a waiter stores its edge again,
+// and follows the edges again, whenever it wakes. It wakes at the latest after
+// RowLock::kMaxSleepNs, so no cycle lasts longer than this time.
 //
 // A worker stands for the transaction that it executes. Its list does not contain the locks of its
 // parked transactions (--locks=write), because those transactions become durable without any other
@@ -120,7 +121,7 @@ class WaitsFor {
     }
     return false;
   }
-  // Adds the waiting holders of the edge's lock: if the edge names a worker, at most this one.
+  // Adds the waiting holders of the edge's lock. If the edge names a worker, adds at most this one.
   void add_holders(uint64_t edge, Walk* walk) const {
     if (edge == 0) return;
     const uint64_t writer = edge >> kWriterShift;
@@ -139,7 +140,7 @@ class WaitsFor {
   }
 
   std::array<platform::Padded<Announced>, kWorkers> workers_;
-  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // above all workers that ever waited
+  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // walks look at workers below it
 };
 
 }  // namespace logjam

@@ -1,6 +1,7 @@
 // `centr`: one lock around acquire, fill and release: the baseline of Aether (Alg. 1), in which a
 // flush blocks no insert. (`centr-lockflush` flushes under its lock.) The schemes `aether-*` and
-// `poplar` use the same class of lock, so a comparison shows differences of the algorithms.
+// `poplar` use the same class of lock, so a comparison of these schemes shows the differences of
+// their algorithms.
 //
 // Protocol. `sbl_` is stored (release) under the lock, and loaded (acquire) by flushers.
 #include "logging/schemes/common/handoff_lock.h"

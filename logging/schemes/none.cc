@@ -2,7 +2,7 @@
 //
 // A tuple's version must grow with every write, so there is a sequence number. As with Silo's TIDs,
 // it is larger than the numbers that the transaction depends on and than the worker's last number.
-// A shared counter would add a cost of logging.
+// It does not come from a shared counter, which would add a cost of logging.
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/worker_states.h"
 

@@ -5,7 +5,8 @@
 //                     until the whole group is filled (section 5.1).
 //   aether-d          The lock is held only to acquire buffer space. Regions are filled in
 //                     parallel, and released in LSN order (section 5.2, Alg. 3).
-//   aether-cd         Both (section 5.3). A group's last member releases the group's region.
+//   aether-cd         Inserts are consolidated as in aether-c, and regions are filled and released
+//                     as in aether-d (section 5.3). A group's last member releases its region.
 //   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
 //                     to the worker before it (section 5.2, Alg. 5, A.6). With probability 1/32 the
 //                     worker waits instead, so that no worker releases for others for ever.

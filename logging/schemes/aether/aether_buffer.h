@@ -7,10 +7,10 @@
 //                 region (release.h, release_queue.h).
 //
 // Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and stores of
-// `next_`. The owner of a region waits for buffer space under the lock. The threads that make space
-// do not need the lock: the owners of earlier regions have their regions already, and a worker
-// holds at most one reservation. With ReleaseUnderLock the thread that releases the region also
-// releases the lock, which another member of its group may have taken.
+// `next_`. The owner of a region waits for buffer space under the lock. This wait ends, because the
+// threads that make space do not need the lock: the owners of earlier regions have their regions
+// already, and a worker holds at most one reservation. With ReleaseUnderLock the thread that
+// releases the region also releases the lock, which another member of its group may have taken.
 #pragma once
 
 #include "logging/schemes/aether/consolidation_array.h"

@@ -8,8 +8,8 @@
 //   kDone - n    copying: n bytes are not filled yet; at kDone the last member is leaving
 //   kFree        the slot is in the pool
 //
-//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. If a
-//           thread's slot was closed and opened again, the thread joins the later group.
+//   join    adds the insert's bytes to an open state, by CAS. The thread that gets offset 0 leads
+//           the group. If a thread's slot was closed and opened again, it joins the later group.
 //   close   The leader puts a free slot into the array: it stores the free slot's `index`, then its
 //           state (release), then the array's pointer (release). Then it exchanges the closed
 //           slot's state for kPending. After that no thread joins the group.
@@ -39,7 +39,8 @@ class ConsolidationArray {
     uint64_t offset;  // in the group's region, in bytes; 0 means that the thread is the leader
   };
 
-  // At most `members` threads use the array. A group has at most `max_group_bytes`, or one member.
+  // At most `members` threads use the array. A group of two or more members has at most
+  // `max_group_bytes`.
   ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes)
       : max_group_bytes_(max_group_bytes), array_(slots), pool_(2 * (slots + members) + 1) {
     for (Slot& slot : pool_) slot.state.store(kFree, platform::memory_order_relaxed);
@@ -83,7 +84,7 @@ class ConsolidationArray {
     LJ_ASSERT(open > kReady);
     return static_cast<uint64_t>(open - kReady);
   }
-  // Tells the members that the group has `region`, which is as long as close() said.
+  // Tells the members that the group has `region`, whose length is the result of close().
   void notify(Slot& slot, const Region& region) {
     LJ_ASSERT(slot.state.load(platform::memory_order_relaxed) == kPending);
     slot.region = region;

@@ -11,7 +11,8 @@ namespace logjam {
 // tails grow from entry to entry: when an entry is met, so are all entries before it.
 //
 // Protocol. The worker pushes; any thread may call the other functions. `met_` is the number of the
-// last entry that is met, and `bound_` its bound. Both only grow and are stored with release.
+// last entry that is met, and `bound_` is that entry's bound. Both only grow, and are stored with
+// release.
 class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}

@@ -1,17 +1,19 @@
 // `dlog-s`, `dlog-r`: a log for each socket, with Aether's CD buffer in each (Aether, sections 7.2
-// to 7.4). A transaction writes to one log. In `dlog-s` this is the log of the worker's socket; in
-// `dlog-r` a log chosen at random for each transaction.
+// to 7.4). A transaction writes to one log. In `dlog-s` this is the log of the worker's socket. In
+// `dlog-r` it is a log chosen at random for each transaction.
 //
-// Sequence number. GSN, a Lamport clock. The GSN is larger than the numbers of the rows that the
-// transaction reads and overwrites, and than the clock of its log. A commit raises the clocks of
-// the other logs too (7.3.3). A row's writers have growing GSNs, so the last writer wins by GSN
-// (R3). Within a log, GSNs need not grow with positions.
+// Sequence number. Each log has a Lamport clock, which gives the transaction its GSN. The GSN is
+// larger than the numbers of the rows that the transaction reads and overwrites, and larger than
+// all earlier GSNs of its log. A commit raises the clocks of the other logs too (7.3.3). A row's
+// writers have growing GSNs, so the last writer wins by GSN (R3). Within a log, GSNs need not grow
+// with positions.
 //
 // Tails. When a commit record has its position, the worker loads the *tails*: the positions up to
 // which the logs are reserved. It writes the tails into a *sync record* (a watermark record whose
 // body is the tails) after the commit record, in the same hole. The paper records time stamps
 // instead, and makes the logs durable up to the transaction's own stamp. This stamp may be smaller
-// than the recorded stamps, so recovery would ask for records for which no commit waited.
+// than the recorded stamps, so recovery would ask for records for which no commit waited. Positions
+// avoid this.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
@@ -20,16 +22,18 @@
 //       also holds for T and each D on which T' depends: D's tails were read before T' reserved.
 //
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
-// and so are the records that it depends on (R1). A transaction that wrote nothing takes the tails
-// of the moment when it commits, unless its reads have numbers up to a *bound* whose tails are
-// durable. A worker loads the bound, the least of the clocks, before the tails (load_tails()). So
-// when the tails are durable, all versions with numbers up to the bound are safe.
+// and so are the records that it depends on (R1). A transaction that wrote nothing waits for the
+// tails of the moment when it commits. But it need not wait if its reads have numbers up to a
+// *bound* whose tails are durable. A worker loads the bound, which is the least of the clocks,
+// before it loads the tails (load_tails()). So when the tails are durable, all versions with
+// numbers up to the bound are safe.
 //
-// Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
-// bytes of all logs. All records of acknowledged transactions are before this sync record. By (1)
-// and (2), a record before this sync record depends only on records whose tails are no larger,
-// which are hence before a met sync record of their log (R4). The records of a transaction are in
-// one log, and count with its commit record (R2). With one log there are no sync records.
+// Cut. A sync record is *met* if its tails lie within the valid bytes of all logs. Recovery uses
+// each log up to its last sync record that is met. All records of acknowledged transactions are
+// before this sync record. By (1) and (2), a record before this sync record depends only on records
+// whose tails are no larger. Hence these records are before a met sync record of their log (R4).
+// The records of a transaction are in one log, and count with its commit record (R2). With one log
+// there are no sync records.
 //
 // Idle logs stall no other log (R5), because their tails are durable. Records in an idle log are
 // flushed by its flusher, or by a waiting worker.

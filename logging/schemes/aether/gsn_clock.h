@@ -4,8 +4,8 @@
 // (acquire) a number sees all that other threads did before they drew a smaller or equal number.
 // Any thread may call any function.
 //
-// next() is a fetch-add, because the cost of a compare-and-swap, which fails when another thread is
-// faster, grows with contention. next() drops a number that is not larger than `depends_on`.
+// next() uses fetch-add. A compare-and-swap would fail when another thread is faster, so its cost
+// would grow with contention. next() drops a number that is not larger than `depends_on`.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ class alignas(platform::kCacheLine) GsnClock {
 };
 
 // Loads the clocks of `logs`, and then into `tails` the position up to which each log is reserved.
-// Returns the least clock. A record with a GSN up to the least clock lies before the tails, because
-// a worker reserves a record before it draws the GSN. Any thread may call it.
+// Returns the least clock. A record with a GSN up to the least clock lies before its log's tail,
+// because a worker reserves a record before it draws the GSN. Any thread may call it.
 template <class Logs>
 uint64_t load_tails(const Logs& logs, std::vector<uint64_t>& tails) {
   uint64_t least = ~uint64_t{0};

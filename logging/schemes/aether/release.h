@@ -19,7 +19,7 @@ struct Region {
 };
 
 // Releases under the log's lock, which is held from acquire to release. Protocol. `filled_` is
-// stored (release) under the lock, loaded (acquire) by flushers.
+// stored (release) under the lock, and loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;

@@ -3,7 +3,7 @@
 //
 // The queue holds a node for each acquired region, in LSN order. The paper links the nodes, as an
 // MCS lock does. Here the nodes lie in a ring, and a node's successor is the next node of the ring,
-// even if it has not joined. So the last node, when it leaves, does not race a joining node.
+// even if that node has not joined. So the last node can leave without a race with a joining node.
 //
 // Protocol. A node's owner and the thread that releases the node's predecessor meet at `state`:
 //

@@ -9,15 +9,16 @@
 //
 // --test=autonomous_steal_bytes:N replaces 4 KiB by N bytes, and 16 KiB by 4 N bytes.
 //
-// Sequence number (GSN). Larger than the numbers of the rows read and overwritten, than the
-// worker's last number, and than the stream's floor. Numbers do not grow along the stream.
+// Sequence number (GSN). It is larger than the numbers of the rows that the transaction reads and
+// overwrites, than the worker's last number, and than the stream's floor. Numbers do not grow along
+// the stream.
 //
 // Safe when. In the paper each worker publishes its state, and the least of these states decides.
 // Here a stream has one state for all its workers, a watermark record at the end of each write. A
 // watermark of number C states that all records of the stream with numbers up to C lie before the
-// watermark record, and that later records have larger numbers. A transaction is safe when its GSN
-// <= the least, over all streams, of the last durable watermark. All records that the transaction
-// depends on have smaller numbers, in whatever stream (R1).
+// watermark record, and that later records have larger numbers. A transaction is safe when the last
+// durable watermark of every stream is at least its GSN. All records that the transaction depends
+// on have smaller numbers, in whatever stream (R1).
 //
 // The thread that appends a watermark
 //   1 raises the stream's floor to C, the largest number that a commit waits for;
@@ -25,16 +26,17 @@
 //     and then moves to the log all records that the worker has handed over;
 //   3 appends the watermark of C or, if this is smaller, of the number before the least open
 //     number. If the ring has no room for all records, appends no watermark.
-// A record may be handed over after the look. Either it was open at the look, and has at least the
-// number that the thread saw; or its number was drawn after the floor was raised, and exceeds C.
+// A record may be handed over after step 2 has looked at its worker. If the record was open then,
+// its number is at least the number that the thread saw. If not, its number was drawn after the
+// floor was raised, and exceeds C. In both cases the watermark is smaller than the number.
 //
-// Cut: the least, over all streams, of the last watermark (R4: min_cut()). A transaction's records
-// lie in one stream in their order, and the last has the largest number (R2). The last writer wins
+// Cut: the smallest of the streams' last watermarks (R4: min_cut()). A transaction's records lie in
+// one stream in their order, and the last record has the largest number (R2). The last writer wins
 // by GSN, because numbers grow along overwrites (R3).
 //
-// Idle streams. A stream with nothing to write, whose watermark is smaller than a number that a
-// commit waits for, writes a watermark record alone (R5). A worker without an open record delays no
-// stream.
+// Idle streams. A stream may have nothing to write, and a watermark that is smaller than a number
+// that a commit waits for. Then it writes only a watermark record (R5). A worker without an open
+// record delays no stream.
 //
 // Protocol.
 //   floor      A thread stores the floor under `advancing`, fences, and looks at the workers. A
@@ -108,7 +110,8 @@ class Autonomous final : public WatermarkScheme {
 
   uint32_t nth(uint32_t worker) const { return nth_[worker]; }
 
-  // Counts all records that workers have handed over, because a write first moves these records.
+  // Counts also the records that workers have handed over and that are not in the log yet, because
+  // a write moves these records first.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
@@ -123,13 +126,15 @@ class Autonomous final : public WatermarkScheme {
     log.advancing.lock();
     const uint64_t most = advance(index, log);
     log.advancing.unlock();
-    // These commits have waited for this stream's T (--flush=us:T): they wait for no other T.
+    // Commits up to `most` have already waited for this stream's timer (--flush=us:T). So they must
+    // not also wait for the timers of other streams.
     notify_lagging_flushers(
         most, [&](uint32_t s) { return s == index ? most : watermark(s); }, Flush::kNow);
     return log.groups.filled();
   }
 
-  // Moves all records to the log, appends a watermark, and returns the number it should reach.
+  // Moves all records to the log, and appends a watermark. Returns the number that the watermark
+  // should reach.
   uint64_t advance(uint32_t index, StreamLog& log) LJ_REQUIRES(log.advancing) {
     const uint64_t most = std::max(log.floor.load(memory_order_relaxed), wanted());
     log.floor.store(most, memory_order_relaxed);

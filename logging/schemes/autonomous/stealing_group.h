@@ -17,8 +17,8 @@
 //           The worker changes them only if all its records are moved. Another thread uses them
 //           only if it has seen (acquire) the end of a record that is not moved, which was stored
 //           (release) after the change.
-// If a member's records are moved later, they lie in a later piece, because pieces are opened under
-// `moving`. unwritten() loads `moved` before the end, so it is never negative.
+// A member's records keep their order in the log, because pieces are opened under `moving`.
+// unwritten() loads `moved` before it loads the end, so its result is never negative.
 #pragma once
 
 #include <array>
@@ -50,7 +50,8 @@ class StealingGroup {
     if (me.memory.size() < words) me.memory.resize(words);
     return true;
   }
-  // Opens a record, after fits(). Returns its number, which draw() draws: at least `bound`.
+  // Opens a record. Call it after fits(). Returns the record's number, which draw() returns, and
+  // which is at least `bound`.
   template <class Draw>
   uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
     return members_[member]->log.open(bound, draw).number;
@@ -103,9 +104,9 @@ class StealingGroup {
     if (bytes != 0) piece.close();
     for (uint32_t i = 0; i < locked; ++i) nth(taken[i]).moving.unlock();
   }
-  // Moves the member's records. Returns a number below which all records of the member, present and
-  // future, are in the log; 0 if the log has no room. The caller is the member's worker (`own`), or
-  // a thread that is not a thief.
+  // Moves the member's records. Returns a number N: all records of the member with numbers below N
+  // are in the log, and its later records have at least N. Returns 0 if the log has no room. The
+  // caller is the member's worker (`own`), or a thread that is not a thief.
   template <class Piece>
   uint64_t take(uint32_t number, bool own, Piece&& piece) {
     Member& member = nth(number);

@@ -3,8 +3,8 @@
 // Protocol. One thread at a time calls take_all() and append(), which share `turn_` and a slot.
 //
 // No thread goes to sleep while records wait to be moved. unwritten() counts records as soon as
-// they are handed over. filled() includes a closed piece before the worker's publish looks for
-// sleepers, or before the worker waits for room and wakes the flusher.
+// they are handed over, and filled() includes a piece as soon as it is closed. Only afterwards does
+// the worker's publish look for sleepers, or the worker wait for room and wake the flusher.
 #pragma once
 
 #include <bit>
@@ -46,7 +46,7 @@ class LogPieces {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-// The interface of a piece for StealingGroup. Only the thread that uses `slot` makes a piece.
+// A piece, as StealingGroup uses it. Only the thread that uses `slot` makes a piece.
 class Piece {
  public:
   Piece(LogPieces& log, uint32_t slot) : log_(log), slot_(slot) {}
@@ -101,7 +101,8 @@ class StealingGroups {
   // Only worker number `worker` of the stream calls the next three functions.
 
   // Opens a record, whose number draw() returns: at least `bound`. Returns also the ticks of the
-  // wait for room. The wait comes before the draw, because other workers wait for a drawn number.
+  // wait for room. The wait comes before draw(), because once a record has a number, the commits of
+  // other workers wait for this record.
   struct Opened {
     std::byte* memory;
     uint64_t sequence, waited_ticks;
@@ -114,8 +115,9 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. If the worker has many bytes of records, moves them to the log. If it
-  // has fewer, moves the group's records. If it has few, they wait for a later write.
+  // Hands the record over. A worker with at least kAlone times `steal_bytes` moves its own records
+  // to the log. With at least `steal_bytes`, it moves its group's records. With less, its records
+  // wait for a later write.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     group.publish(worker % kMembers, bytes);
@@ -132,8 +134,8 @@ class StealingGroups {
   }
   uint64_t filled() { return pieces_.filled(); }
 
-  // Moves all records that are handed over. Returns a number below which all records, present and
-  // future, are in the ring; 0 if the ring has no room for all.
+  // Moves all records that are handed over. Returns a number N: all records with numbers below N
+  // are in the ring, and later records have at least N. Returns 0 if the ring has no room for all.
   uint64_t take_all() {
     uint64_t below = WorkerLog::kNone;
     const uint32_t first = turn_;

@@ -13,8 +13,9 @@
 //          nor before the LSN.
 // An idle worker is white, with the value of the cutoff: it stops no boundary (R5).
 //
-// The boundary is always the end of a record. A later look may find a smaller boundary if a worker
-// draws its hole long after the announcement; advance() keeps the larger one, which stays true.
+// The boundary is always the end of a record. If a worker draws its hole long after it has
+// announced an LSN, a thread may find a smaller boundary than an earlier one. advance() keeps the
+// larger boundary, which stays correct.
 #pragma once
 
 #include "logging/schemes/common/worker_words.h"
