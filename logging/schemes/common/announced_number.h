@@ -1,5 +1,5 @@
-// The number of the record, or of the transaction, that a worker has open. From this number, other
-// threads learn up to which number the worker adds no more records.
+// The number of the record, or of the transaction, that a worker has open. Other threads load this
+// number, because the worker adds no more records with smaller numbers.
 //
 // Other threads would miss a number that is drawn but not announced yet. So the worker first
 // announces a bound, which is at most the number, and then draws the number.
@@ -16,8 +16,8 @@
 //   W2            L3 sees the bound, or a later announcement of the worker
 //   L2            W3 draws from L1's value or a later one: the number is at least L1's value
 //
-// No L2 is necessary if L1 loads (acquire) a value above the number, and numbers are drawn by
-// read-modify-writes (release), which continue each other's release: then L3 sees the bound.
+// If numbers are drawn by read-modify-writes (release), they continue each other's release. Then L2
+// is not necessary: if L1 loads (acquire) a value above the number, L3 sees the bound.
 //
 // If other workers draw between W1 and W3, the bound is stale. A thread that looks before W4 then
 // finds that the worker blocks the numbers from the bound to the drawn number, and may go to sleep.
@@ -39,7 +39,8 @@ class AnnouncedNumber {
     uint64_t number;
     bool others_may_wait;  // for a number between the bound and `number`
   };
-  // Announces the result of draw(), at least `bound`. Only the worker calls it and withdraw().
+  // Announces the result of draw(), which is at least `bound`. Only the worker calls announce() and
+  // withdraw().
   template <class Draw>
   Announced announce(uint64_t bound, const Draw& draw) {
     number_.store(bound, platform::memory_order_release);

@@ -2,13 +2,14 @@
 //
 // A waiter spins, then yields, then sleeps. Each try takes the lock's cache line from the thread
 // that holds the lock, which uses other words of this line. So the time between two tries doubles,
-// but only up to four pauses: a waiter that tries less often starves if one thread inserts again
-// and again. Waiters that sleep early make a convoy (platform/event_count.h).
+// but only up to four pauses: with longer pauses, a waiter would starve while one thread inserts
+// again and again. A waiter sleeps late, because waiters that sleep early make a convoy
+// (platform/event_count.h).
 //
 // A thread that has the lock in its cache takes the lock again long before a sleeper has woken up.
 // So a sleeper that has waited for kMostWaitNs *starves*: until it has the lock, only sleepers and
-// threads about to sleep compete with it. kMostWaitNs is long: the lock may be idle during a
-// wake-up.
+// threads about to sleep compete with it. kMostWaitNs is long, because while a thread starves, the
+// lock may be idle during each wake-up.
 //
 // Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). A thread that goes to
 // sleep, or has woken up, takes the lock as kSleepers, so that its release wakes the next thread.

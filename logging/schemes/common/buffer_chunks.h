@@ -1,16 +1,16 @@
 // Buffer chunks: workers get a stream's ring in chunks, which serve as private buffers. A worker
 // takes a chunk of the ring and fills it with record after record, without touching shared memory.
 // To hand the chunk over, the worker needs one store and no copy. The log may be flushed up to the
-// first chunk that is not handed over. If an open chunk keeps other chunks waiting and its owner is
-// not using it, a flushing thread can take the chunk from the owner. The unused part of the chunk
-// becomes padding. While workers wait for room in the ring, a flushing thread takes chunks only
-// when nothing else can be flushed.
+// first chunk that is not handed over. If an open chunk keeps other chunks waiting, and the owner
+// is not using this chunk, a flushing thread can take the chunk from the owner. The unused part of
+// the chunk becomes padding. While workers wait for room in the ring, a flushing thread takes
+// chunks only when nothing else can be flushed.
 //
 // A watermark record is a chunk by itself, and durable only when all chunks before it are durable.
 // It takes its position even if the ring has no room yet. If it first waited for room, workers
 // might take every next position before it, for ever. A *boundary* is a position before which all
-// chunks must be handed over: the end of a watermark record, or one that close() sets. A worker
-// whose chunk begins before a boundary then takes a new chunk.
+// chunks must be handed over: the end of a watermark record, or a position that close() sets. A
+// worker whose chunk begins before a boundary takes a new chunk for its next record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -22,7 +22,7 @@
 //                       chunk by one addition (acquire), and waits for no other worker. A watermark
 //                       takes its position likewise (release), so the worker of a later chunk sees
 //                       what was stored before. If the ring has no room yet, the worker waits with
-//                       its chunk. Earlier chunks can be flushed without it, so there will be room.
+//                       its chunk. Earlier chunks can be flushed before it, so there will be room.
 //   slots_              chunk n has slot n modulo the number of slots. There are more slots than
 //                       chunks that are not durable, so the slot's previous chunk was passed. The
 //                       worker waits until it sees that `dealt` is false (acquire), fills the slot
@@ -31,7 +31,8 @@
 //   filled_             is stored (release) under `passing_`, after the new value's durable
 //                       sequence is recorded.
 //   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
-//                       misses the newest boundary puts one more record before it: harmless.
+//                       misses the newest boundary puts one more record before this boundary, which
+//                       is harmless.
 //   passed_             counts the chunks that were passed, in order, under `passing_`. A thread
 //                       that sees an old count looks at a passed slot, and looks again later.
 //   padding_bytes       of an owner: only a thread that hands the owner's chunk over adds to it.
@@ -112,7 +113,7 @@ class alignas(platform::kCacheLine) BufferChunks {
         length_(stream.ring().capacity(), owners, rule),
         slot_mask_(slot_count(stream.ring().capacity(), length_.least(), owners) - 1),
         slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
-    LJ_ASSERT(slot_mask_ < kMostSlots);  // a number of `next_` names one slot
+    LJ_ASSERT(slot_mask_ < kMostSlots);  // so the number in `next_` identifies one slot
   }
 
   // Reserves a hole of `bytes` in the owner's chunk, which is then in use until publish(). Waits
@@ -236,7 +237,8 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
-  // Returns whether the record fits, and leaves either nothing or enough room for padding.
+  // Returns whether the chunk has room for the record, and either no bytes or enough bytes for
+  // padding would be left after the record.
   bool fits(const ChunkOwner& owner, uint64_t bytes) const {
     const uint64_t end = owner.used + bytes;
     return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;

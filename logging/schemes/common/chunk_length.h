@@ -1,11 +1,12 @@
-// How long a worker's next buffer chunk is (buffer_chunks.h). A short chunk leaves less padding
-// when a flushing thread takes it. A long chunk means that the worker needs a new chunk less often.
+// Rules for the length of a worker's next buffer chunk (buffer_chunks.h). When a flushing thread
+// takes a chunk, a short chunk leaves less padding than a long one. With long chunks, the worker
+// needs a new chunk less often than with short ones.
 //
-//   kAdaptive  as much as the worker fills in 16 us, plus 0.6 us for each owner, but at most half
-//              of what the worker fills between two boundaries. On average half of a worker's last
-//              chunk before a boundary becomes padding: a fifth of the log if boundaries are
-//              frequent, and little if they come at the pace of the device. A worker that fills
-//              little takes a chunk for each record.
+//   kAdaptive  as much as the worker fills in 16 us plus 0.6 us for each owner, but at most half of
+//              what the worker fills between two boundaries. On average half of a worker's last
+//              chunk before a boundary becomes padding. This padding is a fifth of the log if
+//              boundaries are frequent, and little if they come at the pace of the device. A worker
+//              that fills little takes a chunk for each record.
 //   kFixed     32 KiB, or more in a large ring
 //   kRecord    the record's length, but at least least(), as in a shared buffer
 #pragma once

@@ -2,14 +2,14 @@
 // sequence). A pair says: when the stream is durable up to `end`, all its records with numbers up
 // to `sequence`, present or future, are durable. `sequence` is then Poplar's DSN.
 //
-// Protocol. Both numbers grow from pair to pair: a pair that comes after a newer pair is dropped,
-// because the newer pair includes it. `next_` is the first pair's end: a thread that asks before
-// the stream is durable up to `next_` (most threads do) takes no latch. `sequence_` is stored
-// before `next_` (release), so a thread that loads a `next_` beyond its durable position finds the
-// position's sequence number. A thread that has stored or loaded (acquire) the durable watermark
-// sees every pair that was recorded before the write of those bytes began. `end_` is stored before
-// `sequence_` (release): a thread that has loaded `sequence_` (acquire) finds the end of that
-// number's pair, or a later end.
+// Protocol. Both numbers grow from pair to pair. A pair that is recorded after a larger pair is
+// dropped, because the larger pair includes it. `next_` is the first pair's end. A thread that asks
+// before the stream is durable up to `next_` (most threads do) takes no latch. `sequence_` is
+// stored before `next_` (release), so a thread that loads a `next_` beyond its durable position
+// finds the position's sequence number. A thread that has stored or loaded (acquire) the durable
+// watermark sees every pair that was recorded before the write up to this watermark began. `end_`
+// is stored before `sequence_` (release), so a thread that has loaded `sequence_` (acquire) finds
+// the end of that number's pair, or a later end.
 #pragma once
 
 #include <vector>

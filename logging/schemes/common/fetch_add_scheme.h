@@ -9,7 +9,8 @@
 //                            only if no other thread does.
 //   --flush_help=false       the tracker's thread alone, as in ELEDA's pipeline; the daemon
 //                            (flusher 1) alone flushes
-//   no kOwnThread            every thread that asks, whatever the flag; the daemon is flusher 0
+//   no kOwnThread            every thread that asks, with both values of the flag; the daemon is
+//                            flusher 0
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of
@@ -114,7 +115,7 @@ class FetchAddScheme : public SingleStreamScheme {
   }
 
  private:
-  static constexpr int kTries = 64;       // tries to take the lock, which is held for a moment
+  static constexpr int kTries = 64;       // tries to take the lock, which is held only briefly
   static constexpr uint32_t kLooks = 80;  // looks at SBL before the tracker's thread parks
   static constexpr uint32_t kBoundaryLooks = 1200;  // looks at SBL, some milliseconds in all
   static constexpr uint64_t kNapNs = 1'000'000;

@@ -1,5 +1,5 @@
 // The common part of all schemes with several streams: a Stream with a flusher for each device (or
-// worker), the sequence number up to which each stream is durable, and waiting for streams.
+// worker), the sequence number up to which each stream is durable, and the waits for streams.
 //
 // A scheme implements `reserve`, `fill_done`, and `filled(s)`, which returns the position up to
 // which stream s has no unfilled hole. Before filled(s) (or filled_to_write(s), if the scheme has
@@ -11,15 +11,16 @@
 //                               one are durable (Poplar's DSN)
 //   global_durable_sequence()   the least durable_sequence(s) of all streams (Poplar's CSN)
 //
-// and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
-// in_every_stream(n) when global_durable_sequence() >= n.
+// and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n, and
+// in_every_stream(n) is durable when global_durable_sequence() >= n.
 //
 // Idle streams (R5). A stream *lags* if its numbers have not reached a number that a commit waits
 // for (WantedWatermark). If stream s lags and has no record to write, filled(s) writes a watermark
-// record into s: "every record that follows has a larger number". So neither the global durable
-// sequence stalls nor recovery's cut. Every thread that may flush s calls filled(s): the daemon of
-// s, its leader, and all workers between transactions (poll: their own stream, and in turn the
-// other streams). The scheme wakes the daemon of a stream that needs a record (notify_flusher).
+// record into s. This record says that every later record of s has a larger number. So neither the
+// global durable sequence nor recovery's cut stalls. Every thread that may flush s calls filled(s):
+// the daemon of s, its leader, and all workers between transactions. (In poll(), a worker asks its
+// own stream and, in turn, one other stream.) The scheme wakes the daemon of a stream that needs a
+// record (notify_flusher).
 //
 // Waiting. A worker that waits for every stream first starts a write on every device that can start
 // one, and then waits for one stream after the other (Stream::wait). No worker relies on time-outs:
@@ -102,7 +103,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     std::vector<uint64_t> positions;
     for (uint32_t index = 0; index < streams(); ++index) {
       positions.push_back(filled_to_write(index, filled(index)));
-      // No flusher knows of a watermark record that filled_to_write() has appended.
+      // filled_to_write() may have appended a watermark record, of which no flusher knows.
       if (positions.back() != stream(index).durable()) {
         stream(index).on_wanted(Flush::kByPolicy);
       }
@@ -143,7 +144,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   virtual void after_publish(uint32_t /*worker*/, const LogReservation& /*reservation*/,
                              RecordRole /*role*/) {}
   // Returns filled() again, so that a write includes the newest records. A scheme that groups
-  // records closes the open group here, and not in filled(), which is called much more often.
+  // records closes the open group here, and not in filled(), which is called far more often than
+  // filled_to_write().
   // Called under the flush latch when a write is due, and by any thread for published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
@@ -229,7 +231,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   void notify_flusher(uint32_t index) { stream(index).on_publish(false); }
   // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
-  // the flusher does not wait for its stream's T. Any thread may call it and notify_flusher().
+  // the flusher does not wait for its stream's timer (--flush=us:T). Any thread may call this
+  // function and notify_flusher().
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
                                Flush flush = Flush::kByPolicy) {

@@ -1,11 +1,12 @@
 // A lock at which threads wait in line, each at its own word (Mellor-Crummey and Scott 1991). So a
 // hand-off costs the same transfers of cache lines for two waiters and for sixty, and no thread
-// starves. Any thread may release the lock: a waiter's node is on the waiter's stack, and a thread
-// that gets the lock removes its own node. The lock keeps the line's first and last waiter.
+// starves. Any thread may release the lock, because the releaser needs no node: a waiter's node is
+// on the waiter's stack, and a thread that gets the lock removes its own node. The lock has
+// pointers to the line's first and last waiter.
 //
 // A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which each of 64
-// waiters could get the lock. A sleeper delays all later waiters by the time of a wake-up, so that
-// they sleep too (platform/event_count.h).
+// waiters could get the lock, because a sleeper delays all later waiters by the time of a wake-up,
+// so that they sleep too (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by

@@ -1,9 +1,10 @@
-// Counts of the filled bytes of each range [i * size, (i + 1) * size) of the log: ELEDA's hopping
-// index (section 3.2), and the segment counts of the fetch-add log that Poplar compares with.
+// A table with the number of filled bytes of each range [i * size, (i + 1) * size) of the log. It
+// is ELEDA's hopping index (section 3.2), and the segment counts of the fetch-add log that Poplar
+// compares with.
 //
-// Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
-// an entry counts on from lap to lap, because a publisher may add its bytes *after* crawling has
-// passed its record. With a reset, these bytes would count for a range of the next lap.
+// Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry. Here
+// an entry is never reset, because a publisher may add its bytes *after* crawling has passed the
+// record. With a reset, these bytes would count for a range of the next lap.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
 // entry e is full when e counts all bytes of this lap and of all earlier laps. A load (acquire)

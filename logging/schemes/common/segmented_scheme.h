@@ -3,7 +3,7 @@
 // has an equal share of the workers.
 //
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A thread that is
-// about to write closes a shorter segment, unless a closed segment still has a hole
+// about to write closes the open segment even if it is shorter, unless a closed segment has a hole
 // (filled_to_write). A thread that only looks for something to write closes no segment (filled).
 //
 // Idle buffers (R5). A buffer lags if its last number is below the largest number of a commit that
@@ -33,7 +33,7 @@ class SegmentedScheme : public MultiStreamScheme {
   // The queues of a worker's commit points: Poplar's Qwr and Qww.
   enum Queue : uint8_t { kEveryStreamQueue, kOwnStreamQueue };
 
-  // Makes buffers. The `stream_bits` low bits of a number are its stream's index.
+  // Makes a buffer for each stream. The `stream_bits` low bits of a number are its stream's index.
   explicit SegmentedScheme(const LogConfig& config, uint32_t stream_bits = 0)
       : MultiStreamScheme(config), open_segments_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -81,7 +81,7 @@ class SegmentedScheme : public MultiStreamScheme {
     notify_lagging_flushers(
         wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
-  // Counts the open segment, even if it has a hole: filled_to_write() closes this segment.
+  // Counts the open segment even if it has a hole, because filled_to_write() closes this segment.
   uint64_t filled(uint32_t index) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
@@ -97,19 +97,21 @@ class SegmentedScheme : public MultiStreamScheme {
     append_watermark(index, true);
     buffer.close();
     const uint64_t passed = pass_segments(index);
-    // The segment's commits have waited for T (--flush=us:T), and wait for no other stream's T.
+    // The segment's commits have already waited for this stream's timer (--flush=us:T). So they
+    // must not also wait for the timers of other streams.
     notify_lagging(Flush::kNow);
     return passed;
   }
   uint64_t pass_segments(uint32_t index) {
     const bool passed = buffers_[index]->pass(
         [&](uint64_t end, uint64_t sequence) { record_durable_sequence(index, end, sequence); });
-    // The publishers of these segments raised `wanted_` before they filled their records.
+    // The publishers of these segments raised `wanted_` before they filled their records, so other
+    // buffers may lag now.
     if (passed) notify_lagging();
     return buffers_[index]->filled();
   }
 
-  WorkerStates<uint32_t> open_segments_;  // of the worker's hole, until hand_over()
+  WorkerStates<uint32_t> open_segments_;  // the segment of a worker's hole, until hand_over()
   std::vector<std::unique_ptr<SegmentedBuffer>> buffers_;
   WantedWatermark wanted_;
 };

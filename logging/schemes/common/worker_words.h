@@ -21,10 +21,11 @@
 //                          with the word of its publish or of a later record, also the hole's bytes
 //   at or after it         perhaps nothing: the hole does not count
 //
-// If the thread loaded the words before `next`, a hole could be announced and drawn in between.
+// If the thread loaded the words before `next`, it would miss a hole that is announced and drawn in
+// between.
 //
 // Why must_wait. The word that a worker stores before it draws the hole cannot say where the hole
-// begins. So a look stops before the hole, perhaps a whole ring before it if other workers have
+// begins. So SBL stops before the hole, perhaps a whole ring before it if other workers have
 // reserved the ring. If the worker then waited for room, the flush that makes room would wait for
 // the worker. With must_wait, SBL reaches the first hole, whatever the other words say. The ring is
 // longer than the longest record, so the first hole gets room.

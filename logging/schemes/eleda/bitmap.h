@@ -6,10 +6,11 @@
 // and a publisher can set its eight bits by one store. Single bits are set by an atomic `or`.
 //
 // Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
-// scanning thread loads these bytes (acquire), and clears those that it has passed before the
+// scanning thread loads these bytes (acquire). It clears the bytes that it has passed, before the
 // watermark is stored. A hole of the next lap fits into the ring only when this watermark is
-// stored, so its publisher finds its bytes of the bitmap clear. The watermark may stop inside a
-// record whose publisher is still setting bits, but all bytes before the watermark are filled.
+// stored, so the hole's publisher finds the hole's bytes of the bitmap clear. The watermark may
+// stop inside a record whose publisher is still setting bits, but all bytes before the watermark
+// are filled.
 #pragma once
 
 #include <utility>

@@ -8,8 +8,8 @@
 //                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. Writes do not overlap. If
-// the log grows by more than a unit during a write, the writes fall behind, and the depth of the
-// workers' full pipelines determines the commit latency. The paper's settings are in
+// the log grows by more than a unit during a write, the writes fall behind. Then the workers'
+// pipelines are full, and their depth determines the commit latency. The paper's settings are in
 // `config/papers/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA worker),
 // and a thread that flushes up to SBL and stores SDL on the device (the ELEDA flusher).
 #include <gflags/gflags.h>

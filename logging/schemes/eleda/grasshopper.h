@@ -100,7 +100,8 @@ class Grasshopper : public TrackerBase {
   }
 
  private:
-  // A worker waits while SBL has not passed this number of the worker's records.
+  // The most nodes of a c-list: a worker waits while it has this many records that SBL has not
+  // passed.
   static constexpr uint64_t kMaxNodes = 1 << 18;
   static constexpr uint64_t kSmallestRecordBytes = 32;
   // The number of records over which a round crawls before the next round tries to hop.
@@ -130,7 +131,7 @@ class Grasshopper : public TrackerBase {
   struct HeapEntry {
     uint64_t begin;
     uint32_t worker;
-    // Inverts the order, because std::push_heap puts the largest entry on top.
+    // Inverts the order, so that the smallest record is on top of the heap.
     bool operator<(const HeapEntry& other) const { return begin > other.begin; }
   };
 

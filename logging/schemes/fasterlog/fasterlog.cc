@@ -2,9 +2,10 @@
 // of FASTER and of Garnet's append-only file (Chandramouli et al., FASTER, SIGMOD 2018).
 // epoch_slots.h has the algorithm and its proof.
 //
-// Only an advance of SBL writes the epoch's cache line. The price is a coarser SBL. An advance
-// waits for every worker in an older epoch, even if the worker's hole lies after the read-only
-// address. And a record that is filled during an advance waits for the next advance.
+// Only an advance of SBL writes the epoch's cache line. The price is that SBL moves later than with
+// a list of holes. An advance waits for every worker in an older epoch, even if the worker's hole
+// lies after the read-only address. And a record that is filled during an advance waits for the
+// next advance.
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
 

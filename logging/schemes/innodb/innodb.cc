@@ -7,7 +7,7 @@
 // MySQL's dedicated log threads. With --flush_help (the default) a worker that waits for its commit
 // writes the log, or waits for another worker that is writing, as with
 // innodb_log_writer_threads=OFF. MySQL's worker waits until the tail has passed its record, and
-// then writes. Our worker writes up to the current tail.
+// then writes. Our worker does not wait: it writes up to the current tail.
 //
 // SBL is a copy of the tail. A thread that asks for SBL advances it, even with --flush_help=false.
 #include "logging/flag_checks.h"

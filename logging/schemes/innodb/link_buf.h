@@ -2,7 +2,8 @@
 // *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link: its end,
 // stored in the table entry of its begin. A thread that has stored a link, or needs the tail,
 // follows the links from the tail on. The table covers a window of the log, and is reused for the
-// next. A worker whose record begins at the tail stores the record's end as the tail.
+// next window. A worker whose record begins at the tail stores no link. It stores the record's end
+// as the new tail.
 //
 // Protocol.
 //   links_  an entry is stored by the worker whose record begins at one of the entry's positions
@@ -11,9 +12,10 @@
 //   tail_   stored (release) by the thread that may move it; any thread loads it (acquire).
 //
 // Which thread may move the tail from position p. If the worker of the record at p sees that the
-// tail is p before it stores its link, only that worker may: p will never have a link. Otherwise
-// the thread that takes the link at p out, by a compare-and-swap, may. In both cases the thread has
-// acquired the bytes before the new tail, from the links or from the tail.
+// tail is p before it stores its link, only that worker may move the tail: p will never have a
+// link. Otherwise the thread that takes out the link at p, by a compare-and-swap, may move the
+// tail. In both cases the thread has acquired the bytes before the new tail, from the links or from
+// the tail.
 //
 // Only the link at the tail is set to 0. Further links stay in the table. If the tail is p, a value
 // above p in p's entry is p's link. (A *lap* is one window of the log.)
@@ -44,7 +46,8 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // `window_bytes` is the limit of a record's distance from the tail, at most the ring's capacity.
+  // A record begins less than `window_bytes` after the tail. The limit is at most the ring's
+  // capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)

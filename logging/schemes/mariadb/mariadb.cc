@@ -3,7 +3,8 @@
 // (log_sys.lsn_lock), fills its record, and leaves the latch. A thread that is about to write takes
 // the latch exclusively. Then all records up to the end of the log are filled (shared_latch.h).
 //
-// sbl() is the end of the log, which shows whether there is something to write.
+// sbl() returns the end of the log, even if records before this end are not filled. So it shows
+// only whether there is something to write. filled_to_write() then takes the latch.
 //
 // Stream::wait replaces MariaDB's group_commit_lock, whose owner writes for all workers.
 //
@@ -51,8 +52,8 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // How often a writer pauses, yields or sleeps before it gives up: 20 ms in all. With less,
-  // writers would give up whenever a sharer is descheduled.
+  // How often a writer pauses, yields or sleeps before it gives up: 20 ms in all. With a shorter
+  // limit, writers would give up whenever a sharer is descheduled.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;

@@ -11,7 +11,7 @@
 // until the writer leaves. All stores are read-modify-writes, so each store continues the earlier
 // releases. A writer that loads (acquire) no sharers sees all that earlier sharers have done. A
 // sharer that finds no writer (acquire) sees all that earlier writers have done. A sharer that
-// finds a writer takes its own count back; a writer that sees this count waits a moment longer.
+// finds a writer subtracts its own count again; a writer that sees this count waits a bit longer.
 #pragma once
 
 #include "platform/spin.h"

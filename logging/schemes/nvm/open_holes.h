@@ -24,7 +24,7 @@ class OpenHoles {
   // look() again, after a fence. Only worker `worker` calls reserve() and filled().
   AnnouncedNumber::Announced reserve(uint32_t worker, uint64_t bytes) {
     AnnouncedNumber& hole = *holes_[worker];
-    // The device failed, and the worker could not fill its last hole, which stays open.
+    // The device failed, so the worker's last hole was never filled. It stays the announced hole.
     if (hole.look() != AnnouncedNumber::kNone) return {add(bytes), false};
     return hole.announce(force_stale_ ? 0 : next_.load(platform::memory_order_relaxed), [&] {
       if (force_stale_) platform::yield();

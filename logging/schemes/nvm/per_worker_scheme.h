@@ -11,25 +11,27 @@
 //
 //   1 raise `floor_` to the largest number that a commit waits for. In a scheme without a shared
 //     counter, numbers drawn after that are larger than the floor;
-//   2 find the number up to which no worker has a record that is open or not yet durable; and in
-//     each log a position, the end of a record, up to which the log is durable, and after which no
-//     record has a number up to that one;
-//   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
+//   2 find the number N up to which no worker has a record that is open or not yet durable. In each
+//     log, find a record's end up to which the log is durable, such that all records after this end
+//     have numbers above N;
+//   3 write a watermark record of the smaller of the floor and N, with these ends as its body.
 //
 // When this watermark record is written, all records with numbers up to its number, drawn or still
-// to be drawn, are durable, and lie before its positions. Every record that a transaction depends
-// on has a smaller number, in whatever log (R1). Idle workers stall no worker (R5), and write
-// nothing.
+// to be drawn, are durable, and lie before the ends in its body. Every record that a transaction
+// depends on has a smaller number, in whatever log (R1). Idle workers stall no worker (R5), and
+// write nothing.
 //
-// Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. After a crash alone
-// every watermark is met, because its positions were durable before it was written. So no
-// acknowledged transaction is lost (R1). If the last record of a transaction is in the set, so are
-// all its other records, which have smaller numbers and lie earlier in the same log (R2). The last
-// writer has the largest number, because numbers grow along overwrites (R3).
+// Cut: watermarks_cut() in logging/recovery_rule.h, which has the proof of R4. After a crash that
+// does not damage the logs, every watermark is met, because the ends in its body were durable
+// before it was written. So no acknowledged transaction is lost (R1). If the last record of a
+// transaction is used, so are all its other records, which have smaller numbers and lie earlier in
+// the same log (R2). The last writer has the largest number, because numbers grow along overwrites
+// (R3).
 //
 // Protocol (worker_log.h has that of WorkerState::log). Only the worker uses WorkerState::end.
 //   publish     The worker raises `wanted_` to the number, before another thread can see the
-//               version; records the durable sequence; says that the record is published.
+//               version. Then it records the durable sequence, and says that the record is
+//               published.
 //   persisted_up_to
 //               The thread looks at the log, and then at how far the stream is durable. If the
 //               stream is durable up to the end that the thread saw, so is every published record
@@ -103,7 +105,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {
     WorkerState& me = logs_[worker];
-    // The wait comes before the draw, because other workers would wait for the record's number.
+    // The wait comes before the draw, because other workers wait for a record that has its number.
     const uint64_t waited = stream(worker).wait_for_space(me.end + bytes);
     const auto [sequence, others_may_wait] = me.log.open(bound, draw_number);
     if (others_may_wait) wake_others();
@@ -145,7 +147,8 @@ class PerWorkerScheme : public MultiStreamScheme {
     advancing_.lock();
     return true;
   }
-  // Wakes the workers and the flusher of watermarks, which may have seen a bound, not a number.
+  // Wakes the workers and the flusher of watermarks. They may have seen this worker's bound, and
+  // may wait for a number that only the bound blocked.
   void wake_others() {
     waiters().wake_durable();
     if (watermark_wanted()) notify_flusher(watermark_stream());

@@ -8,8 +8,8 @@
 // not enough: with early lock release transaction T may have read from transaction D whose hole is
 // not filled yet, and T would survive without D (R1, R4). All records that T depends on lie before
 // T's record (single_stream_scheme.h). For the same reason recovery stops at the first hole. Fang
-// et al. find records after holes by scanning. This is right if locks are kept until the record is
-// persistent, but a scheme does not know --locks.
+// et al. find records after holes by scanning. This is right only if locks are kept until the
+// record is persistent, and a scheme does not know --locks.
 //
 // --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent.
 // Then no worker looks at the holes of other workers. But our recovery stops at the first hole, and

@@ -1,11 +1,11 @@
 // A worker's own log: the number of its open record, and the position up to which the log is
-// filled. From these two, any other thread learns up to which number the log lacks no record.
+// filled. These two tell any other thread below which number the log has all its records.
 //
 // Protocol. Only the log's worker stores `open_` (announced_number.h) and `filled_` (release); any
 // thread loads `filled_` (acquire). note_fill() stores the record's end in `filled_`, and then
 // withdraws the number. look() looks at `open_`, and then loads `filled_`. So if look() sees a
-// withdrawal, or the number of a later record, it also sees the end of what was published before:
-// every published record below the returned place lies before the returned end.
+// withdrawal, or the number of a later record, it also sees the end of what was published before.
+// Hence every published record with a number below `place` lies before `filled` (Seen).
 #pragma once
 
 #include "logging/schemes/common/announced_number.h"
@@ -16,7 +16,8 @@ class WorkerLog {
  public:
   static constexpr uint64_t kNone = AnnouncedNumber::kNone;
 
-  // Opens a record, numbered by draw(): at least `bound`. Only the worker calls it and note_fill().
+  // Opens a record with the number that draw() returns, which is at least `bound`. Only the worker
+  // calls open() and note_fill().
   template <class Draw>
   AnnouncedNumber::Announced open(uint64_t bound, const Draw& draw) {
     return open_.announce(bound, draw);
@@ -29,7 +30,7 @@ class WorkerLog {
 
   struct Seen {
     uint64_t place;   // the number of the open record, or a bound; kNone: no record is open
-    uint64_t filled;  // a record's end; all that is published below `place` lies before it
+    uint64_t filled;  // a record's end; published records below `place` lie before it
   };
   Seen look() const {
     const uint64_t place = open_.look();

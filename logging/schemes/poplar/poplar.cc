@@ -3,7 +3,7 @@
 // common/segmented_scheme.h explains the buffers, the segments and idle buffers (R5).
 //
 // Sequence number (Algorithm 1). SSN = max(the SSNs read, the SSNs overwritten, the buffer's last
-// SSN) + 1, drawn with the offset under the buffer's latch. So the SSN grows along read-from and
+// SSN) + 1, drawn with the offset under the buffer's latch. So the SSN grows along reads and
 // overwrites in all buffers, and with the offset in each buffer. It does not grow along
 // write-after-read, and two buffers may have equal SSNs. OCC may draw the SSN after validation.
 //

@@ -4,9 +4,9 @@
 // thread that wants to write looks at all locks, and writes up to the least `inserting_at`, a
 // position before which the lock's holder inserts nothing.
 //
-// A worker takes the same lock as for its last record. If this lock was busy, the worker waits, and
-// takes the following lock next time. So workers spread over the locks, and a lone worker stays
-// with one lock, which remains in the worker's cache.
+// A worker takes the same lock as for its last record. If this lock is busy, the worker waits for
+// it, and takes the following lock for its next record. So workers spread over the locks, and a
+// lone worker stays with one lock, which remains in the worker's cache.
 //
 // In PostgreSQL the holder announces no position at first, and flushers sleep until the lock is
 // free. Here look() does not wait: the holder first announces the end of the log at the time when
@@ -17,16 +17,17 @@
 //   position_     the end of the reserved bytes; stored (release) under position_lock_.
 //   inserting_at  stored (release) by the lock's holder: a bound before it reserves, then perhaps
 //                 its exact position, and kNone after the fill; loaded (acquire) by look().
-//   finished_     raised (acq_rel) to the result of a look; loaded (acquire). A later look may see
-//                 a holder's old bound and find less; the larger position stays true.
+//   finished_     raised (acq_rel) to the position that look() finds; loaded (acquire). A later
+//                 look() may see a holder's old bound, and find a smaller position. The larger
+//                 position stays correct.
 //
-// Why a look passes no hole. It loads position_ first, and then the locks. Let a record lie before
+// Why look() passes no hole. It loads position_ first, and then the locks. Let a record lie before
 // that value of position_. The record's worker stored a bound, and then, under position_lock_, a
-// position_. The look acquires this or a later store under position_lock_. So the look sees the
-// bound, or a later value of this inserting_at:
-//   * the exact position, which is (like the bound) at most the record's begin: the look stops;
+// position_. look() acquires this or a later store under position_lock_. So look() sees the bound,
+// or a later value of this inserting_at:
+//   * the exact position, which is (like the bound) at most the record's begin: look() stops there;
 //   * kNone after the fill, or a value of a later holder, which has acquired the lock from this
-//     worker. All these stores are releases, so the look sees the record's bytes.
+//     worker. All these stores are releases, so look() sees the record's bytes.
 #pragma once
 
 #include <deque>
@@ -43,8 +44,8 @@ class InsertionLocks {
     for (uint32_t worker = 0; worker < workers; ++worker) workers_[worker].next = worker % locks;
   }
 
-  // Takes an insertion lock and reserves `bytes`. If not `fits(end)`, announces the exact position.
-  // Returns this position. Only worker `worker` calls reserve() and release().
+  // Takes an insertion lock and reserves `bytes`. If fits(end) returns false, announces the exact
+  // position. Returns this position. Only worker `worker` calls reserve() and release().
   template <class Fits>
   uint64_t reserve(uint32_t worker, uint64_t bytes,
                    const Fits& fits) LJ_NOT_ANALYSED {  // release() unlocks
@@ -94,7 +95,7 @@ class InsertionLocks {
 
   std::deque<Lock> locks_;
   WorkerStates<WorkerState> workers_;
-  // Both lie in one cache line, which the holder of position_lock_ has in its cache.
+  // Lies in one cache line with position_, which the lock's holder then has in its cache.
   alignas(platform::kCacheLine) platform::SpinLock position_lock_;
   platform::atomic<uint64_t> position_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> finished_{0};

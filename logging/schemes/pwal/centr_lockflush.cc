@@ -1,14 +1,14 @@
 // `centr-lockflush`: one buffer under one mutex, like `centr`, but the group of commits is also
-// flushed under the mutex. P-WAL's paper compares P-WAL with this log (Kamiya et al., Algorithm 1):
-// the worker whose commit is the NGROUPth, or that finds the buffer full, writes the buffer and
-// waits for the device, and keeps all other workers from inserting.
+// flushed under the mutex. P-WAL's paper compares P-WAL with this log (Kamiya et al., Algorithm 1).
+// A worker writes the buffer, and waits for the device, if its commit is the NGROUPth of the group
+// or if it finds the buffer full. Meanwhile no other worker can insert.
 //
 // The paper does not say which thread flushes an incomplete group. Here the daemon flushes this
 // group after 1 ms, or --flush=us, without the mutex. With --flush_help=false the daemon makes all
 // writes, and the NGROUPth worker waits for the daemon under the mutex.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The
-// daemon does not take the mutex, so that a worker may wait for the daemon under it.
+// daemon does not take the mutex, so that a worker with the mutex may wait for the daemon.
 #include "logging/schemes/common/scheme_flags.h"
 #include "logging/schemes/common/single_stream_scheme.h"
 #include "platform/mutex.h"

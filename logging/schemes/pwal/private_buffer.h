@@ -6,7 +6,7 @@
 //   the worker opens a record                    a thread appends a watermark
 //   W0  open_ = true                             A1  claimed_ = true (exchange)
 //   W1  counter_ += 1: the record's number       A2  load counter_: the watermark's number
-//   W2  wait as long as claimed_                 A3  load open_ (acquire); if it is true, give up
+//   W2  wait while claimed_ is true              A3  load open_ (acquire); if it is true, give up
 //   W3  fill, store the place                        else append, store the place
 //   W4  open_ = false (release)                  A4  claimed_ = false (release)
 //
@@ -70,9 +70,9 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     }
   }
 
-  // Calls `append(place, counter)`, which returns the new place, unless the worker has an open
-  // record or another thread is in this function. Records after `place` will have larger numbers
-  // than `counter`. Returns whether a watermark was appended. Any thread may call it.
+  // Calls `append(place, counter)`, which returns the new place. Calls nothing if the worker has an
+  // open record, or if another thread is in this function. Records after `place` will have larger
+  // numbers than `counter`. Returns whether a watermark was appended. Any thread may call it.
   template <class Append>
   bool append_if_idle(const Append& append) {
     if (open_.load(platform::memory_order_relaxed) || claimed_.exchange(true)) return false;

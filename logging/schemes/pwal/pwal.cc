@@ -12,12 +12,13 @@
 //   default              NGROUP is 16, as in the paper. A worker that has to wait flushes its own
 //                        and other workers' buffers at once. Where log threads preempt workers
 //                        (LogConfig::preemptible_workers), there are no groups.
-//   --pwal_ngroup=N      Groups are always kept. Under --commit=sync a worker has one commit in its
-//                        buffer, so every commit waits for the delay, unless N is 1.
+//   --pwal_ngroup=N      No worker flushes an incomplete group at once, and there are groups even
+//                        where log threads preempt workers. Under --commit=sync a worker has one
+//                        commit in its buffer, so every commit waits for the delay, unless N is 1.
 //   --flush_help=false   The threads make all flushes, and workers wait for them.
 //
-// Safe when (--ack=safe) all records with LSNs up to the transaction's, present or future, are on
-// disk in every file. All that the transaction depends on has smaller LSNs (R1).
+// Safe when (--ack=safe) all records with LSNs up to the transaction's LSN, present or future, are
+// on disk in every file. All records that the transaction depends on have smaller LSNs (R1).
 //
 // The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). This is enough if
 // locks are kept until the flush (--locks=write). Under early lock release, a transaction can be
@@ -114,7 +115,7 @@ class Pwal final : public MultiStreamScheme {
   }
 
   void flush(uint32_t flusher, bool stopping) override LJ_REQUIRES(platform::log_role) {
-    // Wakes the flushers of the streams whose last LSN is smaller.
+    // Wakes the flushers of the streams whose last LSN is smaller than this stream's.
     if (!unsafe_) {
       notify_lagging_flushers(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
     }
@@ -152,13 +153,14 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Writes a watermark if the file is durable, and ends below the counter. Called by any thread.
+  // Writes a watermark if the file is durable up to its end, and its last LSN is smaller than the
+  // counter. Any thread may call it.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;
     const auto quiet = [&](const Place& at) { return at.end == stream(index).durable(); };
     const Place at = records.place();
-    // The counter is loaded last, because all workers write to it.
+    // The counter is loaded last, because this load is expensive: all workers write to the counter.
     if (unsafe_ || !quiet(at) || at.sequence >= counter_.load(memory_order_relaxed)) return false;
     return records.append_if_idle([&](const Place& place, uint64_t counter) {
       const uint64_t end = place.end + kWatermarkBytes;

@@ -3,14 +3,15 @@
 // a log for each worker. Here each device has a log, so that a disk is written at few positions.
 // The buffers are Poplar's (common/segmented_scheme.h).
 //
-// Sequence number (GSN). Larger than the numbers of the versions read and overwritten, and than the
-// log's last number. The low bits are the number of the log. So a version's number tells whether
-// the version's record is in the worker's own log (Dependencies::max_foreign).
+// Sequence number (GSN). It is larger than the numbers of the versions that the transaction reads
+// and overwrites, and than the log's last number. Its low bits are the number of the log. So a
+// version's number tells whether the version's record is in the worker's own log
+// (Dependencies::max_foreign).
 //
 // The floor of a log is a number up to which all logs were durable when the log's last watermark
 // record was appended. A transaction is *closed* if it has read nothing, or if
 //   1 the numbers that it read from remote logs are at most the floor of its log, and
-//   2 the largest number of a transaction in its log that is not closed is at most the floor, too.
+//   2 all transactions of its log that are not closed have numbers up to the floor.
 //
 // Safe when. A closed transaction is safe when its GSN <= the DSN of its log. A version that it
 // read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or was written
@@ -96,7 +97,8 @@ class Rfa final : public SegmentedScheme {
   struct WorkerState {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // Commits that wait for all logs; those of them that read only durable rows from remote logs.
+    // `remote_waits` counts commits that wait for all logs. `false_waits` counts those of these
+    // commits that read only durable rows from remote logs.
     platform::Counter remote_waits, false_waits;
   };
 
@@ -109,7 +111,8 @@ class Rfa final : public SegmentedScheme {
     return is_durable(CommitPoint::in_every_stream(sequence));
   }
 
-  // Appends a watermark record if the log lags or, if `closes`, to raise the log's floor.
+  // Appends a watermark record if the log lags. If `closes`, also appends one if the record can
+  // raise the log's floor.
   void append_watermark(uint32_t index, bool closes) override {
     if (streams() == 1) return;
     StreamLog& log = *logs_[index];

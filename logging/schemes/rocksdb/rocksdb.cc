@@ -4,8 +4,8 @@
 //
 // Here the leader copies and the flusher writes; in RocksDB the leader does both. A worker that
 // waits for its commit leads the flush (Stream::wait). So with synchronous commits one thread
-// writes for all, as in RocksDB. A worker waits for room in the ring before it fills its record;
-// the leader can copy all earlier records meanwhile.
+// writes for all, as in RocksDB. A worker waits for room in the ring before it fills its record.
+// Meanwhile the leader can copy all earlier records, so that a flush can make room.
 //
 // Protocol. Only the current leader stores sbl_ (release); any thread loads it (acquire).
 #include "logging/schemes/common/single_stream_scheme.h"

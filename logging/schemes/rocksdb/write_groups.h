@@ -18,8 +18,9 @@
 //   filled   stored (release) when the record is filled; the leader loads it (acquire).
 //   state    kWaits after a link to another writer. The leader stores (release) kDone when the
 //            record is copied, or kLeads. The writer's worker loads it (acquire).
-// A leader looks for the writer after its group before it stores kDone for the last member, which
-// cannot link itself again earlier. So the writer whose `older` is this member is the next writer.
+// A leader looks for the writer after its group before it stores kDone for the last member. Before
+// kDone, this member cannot link itself again. So the writer whose `older` is this member is the
+// next writer.
 #pragma once
 
 #include "logging/schemes/common/worker_states.h"

@@ -4,19 +4,20 @@
 // ring (buffer_chunks.h).
 //
 // Sequence number (TID). The upper bits are the epoch. The TID is larger than the TIDs of the rows
-// read and overwritten, and than this worker's last TID. It is drawn before OCC validates. Let U
+// that the transaction reads and overwrites, and than the worker's last TID. It is drawn before OCC
+// validates. Let U
 // overwrite what T has read. Then U locks, and hence draws, after T's validation, so U's epoch is
 // not smaller than T's. Hence every prefix of epochs is a prefix of the serial order. The space for
 // the record is taken after the validation, so a transaction that aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
 // --silo_epoch_ms. When epoch e has ended and none of a logger's workers has an open transaction of
-// e, the logger writes a watermark record of e. It takes the earlier buffers that no worker is
-// using.
+// e, the logger writes a watermark record of e. For this, the logger takes the earlier buffers that
+// no worker is using.
 //
-// Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark. A
+// Safe when. The persisted epoch is the smallest of the loggers' last durable watermarks. A
 // transaction is safe when its epoch is persisted: the transactions from which it has read have no
-// larger epoch (R1). Cut: the least, over all streams, of the last watermark (R4: min_cut()).
+// larger epoch (R1). Cut: the smallest of the streams' last watermarks (R4: min_cut()).
 //
 // Idle or blocked workers stall no epoch (R5): a logger takes their buffers. Idle loggers write
 // watermark records, as long as some stream has an epoch without a watermark record.
@@ -80,7 +81,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
     tids_.note_publish(worker, commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
-  // Notifies lagging streams if the epoch ended after the draw, but before it was in wanted().
+  // Notifies lagging streams if the epoch ended after the draw, but before wanted() had this epoch.
   void after_publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     if (!first_of_epoch_[worker]) return;
     if (tids_.ended() >= EpochTids::epoch_of(reservation.sequence)) notify_lagging(wanted());

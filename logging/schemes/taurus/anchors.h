@@ -2,7 +2,8 @@
 // durable, so that the vectors of later records in this log can leave these positions out.
 //
 // An anchor's positions are the ends of the logs at an earlier look, if these ends are durable now.
-// A durable position is not used: it may lie inside a record, of which a crash would lose a part.
+// An anchor does not contain the durable position itself. This position may lie inside a record, of
+// which a crash would lose a part.
 //
 // Protocol.
 //   position_  the last anchor's position for each log. Stored (release) under `lock_`, after the
@@ -28,8 +29,9 @@ class Anchors {
   // Returns the last anchor's position in log `s`. Any thread may call it.
   uint64_t position(uint32_t s) const { return position_[s].load(platform::memory_order_acquire); }
 
-  // Returns whether the caller must append an anchor with its next record, and call finish(): the
-  // log has grown enough, and an anchor would have larger positions. Any worker may call it.
+  // Returns whether the caller must append an anchor with its next record, and call finish(). This
+  // is so if the log has grown enough, and if a new anchor would have larger positions than the
+  // last one. Any worker may call it.
   template <class EndOf, class Durable>
   bool begin(const EndOf& end_of, const Durable& durable) LJ_TRY_ACQUIRE(true, lock_) {
     if (ends_.size() == 1) return false;

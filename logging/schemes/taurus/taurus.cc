@@ -1,11 +1,11 @@
 // `taurus`: several logs, and an LSN vector for each transaction, which says how far each log must
 // be durable before the transaction is safe (Xia et al., Taurus, VLDB 2020). A transaction waits
 // for the records that it depends on, and not for all records with smaller numbers. There is a log
-// for each device, with an equal share of the workers. The buffers are Aether's CD.
+// for each device, with an equal share of the workers. The buffers are Aether's CD buffers.
 //
-// Sequence number (GSN). Larger than the numbers that the transaction reads and overwrites, and
-// than the clock of its log. The paper has no such number, and replays in an order that the vectors
-// allow. Here the last writer wins by GSN, because numbers grow along overwrites (R3).
+// Sequence number (GSN). It is larger than the numbers that the transaction reads and overwrites,
+// and than all earlier GSNs of its log. The paper has no GSN, and replays in an order that the
+// vectors allow. Here the last writer wins by GSN, because numbers grow along overwrites (R3).
 //
 // Vector. V(T) has the end of a record in each log. In T's own log this is the end of T's record.
 // In another log it is the largest position in the vectors of the rows that T reads and overwrites

@@ -3,11 +3,12 @@
 // own. Its parts are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978),
 // and watermark records (`silo`, `nvmd`). docs/TIDE.md has the design.
 //
-// Streams. One for each log directory, with an equal share of the workers. A worker's private
+// Streams. Each log directory has a stream, with an equal share of the workers. A worker's private
 // buffer is a chunk of the stream's ring. Workers write shared cache lines only to take a chunk.
 //
-// Sequence number. Larger than the numbers read and overwritten, the worker's last number, and the
-// *floor* of its stream. The number is drawn after the validation, when the record has its place.
+// Sequence number. It is larger than the numbers that the transaction reads and overwrites, than
+// the worker's last number, and than the *floor* of its stream. The number is drawn after the
+// validation, when the record has its place.
 //
 // Watermark. The thread that is about to write stream s raises the floor of s to a number F above
 // all floors, and appends a watermark record of F. Every record of s with a number up to F lies
@@ -22,9 +23,9 @@
 // last write (logging/stream/flush_gap.h), and longer where few workers feed a stream. A commit
 // waits for the next write of every stream, so the streams begin their writes together.
 //
-// Safe when the durable watermark of every stream is at least the transaction's number: all that it
-// depends on has smaller numbers (R1). Cut: the least, over all streams, of the last watermark (R4:
-// min_cut()). The last writer wins by number: numbers grow along overwrites (R3).
+// Safe when the durable watermark of every stream is at least the transaction's number: all records
+// that it depends on have smaller numbers (R1). Cut: the smallest of the streams' last watermarks
+// (R4: min_cut()). The last writer wins by number: numbers grow along overwrites (R3).
 //
 // Idle streams (R5). The thread that writes a record notifies the streams whose watermark is below
 // the record's number. These streams write a watermark record even if they are idle.
@@ -43,8 +44,8 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Changes kPace to N - 1 (--test=tide_pace:N, for measurements), and makes a chunk for each record,
-// as in a shared buffer (--test=tide_record:1).
+// Changes kPace to N - 1 for measurements (--test=tide_pace:N). `chunk_is_record` makes a chunk for
+// each record, as in a shared buffer (--test=tide_record:1).
 const platform::TestValue given_pace("tide_pace");
 const platform::TestValue chunk_is_record("tide_record");
 
@@ -92,7 +93,7 @@ class Tide final : public WatermarkScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
   };
 
-  // Counts the last chunk, even if it is open: a thread closes the chunk before it writes.
+  // Counts the last chunk even if it is open, because a thread closes this chunk before it writes.
   uint64_t filled(uint32_t index) override {
     StreamLog& log = *logs_[index];
     if (log.chunks.pass_due()) pass(index, false);
@@ -108,7 +109,8 @@ class Tide final : public WatermarkScheme {
     return logs_[index]->chunks.filled();
   }
 
-  // Passes chunks that were handed over or, if `closes`, all chunks that workers have now.
+  // Passes the chunks that were handed over. If `closes`, passes also the chunks that workers still
+  // have.
   void pass(uint32_t index, bool closes) {
     StreamLog& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed
