@@ -63,7 +63,7 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   if (traits_.logs) stage(deps, writes);
   reservation_ = reserve_staged(deps);
   LJ_ASSERT_IN_TESTS(Version::is_sequence(reservation_.sequence));
-  // The scheme of commands is exempt: its replay takes the number from the log, and checks it.
+  // This need not hold for commands: their replay takes the number from the log, and checks it.
   LJ_ASSERT_IN_TESTS(traits_.commands ||
                      reservation_.sequence > std::max(deps.max_read, deps.max_overwritten));
   if (parts_.row_vectors != nullptr) {

@@ -70,7 +70,6 @@ class CommitLog {
   // Fills and publishes the record. Returns the point that the commit must wait for.
   CommitPoint finish() LJ_REQUIRES(platform::worker_role);
 
-  // Commits a transaction that wrote nothing.
   CommitPoint commit_read_only(Dependencies deps) LJ_REQUIRES(platform::worker_role);
 
  private:

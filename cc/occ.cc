@@ -20,8 +20,8 @@
 // tuple. The insert does so under a latch, which it takes by a seq_cst read-modify-write.
 //
 // Transactions take write locks in address order, so they do not deadlock. Every wait for a lock is
-// bounded, because without early lock release the holder may be parked until it is durable. No
-// transaction waits for a tuple that the reclaimer has removed.
+// bounded, because without early lock release the lock's holder may be parked until a flush ends.
+// No transaction waits for a tuple that the reclaimer has removed.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -64,7 +64,7 @@ class Occ final : public TransactionBase<Occ> {
     holds_locks_ = false;
   }
 
-  // The functions that TransactionBase requires of a protocol.
+  // TransactionBase requires the next seven functions of every protocol.
 
   NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
@@ -113,7 +113,7 @@ class Occ final : public TransactionBase<Occ> {
 
  private:
   // The limit of every wait for a lock, in rounds of BackOff. A commit in progress ends within
-  // microseconds if its worker has a core.
+  // microseconds, long before this limit, if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
   static constexpr uint64_t kSleepNs = 20'000;
 

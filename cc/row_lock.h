@@ -178,10 +178,10 @@ class RowLock {
 
   // Returns the state of the lock's parker, for sleep(). Call parker() before the attempt to lock.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
-  // Sleeps until the lock is released, at most kMaxSleepNs. `seen` is the state that the failed
-  // attempt to lock has set. No wake-up is lost. If the lock is released before sleep() sets bit
-  // 62, the word is not `seen`. If it is released later, the release finds bit 62 and changes the
-  // parker. In both cases sleep() ends at once.
+  // Sleeps until the lock is released, at most kMaxSleepNs. `seen` comes from the failed attempt to
+  // lock. No wake-up is lost. If the lock is released before sleep() sets bit 62, the word is not
+  // `seen`. If the lock is released later, the release finds bit 62 and changes the parker. In both
+  // cases sleep() ends at once.
   void sleep(uint32_t parker_before, LockState seen) {
     LJ_ASSERT(!seen.free());
     uint64_t word = seen.word();

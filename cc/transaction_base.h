@@ -44,8 +44,8 @@ enum class NodeCheck : uint8_t {
 enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
 // The postings that one transaction reads and inserts. A secondary index maps a key to *postings*,
-// each of which names a tuple. Postings never leave an index, so a reader skips a posting if its
-// row was erased or the row's key has changed. `Owner` is the TransactionBase.
+// each of which names a tuple. Postings never leave an index, so a reader skips a posting if the
+// posting's row was erased or if the row's key has changed. `Owner` is the TransactionBase.
 template <class Owner>
 class Postings {
  public:

@@ -100,7 +100,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     holds_locks_ = false;
   }
 
-  // The functions that TransactionBase requires of a protocol.
+  // TransactionBase requires the next seven functions of every protocol.
 
   NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
@@ -182,8 +182,9 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   // How a transaction wants a lock. kAlone also stands for an insert into the lock's index node.
   enum class Wants : uint8_t { kShared, kAlone };
 
-  // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, and notes
-  // the reason, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
+  // Calls `attempt` until it succeeds, and waits between two calls as long as may_wait() allows it.
+  // Returns false, and notes the reason, if the transaction must abort. `busy` is the reason that
+  // 2pl-nowait notes.
   template <class Attempt>
   bool wait_for(RowLock::Word& word, Wants wants, AbortReason busy, const Attempt& attempt);
 

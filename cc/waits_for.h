@@ -44,7 +44,6 @@ class WaitsFor {
   static constexpr uint32_t kWorkers = 1024;
   static constexpr uint32_t kMostLocks = 128;
 
-  // Announces that the transaction of `worker` holds a lock.
   void add_held(uint32_t worker, const RowLock::Word& lock) LJ_REQUIRES(platform::worker_role) {
     LJ_ASSERT_IN_TESTS(worker < kWorkers);
     Announced& own = *workers_[worker];

@@ -7,9 +7,9 @@
 //                     parallel, and released in LSN order (section 5.2, Alg. 3).
 //   aether-cd         Inserts are consolidated as in aether-c, and regions are filled and released
 //                     as in aether-d (section 5.3). A group's last member releases its region.
-//   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
-//                     to the worker before it (section 5.2, Alg. 5, A.6). With probability 1/32 the
-//                     worker waits instead, so that no worker releases for others for ever.
+//   aether-cde        As aether-cd, but a worker that would wait to release a region delegates the
+//                     release to the worker that releases the region before (section 5.2, Alg. 5,
+//                     A.6). With probability 1/32 the worker waits instead (release_queue.h).
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups use cache lines of other sockets (section 7.1).
 #include "logging/schemes/aether/aether_buffer.h"

@@ -1,6 +1,6 @@
 // The log buffers of Aether (section 5, appendix A). Two decisions define a buffer:
 //
-//   consolidate   how many consolidation arrays there are. With arrays, an insert that finds the
+//   `consolidate` how many consolidation arrays there are. With arrays, an insert that finds the
 //                 lock busy joins a group, whose leader acquires the space of all members. The last
 //                 member that has filled its part releases the space.
 //   `Release`     whether the lock is held while a region is filled, and which thread releases the
@@ -10,7 +10,7 @@
 // `next_`. The owner of a region waits for buffer space under the lock. This wait ends, because the
 // threads that make space do not need the lock: the owners of earlier regions have their regions
 // already, and a worker holds at most one reservation. With ReleaseUnderLock the thread that
-// releases the region also releases the lock, which another member of its group may have taken.
+// releases the region also releases the lock, which another member of the group may have taken.
 #pragma once
 
 #include "logging/schemes/aether/consolidation_array.h"

@@ -92,7 +92,6 @@ class ConsolidationArray {
                      platform::memory_order_release);
     slot.members.notify();
   }
-  // Waits for notify(). Returns the group's region.
   Region wait(Slot& slot) {
     slot.members.await([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
     return slot.region;

@@ -44,8 +44,8 @@ class DependencyQueue {
     return number <= met_.load(platform::memory_order_relaxed);
   }
 
-  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If another entry
-  // replaced it, because the queue was full, copies the tails of that other entry.
+  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the queue was
+  // full, and another entry replaced this entry, copies the tails of that other entry.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     const platform::lock_guard<platform::SpinLock> hold(latch_);
     for (uint64_t i = 0; i < count_; ++i) {

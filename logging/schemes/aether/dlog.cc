@@ -38,7 +38,8 @@
 // Idle logs stall no other log (R5), because their tails are durable. Records in an idle log are
 // flushed by its flusher, or by a waiting worker.
 //
-// Protocol. A worker draws a GSN after it has read the tails, which come from AetherBuffer.
+// Protocol. A worker draws a GSN after it has read the tails, which come from AetherBuffer. So it
+// reads the tails before its versions, which have this GSN, can be seen, as (1) requires.
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"

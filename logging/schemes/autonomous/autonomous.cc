@@ -24,8 +24,8 @@
 //   1 raises the stream's floor to C, the largest number that a commit waits for;
 //   2 for each worker of the stream, looks at the number of the worker's open record (or a bound),
 //     and then moves to the log all records that the worker has handed over;
-//   3 appends the watermark of C or, if this is smaller, of the number before the least open
-//     number. If the ring has no room for all records, appends no watermark.
+//   3 appends the watermark of the smaller of two numbers: C, and the number before the least open
+//     number. If the ring has no room for all records, the thread appends no watermark.
 // A record may be handed over after step 2 has looked at its worker. If the record was open then,
 // its number is at least the number that the thread saw. If not, its number was drawn after the
 // floor was raised, and exceeds C. In both cases the watermark is smaller than the number.
@@ -149,7 +149,7 @@ class Autonomous final : public WatermarkScheme {
     return most;
   }
 
-  WorkerStates<uint64_t> last_;  // GSN
+  WorkerStates<uint64_t> last_;  // the last GSN of each worker
   std::vector<uint32_t> nth_;
   std::vector<std::unique_ptr<StreamLog>> logs_;
 };

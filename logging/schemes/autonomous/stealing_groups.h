@@ -21,7 +21,7 @@ namespace logjam {
 //
 // Protocol. A thread draws the position of its piece under `drawing_`, after it has checked that
 // the ring has room. So the bound that OpenHoles announces is the exact position. The thread closes
-// the piece when the records are copied. `filled_` only grows: a thread whose look is outdated
+// the piece when the records are copied. `filled_` only grows: a thread that has looked too early
 // keeps the larger value.
 class LogPieces {
  public:
@@ -115,9 +115,8 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. A worker with at least kAlone times `steal_bytes` moves its own records
-  // to the log. With at least `steal_bytes`, it moves its group's records. With less, its records
-  // wait for a later write.
+  // Hands the record over. If the worker has `steal_bytes` or more of records, also moves records
+  // to the log: those of its group or, from kAlone times `steal_bytes` on, only its own.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     group.publish(worker % kMembers, bytes);

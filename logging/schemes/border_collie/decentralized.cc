@@ -4,8 +4,9 @@
 //
 // Stamp. The processor's clock, which is the same on all cores (invariant TSC). A stamp is larger
 // than the stamps of the rows that the transaction reads and overwrites, than the worker's last
-// stamp, and than the floor. If the clock is not larger (the paper's hasty log), the stamp is one
-// more than the largest of these numbers. So stamps grow along dependencies, even if clocks differ.
+// stamp, and than the floor. If the clock is not larger than these numbers (the paper's hasty log),
+// the stamp is one more than the largest of them. So stamps grow along dependencies, even if clocks
+// differ.
 //
 // Before a worker takes its stamp, it announces the clock as a bound (its flag is black). A worker
 // without an open record is white, and counts as the cutoff: it delays nobody.

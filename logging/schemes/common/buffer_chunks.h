@@ -2,9 +2,9 @@
 // takes a chunk of the ring and fills it with record after record, without touching shared memory.
 // To hand the chunk over, the worker needs one store and no copy. The log may be flushed up to the
 // first chunk that is not handed over. If an open chunk keeps other chunks waiting, and the owner
-// is not using this chunk, a flushing thread can take the chunk from the owner. The unused part of
-// the chunk becomes padding. While workers wait for room in the ring, a flushing thread takes
-// chunks only when nothing else can be flushed.
+// is not using this chunk, a flushing thread can take the chunk from the owner. It can also do so
+// if workers wait for room in the ring, and nothing else can be flushed. The unused part of the
+// chunk becomes padding.
 //
 // A watermark record is a chunk by itself, and durable only when all chunks before it are durable.
 // It takes its position even if the ring has no room yet. If it first waited for room, workers
@@ -237,8 +237,8 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
-  // Returns whether the chunk has room for the record, and either no bytes or enough bytes for
-  // padding would be left after the record.
+  // Returns whether the record fits in the chunk. After the record, the chunk must be full or have
+  // room for padding.
   bool fits(const ChunkOwner& owner, uint64_t bytes) const {
     const uint64_t end = owner.used + bytes;
     return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;

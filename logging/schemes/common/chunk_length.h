@@ -1,6 +1,5 @@
-// Rules for the length of a worker's next buffer chunk (buffer_chunks.h). When a flushing thread
-// takes a chunk, a short chunk leaves less padding than a long one. With long chunks, the worker
-// needs a new chunk less often than with short ones.
+// Rules for the length of a worker's next buffer chunk (buffer_chunks.h). With longer chunks, the
+// worker takes fewer chunks, but more padding is left when a flushing thread takes a chunk.
 //
 //   kAdaptive  as much as the worker fills in 16 us plus 0.6 us for each owner, but at most half of
 //              what the worker fills between two boundaries. On average half of a worker's last

@@ -18,17 +18,16 @@
 // for (WantedWatermark). If stream s lags and has no record to write, filled(s) writes a watermark
 // record into s. This record says that every later record of s has a larger number. So neither the
 // global durable sequence nor recovery's cut stalls. Every thread that may flush s calls filled(s):
-// the daemon of s, its leader, and all workers between transactions. (In poll(), a worker asks its
-// own stream and, in turn, one other stream.) The scheme wakes the daemon of a stream that needs a
-// record (notify_flusher).
+// the daemon of s, its leader, and all workers between transactions (poll). The scheme wakes the
+// daemon of a stream that needs a record (notify_flusher).
 //
 // Waiting. A worker that waits for every stream first starts a write on every device that can start
 // one, and then waits for one stream after the other (Stream::wait). No worker relies on time-outs:
 // a hole that blocks a stream belongs to a worker that will publish the hole, and a stream that
 // lags has work pending, or its flusher is notified.
 //
-// Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a loaded value
-// stays true. lagging_ is a hint: a stream that lagged at an earlier look.
+// Protocol. Any thread raises global_durable_sequence_ (release), which only grows. So all records
+// up to a loaded value are durable. lagging_ is a hint: a stream that lagged at an earlier look.
 #pragma once
 
 #include "logging/format/record_writer.h"
@@ -145,8 +144,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
                              RecordRole /*role*/) {}
   // Returns filled() again, so that a write includes the newest records. A scheme that groups
   // records closes the open group here, and not in filled(), which is called far more often than
-  // filled_to_write().
-  // Called under the flush latch when a write is due, and by any thread for published_positions().
+  // this function. Called under the flush latch when a write is due, and by any thread for
+  // published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
   std::vector<uint32_t> workers_of(uint32_t index) const {

@@ -1,8 +1,7 @@
 // A lock at which threads wait in line, each at its own word (Mellor-Crummey and Scott 1991). So a
 // hand-off costs the same transfers of cache lines for two waiters and for sixty, and no thread
 // starves. Any thread may release the lock, because the releaser needs no node: a waiter's node is
-// on the waiter's stack, and a thread that gets the lock removes its own node. The lock has
-// pointers to the line's first and last waiter.
+// on the waiter's stack, and a thread that gets the lock removes its own node.
 //
 // A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which each of 64
 // waiters could get the lock, because a sleeper delays all later waiters by the time of a wake-up,

@@ -5,7 +5,8 @@
 //   eleda-crawl   like eleda, but without hopping, h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit per step (section 6.5.4).
 //                 Workers set eight bits at a time, by a store. With --test=eleda_bitmap_bits:8 the
-//                 scan reads eight bits per step; with :1 workers set each bit by an atomic `or`.
+//                 scan reads eight bits per step. With the value 1 in place of 8, workers set each
+//                 bit by an atomic `or`.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. Writes do not overlap. If
 // the log grows by more than a unit during a write, the writes fall behind. Then the workers'

@@ -37,7 +37,6 @@ class Grasshopper : public TrackerBase {
  public:
   static constexpr bool kOwnThread = true;
 
-  // `hop_bytes` is the length of a range, a power of two.
   Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes)
       : counts_(hop_bytes, ring.capacity()),
         node_mask_(std::min(kMaxNodes, std::bit_ceil(ring.capacity() / kSmallestRecordBytes)) - 1),
@@ -153,7 +152,7 @@ class Grasshopper : public TrackerBase {
     heap_.clear();
     for (uint32_t worker = 0; worker < lists_.size(); ++worker) {
       List& list = lists_[worker];
-      // The tail must be loaded before the node where the list's next range begins. Then every
+      // Loads the tail first, and then the node at which the list's next range begins. So every
       // record that begins before the boundary lies before this tail.
       list.seen_tail = list.tail.load(platform::memory_order_acquire);
       drop_ranges_before(list, range);
@@ -161,7 +160,8 @@ class Grasshopper : public TrackerBase {
       const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
       const uint64_t head = list.head.load(platform::memory_order_relaxed);
       if (to > head) {
-        // The last record before the boundary may straddle it. At most one list has such a record.
+        // The last record that begins before the boundary may end after the boundary. At most one
+        // list has such a record.
         reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
         list.head.store(to, platform::memory_order_release);
       }

@@ -34,7 +34,7 @@
 // B store this link and miss the new tail. Both fence after they have published
 // (Stream::on_publish). The later worker looks again and sees both stores, or a flusher sees both,
 // because it fences and looks before it sleeps. But a worker that moves the tail while it waits for
-// the window tells no flusher: the passed records may wait for a timeout.
+// the window tells no flusher. So the passed records may wait for a flusher's timeout.
 #pragma once
 
 #include <bit>
@@ -46,8 +46,8 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // A record begins less than `window_bytes` after the tail. The limit is at most the ring's
-  // capacity.
+  // A worker does not link a record that begins `window_bytes` or more after the tail. The window
+  // is at most as long as the ring.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)

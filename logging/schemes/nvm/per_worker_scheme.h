@@ -147,8 +147,8 @@ class PerWorkerScheme : public MultiStreamScheme {
     advancing_.lock();
     return true;
   }
-  // Wakes the workers and the flusher of watermarks. They may have seen this worker's bound, and
-  // may wait for a number that only the bound blocked.
+  // Wakes the workers and the flusher of watermarks. They may have gone to sleep because of a
+  // number that only this worker's bound blocked.
   void wake_others() {
     waiters().wake_durable();
     if (watermark_wanted()) notify_flusher(watermark_stream());
@@ -192,7 +192,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   const bool workers_poll_;
 };
 
-// Returns a registration. `number` is the operator's name for the scheme's sequence number.
+// Returns a registration. Messages of recovery call the scheme's sequence number `number`.
 inline SchemeInfo per_worker_scheme(const std::string& number, SchemeInfo info) {
   info.streams = "1 per worker, 1 of watermarks";
   info.buffer = "private";

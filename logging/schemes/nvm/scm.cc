@@ -35,7 +35,6 @@
 namespace logjam {
 namespace {
 
-// Makes workers announce stale bounds for a while, in tests.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {

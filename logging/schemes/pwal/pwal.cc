@@ -24,13 +24,13 @@
 // locks are kept until the flush (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although a transaction from which it read is lost: R1 and R4 break.
 //
-// Cut. The least of the files' last LSNs (R4: min_cut()). If the set has the last record of a
-// transaction, it has all records of the transaction, which lie earlier in the same file (R2). The
-// last writer has the largest LSN (R3). In unsafe mode all records are used.
+// Cut. The least of the files' last LSNs (R4: min_cut()). If the last record of a transaction is
+// used, so are all records of the transaction, which lie earlier in the same file (R2). The last
+// writer has the largest LSN (R3). With --ack=unsafe, all records are used.
 //
 // Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the
 // file's last LSN is below the counter's value, and writes a watermark of this value into the file.
-// If one worker of N is busy, every acknowledgement costs N writes: the price of R1 here.
+// If one worker of N is busy, every acknowledgement costs N writes. This is the price of R1 here.
 //
 // Protocol. private_buffer.h proves how a watermark gets into an idle worker's buffer. `recorded`
 // is raised (release) to an LSN after the LSN's durable sequence was recorded.

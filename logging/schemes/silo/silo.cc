@@ -5,10 +5,10 @@
 //
 // Sequence number (TID). The upper bits are the epoch. The TID is larger than the TIDs of the rows
 // that the transaction reads and overwrites, and than the worker's last TID. It is drawn before OCC
-// validates. Let U
-// overwrite what T has read. Then U locks, and hence draws, after T's validation, so U's epoch is
-// not smaller than T's. Hence every prefix of epochs is a prefix of the serial order. The space for
-// the record is taken after the validation, so a transaction that aborts leaves nothing in the log.
+// validates. Let U overwrite a row that T has read. Then U locks, and hence draws, after T's
+// validation, so U's epoch is not smaller than T's. Hence every prefix of epochs is a prefix of the
+// serial order. The space for the record is taken after the validation, so a transaction that
+// aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. The epoch thread ends an epoch every
 // --silo_epoch_ms. When epoch e has ended and none of a logger's workers has an open transaction of
@@ -146,7 +146,7 @@ class Silo final : public WatermarkScheme, private EarlyNumbers {
 
   const uint64_t epoch_ticks_;
   WorkerStates<ChunkOwner> buffers_;
-  WorkerStates<bool> first_of_epoch_;  // whether the worker was the first to want its last epoch
+  WorkerStates<bool> first_of_epoch_;  // whether the worker's last record raised wanted()
   std::vector<std::unique_ptr<StreamLog>> logs_;
   EpochTids tids_;
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it

@@ -1,16 +1,17 @@
 // The anchors of one log (taurus.cc): watermark records that say how far the other logs were
 // durable, so that the vectors of later records in this log can leave these positions out.
 //
-// An anchor's positions are the ends of the logs at an earlier look, if these ends are durable now.
-// An anchor does not contain the durable position itself. This position may lie inside a record, of
-// which a crash would lose a part.
+// An anchor's positions are ends of the logs that an earlier begin() saw and that are durable now.
+// An anchor does not contain a log's durable position itself. This position may lie inside a
+// record, of which a crash would lose a part.
 //
 // Protocol.
 //   position_  the last anchor's position for each log. Stored (release) under `lock_`, after the
 //              anchor has its place in the log. A worker loads it (acquire) before it takes its own
 //              place. So the anchor lies before the worker's record.
 //   lock_      a try lock, which a worker holds from begin() to finish().
-//   due_       the end of the log at which begin() looks next. Stored under the lock; a hint.
+//   due_       begin() does nothing until the end of the log reaches this position. It is stored
+//              under the lock; an old value is harmless.
 #pragma once
 
 #include <utility>

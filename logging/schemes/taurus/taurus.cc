@@ -21,9 +21,9 @@
 //
 // Safe when every log is durable up to V(T). Then T's record and all that V(T) covers are durable
 // (R1). If the positions in other logs are durable when T publishes, T waits for its own log alone.
-// Other transactions wait in their worker's dependency queue, in their order, for the largest
-// vector so far, as in the paper. A transaction that wrote nothing follows the same rules, without
-// a record. A checkpoint, which has no vector, takes the ends of all logs.
+// Other transactions wait in their worker's dependency queue, in the order of their commits, for
+// the largest vector so far, as in the paper. A transaction that wrote nothing follows the same
+// rules, without a record. A checkpoint, which has no vector, takes the ends of all logs.
 //
 // Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() has the
 // proof of R4). The positions of an acknowledged transaction were durable, so its vector is met

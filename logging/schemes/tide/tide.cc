@@ -15,8 +15,8 @@
 // before the watermark record. Proof: let a record lie after the watermark record. Then the
 // record's worker took its buffer after the watermark record had its place. Hence the worker loads
 // F or a later floor, and draws a larger number. So the writing thread needs only the workers' open
-// buffers, which it takes. Floors rise by kStep. Dependencies usually raise numbers by less between
-// two writes, so that a transaction is safe after the next write of each stream.
+// buffers, which it takes. Floors rise by kStep. Between two writes, dependencies usually raise
+// numbers by less than kStep, so that a transaction is safe after the next write of each stream.
 //
 // Pace. Workers have cache misses when their buffers are taken, and a worker that writes loses the
 // time of the write. So a thread waits between two writes for at least kPace times the cost of the

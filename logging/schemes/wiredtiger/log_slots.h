@@ -1,11 +1,11 @@
 // WiredTiger's log slots: an LSN sequencer, and the position up to which the log has no hole.
 // Workers *join* the active slot by a compare-and-swap that adds the length of their record: the
-// slot's begin plus the bytes joined before is the record's position. A slot is *closed* by a
-// worker when it has 128 KiB, or by a thread that is about to write. Then the next slot of a pool
-// becomes active.
-// A worker *releases* its record in the slot when the record is filled. A closed slot whose records
-// are all released is complete, and the log has no hole up to the end of the complete slots. The
-// design is like Aether's consolidation array with one slot, but no lock ends a slot's group.
+// slot's begin plus the bytes joined before is the record's position. A worker *closes* the slot
+// when it has 128 KiB, and a thread that is about to write closes a shorter slot. Then the next
+// slot of a pool becomes active. A worker *releases* its record in the slot when the record is
+// filled. A closed slot whose records are all released is complete, and the log has no hole up to
+// the end of the complete slots. The design is like Aether's consolidation array with one slot, but
+// a group does not end when its leader gets the log's lock.
 //
 // Here one word has the active slot's number and the joined bytes; WiredTiger has a word in each
 // slot. Poplar's segment index (common/segment_index.h) tells which slots are complete.
