@@ -140,8 +140,7 @@ struct Read {
   uint64_t version;
 };
 
-// OCC: the index nodes on whose keys the transaction depends, with the structure words that the
-// transaction saw.
+// OCC: the index nodes on whose keys the transaction depends, each with the structure word it had.
 class NodeSet {
  public:
   // Adds a node. Returns false if the set already has the node with another structure word.

@@ -173,8 +173,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) graph().stop_waiting(context_.id);
   }
-  // Announces that this worker's transaction has ended. The transaction may still be parked, and
-  // keep its locks.
+  // Announces that this worker's transaction has ended, even if it is parked and keeps locks.
   void hold_nothing() const {
     if constexpr (policy == Policy::kDetect) graph().hold_nothing(context_.id);
   }

@@ -10,10 +10,9 @@
 //
 // Tails. When a commit record has its position, the worker loads the *tails*: the positions up to
 // which the logs are reserved. It writes the tails into a *sync record* (a watermark record whose
-// body is the tails) after the commit record, in the same hole. The paper records time stamps
-// instead, and makes the logs durable up to the transaction's own stamp. This stamp may be smaller
-// than the recorded stamps, so recovery would ask for records for which no commit waited. Positions
-// avoid this.
+// body is the tails) after the commit record, in the same hole. The paper records time stamps in
+// place of positions, and makes the logs durable up to the transaction's own stamp. This stamp may
+// be smaller than the recorded stamps, so recovery would need records for which no commit waited.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than

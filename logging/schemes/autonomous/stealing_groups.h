@@ -115,8 +115,8 @@ class StealingGroups {
     const uint64_t sequence = group.open(member, bound, draw);
     return {group.memory(member), sequence, waited};
   }
-  // Hands the record over. If the worker has `steal_bytes` or more of records, also moves records
-  // to the log: those of its group or, from kAlone times `steal_bytes` on, only its own.
+  // Hands the record over. A worker with at least `steal_bytes` of records then steals. A worker
+  // with at least kAlone times `steal_bytes` moves only its own records.
   void publish(uint32_t worker, uint32_t bytes) {
     StealingGroup& group = group_of(worker);
     group.publish(worker % kMembers, bytes);
@@ -165,8 +165,8 @@ class StealingGroups {
 
  private:
   static constexpr uint32_t kMembers = StealingGroup::kMembers;
-  // Both are multiples of `steal_bytes`. A worker with kAlone times `steal_bytes` moves only its
-  // own records (as in the paper). A buffer has room for kMostSteals times `steal_bytes`.
+  // Multiples of `steal_bytes`: a worker with kAlone times `steal_bytes` does not steal (as in the
+  // paper), and a buffer has room for kMostSteals times `steal_bytes`.
   static constexpr uint64_t kAlone = std::bit_width(kMembers), kMostSteals = 4 * kAlone;
 
   StealingGroup& group_of(uint32_t worker) { return *groups_[worker / kMembers]; }
