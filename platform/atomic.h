@@ -1,5 +1,5 @@
 // Atomics, fences and cache lines: the only way in which logging/ and cc/ touch shared memory. The
-// simulated machine (sim/) compiles their sources against its own headers of platform/.
+// simulated machine (sim/) compiles logging/ and cc/ against its own headers of platform/.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 #endif
 
 // Raises `maximum` to `value` if `maximum` is smaller, and returns whether it was smaller. A thread
-// that loads the result (acquire) sees what this thread did before the call. If `value` is not
-// larger, the call is only a load, which is seq_cst if `order` is seq_cst.
+// that loads the new value (acquire) sees what this thread did before the call. If `value` is not
+// larger, the call is only a load: seq_cst if `order` is seq_cst, otherwise relaxed.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {

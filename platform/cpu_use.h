@@ -16,9 +16,11 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
 // Waits for up to 200 ms, on a busy machine for 20 ms. Returns whether other programs used less
 // than a tenth of the processor time that `workers` workers could have.
-// Why a tenth: workers in the idle class lose the processor time that other programs use. The
-// services of an idle machine use one percent; a compiler or another run uses a whole core. Why 200
-// ms: the kernel counts in units of 10 ms, and a tenth of one core should exceed a unit.
+// The limit is a tenth, because workers in the idle class lose the processor time that other
+// programs use. The services of an idle machine use one percent, far less than a tenth. A compiler
+// or another run uses a whole core.
+// The wait takes 200 ms, because the kernel counts in units of 10 ms, and a tenth of one core
+// should exceed a unit.
 bool others_are_idle(uint32_t workers);
 
 // The run delay of threads: for how long they could have run, but the kernel gave their cores to

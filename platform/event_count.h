@@ -1,15 +1,16 @@
 // An event count: threads wait for a condition that another thread is about to make true. They
-// spin, then yield, and then sleep. It is the usual form of "store, fence, look". The waits of
-// logging/stream/ (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter
-// there may take over work. Each of these files proves its form.
+// spin, then yield, and then sleep. The waits of logging/stream/ (flush_lead.h,
+// durability_waiters.h) are variants, because a waiter there may take over work. Each of these
+// files proves its variant.
 //
-// Protocol. `event_` is a count of notifications, odd while a waiter may be asleep or about to
-// sleep. A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition
-// is false and `event_` is unchanged. A notifier makes the condition true, fences, looks at
-// `event_`, and if it is odd, makes it even and wakes all waiters. The fences order each side's
-// store before its look, so at least one side sees the other's store. The waiter finds the
-// condition true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a
-// time-out. If there are several notifiers, only one of them makes the system call.
+// Protocol. `event_` is a count of notifications. It is odd while a waiter may be asleep or about
+// to sleep. A waiter makes `event_` odd, executes a fence, and checks the condition. It sleeps only
+// while the condition is false and `event_` is unchanged. A notifier makes the condition true,
+// executes a fence, and loads `event_`. If `event_` is odd, the notifier makes it even and wakes
+// all waiters. Each fence orders a thread's store before its load, so at least one of the two
+// threads sees the other's store: the waiter finds the condition true, or the notifier finds
+// `event_` odd. No wake-up is lost, and nothing relies on a time-out. If there are several
+// notifiers, only one of them makes the system call.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +50,11 @@ class EventCount {
     if ((seen & 1) != 0 && event_.compare_exchange_strong(seen, seen + 1)) wake_all(event_);
   }
 
-  // Returns whether a Waiter exists. The answer may be old: fence first to miss no waiter.
+  // Returns whether a Waiter exists. To miss no waiter, call full_fence() first.
   bool has_waiters() const { return waiters_.load(memory_order_relaxed) != 0; }
 
-  // A wait in steps, for a thread that works between its looks or limits its sleep.
+  // A wait in steps, for a thread that works between two checks of the condition, or that limits
+  // its sleep.
   class Waiter {
    public:
     explicit Waiter(EventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
@@ -60,7 +62,7 @@ class EventCount {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    // Returns the argument for sleep(). Call it before each look at the condition.
+    // Returns the argument for sleep(). Call it before each check of the condition.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
       full_fence();
@@ -77,9 +79,10 @@ class EventCount {
   };
 
  private:
-  // The rounds before a sleep. With fewer rounds, threads sleep and return so late that the next
-  // threads sleep as well. Aether's CD with 64 threads, and a log thread on one of 64 cores, was 20
-  // times as fast without sleeps as with sleeps (simulated, niagara2).
+  // The rounds of spinning and yielding before a sleep. With fewer rounds, a thread sleeps and
+  // wakes so late that the threads that wait for it sleep as well. Therefore the number is large:
+  // Aether's CD with 64 threads, and a log thread on one of 64 cores, was 20 times as fast without
+  // sleeps as with sleeps (simulated, niagara2).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
   atomic<uint32_t> waiters_{0};

@@ -19,7 +19,7 @@ struct Turn {
   uint64_t steps = 0;   // the thread's own steps that have begun
   bool waits = false;   // the thread waits or has ended; else its last step is not made yet
   uint32_t next = 0;    // the thread that continues
-  uint32_t late = 0;    // how many of its stores other threads do not see yet
+  uint32_t late = 0;    // how many stores of `thread` other threads do not see yet
   uint32_t timers = 0;  // how many waits a timeout ends early in the turn
 };
 
@@ -56,8 +56,9 @@ struct Schedule {
   bool watches_races = false;
   // The code addresses of atomic operations that the search for data races takes as relaxed.
   std::vector<uint64_t> weakened;
-  // A longer timeout does not end a wait while a thread named "worker..." waits. If this worker
-  // then sleeps for ever, its wake-up was lost, and the timeout would have hidden the loss.
+  // A wait with a timeout longer than this number does not end by the timeout while a thread named
+  // "worker..." waits. If the worker then waits for ever, its wake-up was lost. The timeout would
+  // have hidden this error.
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // mean steps between two crashes; 0: there are no crashes
   uint32_t most_crashes = 0;
@@ -93,7 +94,8 @@ void begin_steps();
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Crashes the process in a few calls, if the schedule has crashes: crashes here often find errors.
+// Crashes the process in a few of the calls, if the schedule has crashes. Call it where crashes
+// often find errors.
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a
@@ -107,8 +109,8 @@ void for_each_mapping(const std::function<void(int file, const std::byte* memory
 // Notes that the next call of the file system loads these bytes, or stores to them.
 void note_transfer(const void* at, size_t bytes, bool stores);
 
-// A call of the file system. Its construction and its destruction are steps of the schedule. All
-// between them is one step. Does nothing without a schedule.
+// A call of the file system. Its construction and its destruction are steps of the schedule.
+// Everything between these two steps is one step. Does nothing without a schedule.
 class ExploredCall {
  public:
   ExploredCall();

@@ -81,7 +81,8 @@ class HeldDirectories {
 // Where a path leads: to `name` in the open directory `directory`, for openat() and the like.
 class Place {
  public:
-  // `as_name`: for a call that changes names. The name of a held directory is in its parent.
+  // `as_name`: the call changes the name itself. The name of a held directory lies in the parent
+  // directory, so such a call looks it up there.
   Place(HeldDirectories& held, const std::string& path, bool as_name = false) : name_(path) {
     std::string_view rest;
     int copy = -1;
@@ -180,8 +181,9 @@ class SystemFiles final : public Files {
         [&] { return pread(file, into.data(), into.size(), static_cast<off_t>(offset)); });
   }
 
-  // Bypasses pwrite(), for which ThreadSanitizer would report a race: workers may fill the part of
-  // a log's last block after the watermark during the write. A later write writes the block again.
+  // Makes the system call itself, because ThreadSanitizer would report a race in pwrite(). During
+  // the write, workers may fill the part of a log's last block after the watermark. A later write
+  // writes this block again.
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
     if (!synced) {
       return call_again(

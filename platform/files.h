@@ -43,26 +43,28 @@ class Files {
   // Opens a directory and holds it until it is closed. While it is held, all functions look up
   // `directory`, and the paths below its name, from this open directory, even if the directory has
   // been moved. On such paths they follow no symbolic link (open: -ELOOP), and open no file for
-  // writing that has another name, too (-EMLINK). Returns as `open` does.
+  // writing that has another name, too (-EMLINK). Returns the same as `open`.
   virtual int hold(const std::string& directory) = 0;
   // Returns whether the name with which the directory was held still leads to it.
   virtual bool still_there(int held) = 0;
   // Closes what `open` returned. No other call may be using it.
   virtual void close(int file) = 0;
 
-  // Reads up to `into.size()` bytes at `offset`. Returns how many it read or -errno. 0 bytes mean
-  // that the file ends at `offset` or before. Fewer bytes than asked do not mean that it ends.
+  // Reads up to `into.size()` bytes at `offset`. Returns the number of bytes read, or -errno. 0
+  // bytes mean that the file ends at `offset` or before. A smaller number than asked for does not
+  // mean that the file ends there.
   virtual int64_t read(int file, uint64_t offset, std::span<std::byte> into) = 0;
-  // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. Returns how
-  // many it wrote or -errno. If `synced`, these bytes, and the length that they need, are durable
-  // on return. A device that can write through its cache gets only one request. The bytes may
-  // change during the call; the file then has each byte's earlier or later value.
+  // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. Returns the
+  // number of bytes written, or -errno. If `synced`, these bytes, and the length that they need,
+  // are durable on return; a device that can write through its cache gets only one request for
+  // this. The bytes may change during the call. The file then has each byte's earlier or later
+  // value.
   virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
                         bool synced) = 0;
   // Cuts the file to `bytes`, or extends it with zeros.
   virtual int resize(int file, uint64_t bytes) = 0;
   virtual int size(int file, uint64_t* bytes) = 0;
-  // Makes the file's bytes and length durable; of a directory, its names.
+  // Makes a file's bytes and length durable, or the names in a directory.
   virtual int sync(int file) = 0;
   // Makes the file's bytes durable, and its length if they need it.
   virtual int sync_data(int file) = 0;
@@ -87,10 +89,10 @@ class Files {
   virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
   // Renames `from` to `to` in one step, and replaces `to` if it exists.
   virtual int rename(const std::string& from, const std::string& to) = 0;
-  // Removes a file, or a symbolic link itself. EISDIR if it is a directory.
+  // Removes a file, or a symbolic link itself. Returns EISDIR if `path` is a directory.
   virtual int remove(const std::string& path) = 0;
   virtual int make_directory(const std::string& path) = 0;
-  // Removes an empty directory. ENOTEMPTY if it is not.
+  // Removes an empty directory. Returns ENOTEMPTY if the directory is not empty.
   virtual int remove_directory(const std::string& path) = 0;
 };
 
@@ -132,23 +134,26 @@ class HeldDirectory {
 
 std::string error_text(int error);
 
-// Sets `text` to the text of the file at `path`. ENOENT if there is no file; EFBIG if it is longer
-// than `most_bytes`. After an error `text` is empty.
+// Sets `text` to the text of the file at `path`. Returns ENOENT if there is no file, and EFBIG if
+// the file is longer than `most_bytes`. After an error `text` is empty.
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
-// Sets `names` to the names in the directory, sorted; to none if there is no such directory.
+// Sets `names` to the names in the directory, sorted. A missing directory counts as empty.
 int names_in(const std::string& directory, std::vector<std::string>* names);
 // Reads at `offset` until `into` is full or the file ends. Returns the number of bytes, or -errno.
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
-// Writes all of `bytes`. EIO if a write takes no byte. After an error any part may be in the file.
+// Writes all of `bytes`. Returns EIO if a write takes no byte. After an error any part of `bytes`
+// may be in the file.
 int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced = false);
 int sync_directory(const std::string& path);
-// Makes the name `path` durable, or its removal.
+// Makes the name `path` durable, or the removal of this name.
 int sync_parent(const std::string& path);
-// Makes and opens a new file, after removing a file or link at `path`. Returns it or -errno.
+// Removes a file or link at `path`, and makes and opens a new file there. Returns the open file, or
+// -errno.
 int create_file(const std::string& path, int flags = O_WRONLY);
 // Replaces the file at `path`, or creates it, in one step: after a crash the file has its earlier
 // text or `text`; after success it durably has `text`. Writes `path`.new, syncs it and renames it.
-// If an error comes before the rename, the file is unchanged; else it may have either text.
+// If an error comes before the rename, the file is unchanged. After a later error it may have
+// either text.
 int replace_file(const std::string& path, std::string_view text);
 // Makes the directory `path` and the missing directories above it, outermost first, and makes each
 // name durable. Appends the new directories to `made`, unless null, even after a later failure.

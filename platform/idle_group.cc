@@ -71,7 +71,8 @@ int make_locked(const KernelFiles& kernel, const std::string& directory) {
 bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string& directory) {
   if (own.version == 2) {
     // Threads of one process may be in different groups only if the groups are threaded. The cpu
-    // controller must be on for the parent's children. It stays on: another run may rely on it.
+    // controller must be on for the parent's children. The controller stays on, because another run
+    // may rely on it.
     if (!kernel.write(directory + "/cgroup.type", "threaded")) return false;
     if (!kernel.exists(directory + "/cpu.idle")) {
       kernel.write(own.directory() + "/cgroup.subtree_control", "+cpu");
@@ -119,7 +120,7 @@ std::unique_ptr<IdleGroup> IdleGroup::make(const KernelFiles& kernel) {
   const std::string directory = own->directory() + "/" + kName + std::to_string(getpid());
   const int lock = make_locked(kernel, directory);
   if (lock < 0) return nullptr;
-  // Its destructor removes the directory if the group does not become idle.
+  // If the group does not become idle, the destructor of `group` removes the directory.
   std::unique_ptr<IdleGroup> group(new IdleGroup(kernel, own->version, directory, lock));
   return make_idle(kernel, *own, directory) ? std::move(group) : nullptr;
 }

@@ -20,7 +20,7 @@ struct Limit {
 // count as unused: the kernel takes them back.
 Limit memory_left(const KernelFiles& kernel = {});
 
-// Returns the average number of processors that the quotas of its cgroups allow the process;
+// Returns how many processors the process may use on average under the quotas of its cgroups;
 // infinity without a quota. (this_machine() has the set of cores.)
 Limit processor_quota(const KernelFiles& kernel = {});
 

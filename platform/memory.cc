@@ -96,9 +96,9 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
     // Places the pages before they are allocated. The second half maps the same pages as the first.
     place(data_ + half, size_, where);
     madvise(data_ + half, size_, MADV_POPULATE_WRITE);
-    // In a ring of ordinary pages, every second record costs a TLB miss and a page-table walk. The
-    // setting `shmem_enabled` does not count for this call, and by default it is `never`. Where the
-    // kernel refuses, the pages stay as they are.
+    // Asks for huge pages: in a ring of ordinary pages, every second record costs a TLB miss and a
+    // page-table walk. This call also works if the setting `shmem_enabled` is `never`, its default.
+    // Where the kernel refuses, the pages stay as they are.
     if (size_ % kHugePage == 0) madvise(data_ + half, size_, kMadvCollapse);
   }
   close(fd);

@@ -33,8 +33,8 @@ void* map_huge(size_t bytes);
 // (now_ns): the caller takes no page faults there. Returns null on the simulated machine.
 void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
 void unmap_huge(void* address, size_t bytes);
-// Returns zeroed ordinary pages, for memory that may stay small, until the process ends. Ends the
-// process with one sentence if the kernel refuses the mapping.
+// Returns zeroed ordinary pages, which stay mapped until the process ends. They suit memory that
+// may stay small. Ends the process with one sentence if the kernel refuses the mapping.
 void* map_pages(size_t bytes);
 
 // Returns how many bytes this process can still get (memory_left of limits.h), or the largest

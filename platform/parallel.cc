@@ -52,7 +52,8 @@ class InLibtbb {
 };
 #endif
 
-// Sanitizers end the process when libtbb loads libtbbbind, for NUMA nodes, with RTLD_DEEPBIND.
+// Sanitizers end the process when a library is loaded with RTLD_DEEPBIND, as libtbb loads
+// libtbbbind (which knows the NUMA nodes).
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kMayLoadTbbbind = false;
 #else
@@ -117,7 +118,8 @@ void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_
 
 void parallel_sort(std::span<uint64_t> words, uint32_t threads) {
 #if defined(__SANITIZE_THREAD__)
-  // On libtbb's threads std::sort would call memmove(), which the sanitizer intercepts.
+  // Sorts on one thread: on libtbb's threads std::sort would call memmove(), which the sanitizer
+  // intercepts.
   threads = 1;
 #endif
   constexpr size_t kFewWords = 10'000;  // one thread sorts fewer words faster

@@ -3,8 +3,8 @@
 //
 // Protocol. The caller's accesses before the call happen before each part, and each part happens
 // before the end of the call: oneTBB orders both by spawning and joining tasks. Parts are not
-// ordered among themselves. ThreadSanitizer sees none of the orders of libtbb, which is not
-// instrumented; parallel.cc tells it of these two edges, and of no others.
+// ordered among themselves. ThreadSanitizer sees no order that libtbb makes, because libtbb is not
+// instrumented. So parallel.cc tells ThreadSanitizer of these two orders, and of no others.
 //
 // Any thread may call any function of this file, also from inside a part. The caller works on
 // parts, too. An exception that leaves a body ends the process.

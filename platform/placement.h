@@ -43,7 +43,7 @@ class Placement {
   // Rotates the order so that this context comes last; otherwise the same as begin_at().
   bool end_at(int number);
 
-  // Returns the context of worker `index`, modulo the number of contexts.
+  // Returns the context of the worker with number `index`, modulo the number of contexts.
   const HardwareContext& of(uint32_t index) const { return order_[index % order_.size()]; }
   const std::vector<HardwareContext>& order() const { return order_; }
   const Topology& topology() const { return topology_; }
@@ -72,7 +72,8 @@ int core_count();
 std::vector<int> allowed_cores();
 // Returns the number of sockets that have a core that this process may use, at least 1.
 int socket_count();
-// Returns the socket, or the NUMA node, of core number `index`. All three are counted from 0.
+// Returns the socket, or the NUMA node, of core number `index`. Sockets, nodes and cores count from
+// 0.
 int socket_of_core(int index);
 int node_of_core(int index);
 

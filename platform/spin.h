@@ -35,9 +35,10 @@ class SpinWait {
   uint32_t rounds_ = 0;
 };
 
-// Waits with ever longer gaps between two looks. Each look of each waiter takes the cache line away
-// from the awaited thread, which needs the line to end the wait. With many waiters, their looks
-// alone keep the line busy (Anderson, TPDS 1990). One thread uses an object for one wait.
+// Waits with ever longer pauses between two loads of the awaited word. Each load of each waiter
+// takes the cache line away from the awaited thread, which needs the line to end the wait. With
+// many waiters, their loads alone keep the line busy (Anderson, TPDS 1990). One thread uses an
+// object for one wait.
 class BackOff {
  public:
   void once() {

@@ -18,11 +18,13 @@ namespace logjam::platform {
 namespace {
 
 // Allows oneTBB `threads` threads, while the result lives. By default oneTBB has a thread for each
-// core. The limit is never set lower, because the lowest limit in force applies to every call of
-// the process. The handle keeps oneTBB's threads, which sleep between calls, until the process
-// ends. Without the handle, oneTBB would end these threads when its last user returns, and start
-// them again at the next call. It would also free memory that other threads have read, which
-// ThreadSanitizer would report.
+// core. The limit is never below this default, because the lowest limit in force applies to every
+// call of the process.
+//
+// The handle keeps oneTBB's threads, which sleep between calls, until the process ends. Without the
+// handle, oneTBB would end these threads when its last user returns, and start them again at the
+// next call. It would also free memory that other threads have read, which ThreadSanitizer would
+// report.
 tbb::global_control allow(uint32_t threads) {
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
 #if TBB_INTERFACE_VERSION >= 12060
@@ -45,8 +47,8 @@ tbb::numa_node_id node_of(int node) {
   return nodes[static_cast<size_t>(node) % nodes.size()];
 }
 
-// One group's tasks. A waiting thread runs only tasks of its arena. So a part that itself forks and
-// joins does not begin another part of the outer call meanwhile.
+// One group's tasks, in an arena. A thread that waits in the arena runs only tasks of this arena.
+// So a part that itself forks and joins does not begin another part of the outer call meanwhile.
 struct Tasks {
   explicit Tasks(const NodeParts& group)
       : arena(tbb::task_arena::constraints{}

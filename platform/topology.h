@@ -31,7 +31,8 @@ class Topology {
   // result has only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed`. If hwloc lacks one of these contexts, all are in one socket.
+  // Returns the topology of the contexts `allowed`. If hwloc lacks one of these contexts, all are
+  // in one socket.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.

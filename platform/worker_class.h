@@ -5,8 +5,9 @@
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
 // groups of two threads, and kernel workers are in no group. So while autogroup is on, the workers
-// need a cgroup with cpu.idle = 1 (idle_group.h). Within a cgroup of a service manager or a
-// container, the class and an own cgroup have no effect: the outer group would have to be idle.
+// need a cgroup with cpu.idle = 1 (idle_group.h). Inside a cgroup of a service manager or a
+// container, neither the class nor such a cgroup has an effect: the outer group would have to be
+// idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
 // join() on itself once, which reads members that no thread writes while workers run. The main

@@ -11,7 +11,8 @@ void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();
 
-// The number of slabs in use, and the sum of their numbers: equal in runs with equal allocations.
+// The number of slabs in use, and the sum of the slabs' numbers. Both are equal in runs with equal
+// allocations.
 struct Slabs {
   uint64_t count = 0, sum = 0;
 };

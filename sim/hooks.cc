@@ -1,7 +1,7 @@
-// The functions that instrumented code calls at each access to memory, in place of each atomic
+// Instrumented code calls these functions at each access to memory, in place of each atomic
 // operation, and at the beginning of each basic block (g++ -fsanitize=thread
-// -fsanitize-coverage=trace-pc, without the library of ThreadSanitizer). GCC's sanitizer.def has
-// their names and parameters.
+// -fsanitize-coverage=trace-pc, without the library of ThreadSanitizer). GCC's sanitizer.def lists
+// the names and the parameters of the functions.
 #include <atomic>
 #include <cstdint>
 

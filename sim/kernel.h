@@ -1,7 +1,7 @@
 // Virtual threads (fibers) on one host thread, and the kernel that platform/ calls.
 //
 // A subclass decides which fiber runs next. The Scheduler orders fibers by the clocks of a
-// simulated machine. The Explorer orders their steps by a seed, and charges nothing.
+// simulated machine. The Explorer orders the fibers' steps by a seed, and charges nothing.
 //
 // Protocol. There is one host thread, so no field needs an ordering. A function that may switch
 // fibers says so; every other fiber may run during its call.
@@ -36,7 +36,7 @@ class Fiber {
   int pinned_socket = -1;
   bool pinned = false;
   bool favoured = false;
-  uint64_t waits = 0;  // the number of ended waits; a timer belongs to one wait only
+  uint64_t waits = 0;  // the count of ended waits; a timer belongs to one wait only
   bool waiting = false;
 
   // Prefetches the fiber's saved registers, to which `context_` points, into the host's caches.

@@ -77,9 +77,9 @@ void Symbols::resolve() {
     place->second.function = without_parameters(function);
     const bool system_header = line.starts_with("/usr/");
     line = line.substr(0, line.find(" (disc"));
+    // addr2line does not print the class of an inlined member function. The file's name shows it.
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    // The debug information does not name a member function's class, but the file's name does.
     chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);

@@ -88,7 +88,8 @@ std::optional<DataRaces::Race> DataRaces::access_word(const Epoch& now, uintptr_
     return Race{earlier.by, now.by};
   }
   if (now.by.kind == Kind::kChecked) return std::nullopt;
-  // Drops an earlier access if each later access that races with it also races with this access.
+  // Drops the earlier access if this access can stand for it: each later access that races with the
+  // earlier access also races with this access.
   std::erase_if(epochs, [&](const Epoch& earlier) {
     return (earlier.bytes & ~now.bytes) == 0 && is_ordered(earlier) &&
            (now.by.writes() || (!earlier.by.writes() && earlier.by.thread == now.by.thread)) &&

@@ -1,7 +1,8 @@
 // Data races of an explored schedule: two threads access the same bytes, their accesses are
-// unordered, at least one is a store, and at least one is not atomic. The orders that x86 gives for
-// free do not count, but only the orders for which the program asks (acquire, release, fences). So
-// if a store lacks release, any schedule that uses the stored data shows a race.
+// unordered, at least one is a store, and at least one is not atomic. Only the orders for which the
+// program asks count (acquire, release, fences). The orders that x86 gives for free do not count.
+// So if a store lacks release, any schedule in which another thread uses the stored data shows a
+// race.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and
@@ -35,7 +36,7 @@ class DataRaces {
     kStore,
     kAtomicLoad,
     kAtomicStore,
-    kChecked  // a load that is checked afterwards: a later store does not race with it
+    kChecked  // a load whose result is checked afterwards: a later store does not race with it
   };
   // One side of a race.
   struct Access {
@@ -74,7 +75,8 @@ class DataRaces {
   void ignore(uint32_t thread, bool ignored) { state(thread).ignored = ignored; }
 
  private:
-  // A vector clock: an access of thread t happened before it if the access's time is at most of(t).
+  // A vector clock. An access of thread `t` happened before the clock if the access's time is at
+  // most `of(t)`.
   class Clock {
    public:
     uint64_t of(uint32_t thread) const { return thread < times_.size() ? times_[thread] : 0; }

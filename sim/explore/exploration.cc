@@ -55,7 +55,7 @@ void note_transfer(const void* at, size_t bytes, bool stores) {
 
 ExploredCall::ExploredCall() : explored_(sim::Explorer::now_exploring() != nullptr) {
   if (explored_) sim::Explorer::now_exploring()->file_call(false);
-  // A call of the file system is one step, so its accesses to memory are not steps.
+  // A call of the file system is one step, so the accesses to memory in the call are not steps.
   before_ = sim::exploring;
   sim::exploring = nullptr;
 }

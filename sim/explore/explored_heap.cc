@@ -65,7 +65,7 @@ void note_freed(const void* at, size_t bytes) {
   LJ_ASSERT(freed_bits != nullptr && in_region(at));
   constexpr uint64_t kWord = 8, kBits = 8;
   const uint64_t begin = reinterpret_cast<uintptr_t>(at) - kRegion;
-  // Skips a last word of which only a part is freed, because its other bytes may be in use.
+  // Skips the last word if only a part of it is freed, because its other bytes may be in use.
   for (uint64_t word = begin / kWord; word < (begin + bytes) / kWord; ++word) {
     freed_bits[word / kBits] |= static_cast<uint8_t>(1 << word % kBits);
   }

@@ -1,10 +1,10 @@
 // The C++ heap of the explored program, in place of the heap of heap.cc. Pieces lie one after
-// another in few pages, because a forked process pays for each page that it writes. Addresses
-// follow from the order of the allocations alone, which is the same when a schedule is repeated.
+// another in few pages, because a forked process pays for each page that it writes. The addresses
+// depend only on the order of the allocations, which is the same when a schedule is repeated.
 //
-// Neither this heap nor a FreeList uses freed memory again, so that even a late access to freed
-// memory is an error. One bit for each 8 bytes of the region says whether the bytes are freed. Only
-// the one host thread calls these functions.
+// Neither this heap nor a FreeList uses freed memory again. So even a late access to freed memory
+// is found as an error. One bit for each 8 bytes of the region says whether the bytes are freed.
+// Only the one host thread calls these functions.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@ bool explored_heap_started();
 
 // Ends the process with one sentence if the heap is used up.
 void* explored_piece(size_t bytes, size_t alignment);
-// Skips to the next multiple of a large size. So a schedule gets the same addresses even if the
-// program has allocated more or less before, for example for a longer command line.
+// Moves the next address of the heap up to a multiple of a large size. So a schedule gets the same
+// addresses even if the program has allocated more or less before, for example for a longer command
+// line.
 void begin_schedule_in_heap();
 void free_explored_piece(void* piece);
 

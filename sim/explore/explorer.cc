@@ -163,8 +163,9 @@ void Explorer::file_call(bool returned) {
   if (returned) ++returned_calls_;
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
-  // If another thread's call has returned meanwhile, that thread relies on the steps of its call.
-  // Then the disk after a crash must have these steps, and all steps before them.
+  // If another thread's call has returned meanwhile, the other thread relies on the steps of that
+  // call. After a crash the disk must then have these steps, and all steps before them. So the
+  // crash does not count as a crash in this thread's call.
   constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number crashes
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);

@@ -15,15 +15,15 @@
 // Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
 // clock jumps to the next timer. The Order may also choose such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields spins. This fiber waits until another fiber's store has
-// become visible since the last round of the spin began: only such a store can end the spin. So a
-// spin takes few steps in any order.
+// Waiting. A fiber that pauses or yields is spinning. The explorer lets it wait until a store of
+// another fiber is visible that was not visible when the last round of the spin began: only such a
+// store can end the spin. So a spin takes few steps in any order.
 //
 // Crashes. At steps that the seed chooses the process forks, and the child checks the files that a
 // crash would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
 //
-// If the disk is late, some calls of the file system take time before or after their work. Other
-// fibers go on meanwhile.
+// If Schedule::late_disk is set, some calls of the file system take time before or after their
+// work. Other fibers go on meanwhile.
 //
 // These errors end the schedule with a sentence: all fibers wait, and none except the main thread
 // has a timer; the schedule does not end; a fiber touches freed memory; two accesses race
@@ -58,13 +58,13 @@ class Explorer final : public Kernel {
   explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
-  // Begins or ends the exploration, outside of which fibers switch only where they wait.
+  // Begins or ends the exploration. Outside of the exploration, fibers switch only where they wait.
   void begin();
   void end();
   // Returns the explorer between its begin() and end(), or null.
   static Explorer* now_exploring() { return begun_; }
 
-  // Steps of the program, which may switch fibers.
+  // Makes a step of the program, as the next four functions do. A step may switch fibers.
   void access(const void* site, void* at, size_t bytes, Access kind);
   void atomic_load(const void* site, const void* at) { touch(site, at); }
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
@@ -76,7 +76,7 @@ class Explorer final : public Kernel {
   // Ends the schedule if the access races with an earlier one.
   void watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind);
   void fence_done(int order) { data_races->fenced(current_->id, order); }
-  // Makes the steps at the beginning (not `returned`) or the end of a call of the file system.
+  // Makes a step at the end of a call of the file system if `returned`, else at its beginning.
   void file_call(bool returned);
   // Forks a child that checks the files after a crash here, unless Schedule::most_crashes crashes
   // are done. maybe_crash() does this in one of `times` calls, crash() in each.
@@ -110,11 +110,11 @@ class Explorer final : public Kernel {
     Fiber* fiber = nullptr;
     State state = State::kReady;
     Picoseconds timer = 0;  // when the thread's wait ends; 0: never
-    bool patient = false;   // the timer is longer than Schedule::longest_timeout_ns
+    bool patient = false;   // the timeout is longer than Schedule::longest_timeout_ns
     uint64_t asked = 0;     // the number of this wait, counted over all threads
     uint64_t landed = 0;    // stores of this thread that other threads see
-    uint64_t round = 0;     // other threads' visible stores when this round of a spin began
-    uint64_t seen = 0;      // kSpinning: `round` when its last round began
+    uint64_t round = 0;     // visible stores of other threads when this round of a spin began
+    uint64_t seen = 0;      // if kSpinning: the value of `round` for the spin's last round
     uint64_t steps = 0;     // this thread's steps in its ended turns
     uint64_t calls = 0;     // begins and ends of this thread's calls of the file system
     uint64_t stopped = 0;   // the schedule's step at which the thread waited, or lost its turn
@@ -179,11 +179,12 @@ class Explorer final : public Kernel {
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
   // Counts calls of the file system whose work is done, even if their caller still waits for it.
   uint64_t returned_calls_ = 0;
-  uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since step `timer_steps_`
-  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
+  uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since this step
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since this store
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that repeated the recorded schedule and ended with a switch; the stacks then.
+  // The turns that repeated the recorded schedule and ended with a switch; the stacks at their
+  // ends.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

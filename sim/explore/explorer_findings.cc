@@ -68,8 +68,8 @@ std::string Explorer::threads_in_words() const {
   return words;
 }
 
-// Returns a text about the thread that has waited longest without a timer. Its wake-up may be lost
-// if the other threads go on for ever.
+// Returns a text about the thread that has waited longest without a timer. If the other threads go
+// on for ever, the wake-up of this thread may be lost.
 std::string Explorer::longest_wait_in_words() const {
   const Thread* longest = nullptr;
   for (const auto& thread : threads_) {

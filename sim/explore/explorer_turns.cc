@@ -10,9 +10,11 @@ namespace {
 
 constexpr Picoseconds kBegin = 1'000'000'000'000;  // engines take the time 0 for "never"
 constexpr Picoseconds kStepTime = 10'000;
-constexpr Picoseconds kSpinTime = 1'000'000;  // of each round in which all ready threads only spin
-// The most rounds that spinning threads get before the next timer ends, and the number of series of
-// such rounds without a timer after which the explorer reports a hang.
+// How far the clock advances in a round in which all ready threads only spin.
+constexpr Picoseconds kSpinTime = 1'000'000;
+// Spinning threads get at most kMostQuietRounds rounds before the next timer ends. If no timer is
+// left, they get the same number of rounds again. The explorer reports a hang after kMostIdleRounds
+// such repetitions.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
 // The explorer reports a hang if this number of timers end without a step between them.
 constexpr uint64_t kMostTimers = 1'000;
@@ -66,7 +68,7 @@ void Explorer::note_turn(const Thread& next) {
   turn_stacks_.push_back(stack_of(*threads_[turn_.thread]->fiber, kMostFrames));
 }
 
-// Returns the fiber that goes on. Call it after take_back() of all fibers' late stores.
+// Returns the fiber that goes on. Call it when take_back() has removed all fibers' late stores.
 Fiber* Explorer::next() {
   for (;;) {
     if (collect_enabled()) {
@@ -83,7 +85,7 @@ Fiber* Explorer::next() {
       return thread.fiber;
     }
     if (drain_stores()) continue;
-    // Lets spinning fibers go on first: a spin may end after some rounds or before a timer.
+    // Lets spinning fibers go on before a timer ends, because a spin may end after some rounds.
     if (spin_on()) continue;
     if (fire_timer()) {
       quiet_rounds_ = 0;
@@ -91,7 +93,8 @@ Fiber* Explorer::next() {
       timer_steps_ = result_.steps;
       if (timers_ < kMostTimers) continue;
     }
-    // A thread of the log may sleep until its timeout before it notices a stop or new work.
+    // While no worker waits, ends patient timers too: a thread of the log may sleep until its
+    // timeout before it notices a stop or new work.
     if (!worker_waits() && fire_timer(true)) continue;
     if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");
@@ -129,8 +132,8 @@ bool Explorer::collect_enabled() {
   return !enabled_.empty();
 }
 
-// Ends the wait with the earliest timer, among the patient timers or, if not `patient`, among the
-// others. Returns whether there was such a timer.
+// Ends the wait with the earliest timer. Considers only the patient timers if `patient`, and only
+// the other timers otherwise. Returns whether there was such a timer.
 bool Explorer::fire_timer(bool patient) {
   Thread* first = nullptr;
   for (const auto& thread : threads_) {
@@ -191,7 +194,7 @@ void Explorer::enter(Fiber* fiber) {
   explorer_runs = false;
   execute_body(fiber);
   exploring = nullptr;
-  // Takes a step, because the fiber's last stores before it ends may still be late.
+  // Takes a step, because the fiber's last stores may still be late when the fiber ends.
   if (begun_ == this) step(nullptr, nullptr);
   commit_all();
   self().state = State::kEnded;

@@ -57,7 +57,7 @@ class PctOrder final : public DrawnOrder {
   explicit PctOrder(SplitMix64& random) : DrawnOrder(random) {
     constexpr uint64_t kMostChanges = 6, kShortestLog2 = 9, kLengths = 9;
     const uint64_t changes = random_.next() % (kMostChanges + 1);
-    // Guesses the length of the schedule at random, because no order knows it beforehand.
+    // Guesses the schedule's length at random, because no order knows the length beforehand.
     length_ = uint64_t{1} << (kShortestLog2 + random_.next() % kLengths);
     for (uint64_t i = 0; i < changes; ++i) changes_.push_back(1 + random_.next() % length_);
     std::ranges::sort(changes_);

@@ -10,9 +10,9 @@
 //   turns   Fibers go on in a circle, each for the same number of steps or until it waits.
 //
 // In these orders a seed also chooses which stores are late, and which timers end early. The fourth
-// order, `recorded`, repeats all turns of an earlier schedule, or only some. In any other turn a
-// fiber goes on until it waits, no store is late, and no timer ends early. Only the explorer uses
-// these objects, on the one host thread.
+// order, `recorded`, repeats all or some turns of an earlier schedule. In a turn that it does not
+// repeat, a fiber goes on until it waits, no store is late, and no timer ends early. Only the
+// explorer uses these objects, on the one host thread.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ class Search::SearchedOrder final : public Order {
   explicit SearchedOrder(Search& search) : search_(search), left_(search.preemptions_) {}
 
   std::string name() const override { return "searched"; }
-  // Ends a turn only where the fiber waits if the schedule may have no further preemption.
+  // Returns the fiber's next step if the schedule may have a further preemption. Otherwise the turn
+  // ends only where the fiber waits.
   uint64_t turn_end(uint32_t, uint64_t step) override {
     return left_ == 0 ? std::numeric_limits<uint64_t>::max() : step + 1;
   }
@@ -20,8 +21,8 @@ class Search::SearchedOrder final : public Order {
     waits_ = waits;
     stays_ = !waits && (left_ == 0 || !others);
   }
-  // Decides whether the fiber's turn continues. If it ends, also decides how many of its stores are
-  // late. If it continues, all its stores may still become late.
+  // Decides whether the fiber's turn continues. If the turn ends, also decides how many of the
+  // fiber's stores are late. If the turn continues, all these stores may still become late.
   uint64_t visible(uint64_t stores) override {
     if (stays_) return 0;
     uint64_t chosen = search_.decide(stores + (waits_ ? 1 : 2));

@@ -1,5 +1,5 @@
 // A depth-first search through all schedules of a small program with a bounded number of
-// preemptions. Another fiber may go on between any two steps, and any number of the first fiber's
+// preemptions. Between any two steps another fiber may go on. Any number of the interrupted fiber's
 // stores may then be late. (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic
 // Testing of Multithreaded Programs", PLDI 2007) Only one host thread may use a Search.
 #pragma once

@@ -11,12 +11,13 @@ namespace logjam::sim {
 // The address and the length of the program's code.
 extern uint64_t blocks_begin, blocks_bytes;
 // The address of the table of costs, which has one byte for each return address of a call at a
-// block's beginning. It is a constant, because no function is called as often as block_cost().
+// block's beginning. The address is a constant, so that block_cost() need not load it: no other
+// function is called as often.
 inline constexpr uint64_t kBlockCosts = uint64_t{1} << 46;
 
 // Returns the cost of the block that called the hook with the return address `site`. If the call is
-// the block's last instruction, it is a jump, and `site` belongs to the caller of the function. If
-// this caller is in a library, the cost is 0.
+// the block's last instruction, the compiler makes it a jump. Then `site` lies in the caller of the
+// block's function. If this caller is in a library, the cost is 0.
 inline uint64_t block_cost(const void* site) {
   const auto at = reinterpret_cast<uintptr_t>(site);
   return at < kStaticEnd ? *reinterpret_cast<const uint8_t*>(kBlockCosts + at) : 0;

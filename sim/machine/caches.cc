@@ -85,9 +85,10 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// Computes the time from the line's arrival at the owner, if the owner still waits for the line and
-// requests are served in order. The owner first uses the line for as long as a request from its own
-// complex takes, and then serves one request after the other.
+// Returns when the line's owner receives a request. If the owner still waits for the line and
+// requests are served in order, computes this time from the line's arrival. The owner first uses
+// the line for as long as a request from its own complex takes, and then serves one request after
+// the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -151,7 +152,8 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // The copy is writable only if it is the only copy, because a later store asks no other cache.
+  // The copy is writable only if it is the only copy: a later store to a writable copy asks no
+  // other cache.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
@@ -260,7 +262,8 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   const uint32_t far = distance_of_home(core, number);
   ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
-  // A context that looks ahead may request its line too early, so its wait is shorter by that time.
+  // A context may run ahead of the order of the clocks by up to `look_ahead`, and then requests its
+  // line too early. So its wait is shorter by that time.
   const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
   free_at = std::max(now, free_at) + machine_.line_transfer;
   line.written = 0;

@@ -40,7 +40,7 @@ enum class Source : uint8_t {
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
-  Picoseconds arrives;     // at the core that last asked for the owner's copy, or for the only copy
+  Picoseconds arrives;     // at the last core that got the owner's copy, or the only copy
   uint32_t shared_caches;  // a bit for each complex whose shared cache has the line
   uint16_t owner_plus_1;   // the core that may write the line; 0: no core may
   uint16_t waiting : 15;   // requests that wait for the line's arrival at its owner
@@ -57,7 +57,7 @@ struct Core {
   TagStore l1, l2;
   struct Stream {
     uint32_t next = kNoLine;  // the line after the last miss
-    uint32_t lines = 0;       // missed in a row before the last miss
+    uint32_t lines = 0;       // that were missed in a row before the last miss
     Picoseconds ready = 0;    // when the line of the last miss arrived
   };
   std::array<Stream, 8> streams{};
@@ -93,9 +93,10 @@ class Caches {
   // core owns the line. Requests that wait for the line's arrival at the owner are served in the
   // order in which they were sent, or the nearest core's request first if the profile says so.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now);
-  // Prefetches on the host most data of fetch(). Call it when the core begins to wait.
+  // Prefetches most data of fetch() into the host's caches. Call it when the core begins to wait.
   void expect(const Core& core, uint32_t line) const;
-  // Prefetches the other data of fetch() on the host. Call it when other cores have had their turn.
+  // Prefetches the other data of fetch() into the host's caches. Call it when other cores have had
+  // their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
   // The source and the price of a fetched line.
   struct Fetched {
@@ -118,7 +119,7 @@ class Caches {
 
   // Puts a line into a shared cache of its home socket, in no time and as the most recent line. The
   // complexes of the socket take lines in turn. A filter, with one element for all lines of a set,
-  // skips a line that is already the most recent one, because a look at the tags would be slower.
+  // skips a line that is already the most recent one. A look-up of the tags would be slower.
   void warm(uint32_t line) {
     uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
     if (latest == line) return;

@@ -16,9 +16,10 @@ struct Request {
   Caches::Heard heard;
 };
 
-// Waits until the line's owner has received the request, because the owner uses the line until
-// then. A store or a prefetch does not wait: its core continues, and the core's clock cannot go
-// back. So another fiber of the context that runs during the wait delays the request.
+// Waits until the line's owner has received the request of a load or an atomic operation: until
+// then the owner uses the line. If another fiber of the context runs during the wait, the request
+// becomes later, because the context's clock cannot go back. A store or a prefetch does not wait,
+// because its core continues.
 Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   const Picoseconds asked = cpu.now;
   if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
@@ -110,7 +111,8 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
 }
 
 void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
-  // The core's other work hides a part of the wait of a load, and other stores a part of a store's.
+  // The core's other work hides a part of a load's wait. Other stores hide a part of a store's
+  // wait.
   const Picoseconds wait = kind == Access::kAtomic ? latency : machine().overlapped(latency);
   if (kind == Access::kPrefetch) return;
   if (kind != Access::kStore) {
@@ -216,7 +218,8 @@ void before_atomic_store(const void* site, const void* address, size_t bytes,
   if (sequentially_consistent) return before_read_modify_write(site, address);
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
-  // On x86 a store becomes visible only after all earlier stores, so the line arrives after them.
+  // On x86 a store becomes visible only after all earlier stores of its core. So other cores get
+  // the line only when these stores are done.
   const Cpu& cpu = *running;
   const uint32_t line = line_of(address);
   if (line == kNoLine || cpu.stores_done_at <= cpu.now) return;

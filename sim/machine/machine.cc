@@ -83,7 +83,8 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.hold[far] = static_cast<Picoseconds>(static_cast<double>(made.dirty[far]) * p.hold);
     made.upgrade[far] = made.cycles(upgrade[far]);
     made.memory[far] = made.cycles(memory[far]);
-    // No profile has stream prices for another socket, so scales by the prices of single lines.
+    // No profile has stream prices for another socket. So the stream prices grow with the distance
+    // as the prices of single lines do.
     const double farther = p.memory_cycles == 0 ? 1 : memory[far] / p.memory_cycles;
     made.stream[far] = made.cycles(p.stream_cycles * farther);
     made.stream_store[far] = made.cycles(p.stream_store_cycles * farther);

@@ -65,8 +65,8 @@ struct Machine {
   uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
     return distance(complex, socket * complexes_of_socket);
   }
-  // Returns the time of an instruction on a context whose siblings together take issue slots during
-  // the part `siblings_busy` of the time.
+  // Returns the time of an instruction on a context. `siblings_busy` is the part of the time in
+  // which the context's siblings together take issue slots.
   Picoseconds per_instruction(double siblings_busy) const;
   std::string description() const;
 };

@@ -37,7 +37,8 @@ struct Key {
   double Profile::*number;
   double least, most;
   bool whole = kReal;
-  // If this function returns true, the profile may omit the key, and its value is `otherwise`.
+  // If this function returns true, the profile may omit the key. The key's value is then
+  // `otherwise`.
   bool (*may_be_left_out)(const Profile&) = [](const Profile&) { return false; };
   double (*otherwise)(const Profile&) = nullptr;
 };

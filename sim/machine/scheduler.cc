@@ -18,8 +18,8 @@ namespace {
 constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 // Clocks begin at a second: engines take the time 0 for "never".
 constexpr Picoseconds kBegin = 1'000'000'000'000;
-constexpr Picoseconds kIssueWindow = 1'000'000;    // the period over which stalls are added up
-constexpr Picoseconds kSkew = 1'000'000;           // contexts begin within it, unless the seed is 1
+constexpr Picoseconds kIssueWindow = 1'000'000;  // the period over which stalls are added up
+constexpr Picoseconds kSkew = 1'000'000;  // contexts begin within this time, except with seed 1
 constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
 
 // Returns the latest clock with which `one` still goes before `other` in the order of contexts.
@@ -165,8 +165,8 @@ void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
   cpu.ready.insert(place, fiber);
 }
 
-// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue or, if
-// it is `preempted` by a favoured fiber, to the front after the favoured fibers.
+// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue. If it
+// is `preempted` by a favoured fiber, it goes to the front instead, after the favoured fibers.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   LJ_ASSERT(!cpu.ready.empty());
   Fiber* before = cpu.fiber;
@@ -210,7 +210,8 @@ Cpu* Scheduler::place(const Fiber& fiber) {
   const uint32_t socket = fiber.cpu == nullptr ? 0 : machine_.socket_of(fiber.cpu->number);
   Cpu* idle = nullptr;
   Cpu* shortest = nullptr;
-  // Looks at the last context first, because workers are pinned from the first context up.
+  // Looks at the last context first: workers are pinned from the first context up, so the last
+  // contexts are the most likely to be idle.
   for (uint32_t context = machine_.contexts; context-- > 0;) {
     Cpu& cpu = *cpus_[context];
     if (!allowed(cpu)) continue;

@@ -43,8 +43,8 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
-  // The fraction of the last window (kIssueWindow) in which the context took issue slots. It takes
-  // slots unless it waits for a cache line or pauses.
+  // The fraction of the last window (kIssueWindow) in which the context took issue slots. A context
+  // takes issue slots unless it waits for a cache line or pauses.
   double issues = 0;
   Picoseconds window_begin = 0, stalled = 0;
   Picoseconds checked = 0;  // the clock at the last check()
@@ -102,8 +102,8 @@ class Scheduler final : public Kernel {
   void join(Fiber* fiber) override;
   void before_wait() override;
   void wait(const void* address, Picoseconds timeout) override;
-  // Costs only a system call if no fiber waits on the address: a mutex's unlock() calls wake() even
-  // if the only waiter was the thread that unlocks. The wake-up latency counts from the call.
+  // Costs only a system call if no fiber waits on the address. A mutex's unlock() calls wake()
+  // even if the only waiter was the thread that unlocks. The wake-up latency counts from the call.
   void wake(const void* address, uint32_t most) override;
   void pin(uint32_t context) override;
   void pin_to_socket(uint32_t socket) override;
@@ -166,11 +166,12 @@ class Scheduler final : public Kernel {
 Scheduler& scheduler();
 
 uint32_t socket_here();
-// Makes the observer's allocations take memory from `socket`, unless it is negative. Returns the
-// socket from which they took memory before.
+// Makes the observer's allocations take memory from `socket`, unless `socket` is negative. Returns
+// the socket from which they took memory before.
 int observe_from(int socket);
 
-// While this object lives, the simulation itself runs, uncharged. The fiber may change its context.
+// While this object lives, the simulation itself runs, and nothing is charged. The fiber may change
+// its context.
 class Uncharged {
  public:
   Uncharged() : cpu_(running) { running = nullptr; }

@@ -33,14 +33,15 @@ class TagStore {
   // Returns the number of sets; 1 if the cache holds nothing.
   uint32_t sets() const { return mask_ + 1; }
 
-  // Returns whether the line is the most recent one of its set, and writable if `write`. touch()
-  // then changes nothing.
+  // Returns whether the line is the most recent one of its set, and writable if `write`. If so,
+  // touch() would change nothing.
   bool is_most_recent(uint32_t line, bool write) const {
     const uint32_t tag = *first_of_set(line);
     return (write ? tag : tag | 1) == (line << 1 | 1);
   }
 
-  // Returns whether the line is there, and writable if `write`. Makes it the most recent one.
+  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
+  // of its set.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;

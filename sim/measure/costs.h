@@ -23,8 +23,9 @@ struct CoreCosts {
 };
 CoreCosts core_costs(int core, uint32_t repetitions);
 
-// Returns how many times longer the loop of instructions_per_cycle takes on `core` while `other`
-// runs it too, compared with alone: 1 if the two cores share nothing.
+// Measures how long the loop of instructions_per_cycle takes on `core`, alone and while core
+// `other` runs the loop too. Returns the second time divided by the first: 1 if the two cores share
+// nothing.
 double slowdown_beside(int core, int other, uint32_t repetitions);
 
 // The operating system's prices: to yield a core, to sleep and to wake.
@@ -90,7 +91,7 @@ struct MemoryCosts {
   double write_back_ns;       // write_back() of one line
   double write_back_line_ns;  // each further line of one write_back()
 };
-// Measures on core 0, but gb_s on all allowed cores of its NUMA node.
+// Measures on core 0. Only gb_s is measured on all allowed cores of the NUMA node of core 0.
 MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions);
 
 // Measures memory_ns on `core`, in memory that core `home` has touched first.

@@ -52,7 +52,8 @@ double fetch_add_ns(const Ring& ring) {
   return ns / static_cast<double>(ring.size());
 }
 
-// Returns the median. Before each measurement by core `core`, core `other` prepares the lines.
+// Returns the median of the measurements. Before each measurement by core `core`, core `other`
+// prepares the lines.
 template <class Prepare, class Measure>
 double prepared_ns(int core, int other, uint32_t repetitions, Prepare&& prepare,
                    Measure&& measure) {
@@ -109,8 +110,8 @@ double hand_off_ns(int core, int other, uint32_t repetitions) {
   return ns;
 }
 
-// Ignores measurements during which the other thread did not run. Returns 0 if none is left,
-// because on a busy machine the two threads may never run together.
+// Ignores measurements during which the other thread did not run. Returns 0 if no measurement is
+// left: on a busy machine the two threads may never run together.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   constexpr uint64_t kAdds = 5'000;
   Padded<atomic<uint64_t>> word;

@@ -8,17 +8,18 @@
 namespace logjam::platform {
 namespace {
 
-constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as a table. In less memory the processor finds more address translations in its caches:
-// on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, 172 ns in 256 MiB.
+constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use, so the size need not exceed the L3
+// The size is that of a table. In less memory the processor finds more address translations in its
+// caches: on a virtual machine with huge pages a line took 120 to 135 ns in 8 MiB, 172 ns in 256
+// MiB.
 constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call of write_back()
 
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
-// Returns the time of a load from a cache. The ring must be larger than the next smaller cache:
-// then it always misses there, because it returns to a line only after all other lines.
+// Returns the time of a load from a cache. The ring must be larger than the next smaller cache.
+// Then all loads miss the smaller cache: a line is used again only after all other lines.
 double cached_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   ring.chase_ns();
