@@ -137,13 +137,14 @@ struct Life {
   bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
-  // Returns the path of the life's histories, which a recovery may rename while older lives run.
+  // Returns the path of the life's histories. Each life has its own path, because a recovery may
+  // rename the files while older lives run.
   std::string history() const { return of.directory + "/history-" + std::to_string(number); }
 };
 
 [[noreturn]] void live(const Life& life);
 
-// Copies a file; its holes stay holes.
+// Copies a file. Holes of the file stay holes in the copy.
 void copy_data(const std::string& from, const std::string& to) {
   const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
   const int target = open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -353,10 +354,11 @@ void live(const Life& life) {
   // Recoveries take many steps, most of which only read files. So few rounds explore recoveries.
   schedule.from_start = first || draws.below(16) == 0;
   schedule.late_stores = draws.below(4) != 0;
-  // Data races cannot be detected with late stores: threads may see different values of a variable.
+  // With late stores, threads may see different values of a variable, so data races cannot be
+  // detected. So watches for races only if no store is late.
   schedule.watches_races = !schedule.late_stores;
   schedule.late_disk = draws.below(4) == 0;
-  // Of a round's timeouts, only LogConfig::safety_timeout_ns is longer.
+  // Of the timeouts in a round, only LogConfig::safety_timeout_ns is longer than this number.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
@@ -446,7 +448,8 @@ Campaign::Campaign(ExploreOptions given) : options(std::move(given)), again_(opt
   output = memfd_create("logjam-explore", MFD_CLOEXEC);
   void* shared =
       mmap(nullptr, sizeof(RoundReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  // Several processes append to the file, and each round empties it.
+  // Several processes append to the file, and each round empties it. So each write goes to the
+  // file's end at that moment.
   if (output >= 0) fcntl(output, F_SETFL, O_APPEND);
   if (output < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report = static_cast<RoundReport*>(shared);

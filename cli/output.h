@@ -1,6 +1,6 @@
 // The files that commands write. A command claims each file that a flag names before its long work
-// begins, so that a mistyped name costs neither a run nor the file of another program. Only the
-// main thread may call these functions.
+// begins. So a mistyped name is found before the run, and destroys no file of another program. Only
+// the main thread may call these functions.
 //
 // Some files keep no text: terminals, pipes, /dev/null. A command does not read such a file, and
 // keeps it open after the claim. If the command closed a FIFO, the program that reads the FIFO

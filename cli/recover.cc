@@ -111,7 +111,8 @@ Row make_row(const RecoveryOptions& recovery, const RecoveredChain& recovered,
 bool check(const RecoverOptions& given, Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // From several streams, a recovery may keep a transaction but not an earlier one of its worker.
+  // If there are several streams, a recovery may keep a transaction and lose an earlier transaction
+  // of the same worker.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (given.verify) good = print_checks(workload.verify(database));

@@ -162,7 +162,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const Specification spec = workload.spec();
   const std::optional<Headline>& headline = spec.headline;
   const auto transactions = static_cast<double>(result.transactions);
-  // Each aborted attempt is repeated, but a rolled back transaction has ended.
+  // An aborted attempt is repeated, so its transaction has not ended. A rolled back transaction has
+  // ended.
   const auto ended = static_cast<double>(result.transactions + result.rollbacks);
   const auto per_second = [&](auto count) {
     return number(per(static_cast<double>(count), result.seconds));

@@ -29,7 +29,8 @@ namespace {
 // Lets checks fail for transactions that an unsafe scheme loses, as if the scheme were safe.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
-// The space for the given flags in a log's header, whose one block also stores a recovery's flags.
+// The space for the given flags in a log's header. The header has one block, which also stores the
+// flags that a recovery needs.
 constexpr size_t kMostGivenBytes = 1500;
 
 void stop_on_signals() {
@@ -138,7 +139,8 @@ void Steps::recover() {
   database_ = std::move(continued_->recovered.database);
   workload_->resume(*database_);
   settings_.log.continued = &continued_->log;
-  // With the same seed as the earlier run, this run would write the same values as that run.
+  // Changes the seed: with the seed of the earlier run, this run would write the same values as
+  // that run.
   settings_.run.seed ^= uint64_t{continued_->chain.manifest.last_ordinal + 1} << 32;
 }
 

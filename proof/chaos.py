@@ -111,7 +111,7 @@ class Case:
         return judge
 
     def find(self, given, log, place):
-        """Runs the case. Returns its findings for the fewest plants and commands that show one."""
+        """Runs the case. Returns the findings of the fewest plants and commands that have any."""
         judge = self.play(given, log, place, self.plants, self.commands)
         runs = judge.runs
         if not judge.found or self.moves:

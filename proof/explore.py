@@ -4,8 +4,9 @@ log scheme in turn, until it has made the rounds or has a finding.
 
 A campaign's file keeps the next seed of each scheme and the counts so far, so the same command
 continues a stopped campaign. The file `blocks` beside it contains the reached basic blocks. With
---reached, the script only counts the reached blocks of each folder, by build-sim/logjam.blocks, and
-names the functions that were never entered. (An inline function counts where the compiler put it.)
+--reached, the script runs no round: it counts the reached blocks of each folder, by
+build-sim/logjam.blocks, and names the functions that were never entered. (An inline function counts
+where the compiler put it.)
 The script prints the command that repeats each finding, and keeps the finding's output.
 """
 

@@ -51,8 +51,8 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
     commit = draw.choice(["sync", "pipelined"])
     records = rounds.draw_records(scheme, draw)
     moment = draw.uniform(0.02, 0.8)
-    # A kill by this script usually finds the workers waiting. If the run kills itself right after
-    # an acknowledgement, other transactions are not yet durable.
+    # A kill by this script usually finds the workers waiting. So about half of the runs kill
+    # themselves right after an acknowledgement, when other transactions are not yet durable.
     die_after = draw.choice([0, draw.randrange(1, 2 ** draw.randrange(1, 14))])
     die = "ledger_die_after" if workload == "ledger" else "history_die_after"
     history = os.path.join(directory, "history")

@@ -109,7 +109,8 @@ class AllChoices {
     ++path_.back().first;
     return true;
   }
-  // Returns how many choices the current sequence has: fewer than there are sequences.
+  // Returns how many choices the current sequence has. This number is less than the number of
+  // sequences.
   size_t choices() const { return path_.size(); }
 
  private:
@@ -263,7 +264,7 @@ void CrashDisk::sync(uint64_t inode) {
     file.sectors.clear();
     return;
   }
-  // Makes the directory's changes durable, and all earlier changes of the names in these changes.
+  // Makes the directory's changes durable, and all earlier changes of the same names.
   std::set<std::pair<uint64_t, std::string>> needed;
   std::vector<NameChange> durable, rest;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {

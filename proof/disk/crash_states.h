@@ -121,8 +121,9 @@ class CrashDisk {
   }
 
  private:
-  // Chooses which of the changes of one sector, length or name is the last that persisted, and
-  // returns its index in `steps`: the steps of the changes, ascending, after a 0 for no change.
+  // Chooses the last change that persisted, among the changes of one sector, length or name.
+  // `steps` has a 0, which stands for no change, and then the steps of the changes, ascending.
+  // Returns an index into `steps`.
   using Choose = std::function<size_t(std::span<const size_t> steps)>;
 
   struct SectorVersion {

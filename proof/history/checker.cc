@@ -145,9 +145,9 @@ class Checker {
     return sum_of_parts(Violation{}, settle_part, rows_.size()).sentence;
   }
 
-  // Sets the fates of the writes of a row, from the last life to the first. Takes the row's present
-  // state for its state after the last life. Takes the state that the first write of a life saw for
-  // the row's state after the life before. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of a row, from the last life to the first. The row's present state
+  // is its state after the last life. The state that the first write of a life saw is the row's
+  // state after the life before. Returns what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
     RowHash now = hash_now(places.front());
@@ -170,9 +170,10 @@ class Checker {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
 
-  // Sets the fates of the writes of one life, which are `places` from `begin` on. The places before
-  // `begin` are writes of earlier lives. `*now` is the row's state after this life; sets it to the
-  // row's state before this life. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of one life. These writes are `places` from `begin` on. The places
+  // before `begin` are writes of earlier lives. At first `*now` is the row's state after this life.
+  // The function sets `*now` to the row's state before this life. Returns what is wrong with the
+  // row, or an empty string.
   std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
     LJ_ASSERT(begin < places.size() && places[begin].life == places.back().life);
     LJ_ASSERT(begin == 0 || places[begin - 1].life < places[begin].life);
@@ -260,8 +261,8 @@ class Checker {
     return "";
   }
 
-  // Checks the transactions whose rows a transaction that must not be lost has updated, directly or
-  // through others (R4). Returns a sentence about the first lost one, or an empty string.
+  // Checks rule R4: if a transaction must not be lost, then no transaction whose row it updated may
+  // be lost, and so on. Returns a sentence about the first lost transaction, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;
@@ -298,8 +299,8 @@ class Checker {
     return "";
   }
 
-  // Returns the write that left the row as `place` found and changed it, or null. The first write
-  // of a life changed a row that was recovered from an earlier life.
+  // Returns the write that left the row in the state which `place` found and changed, or null. For
+  // the first write of a life, this is a recovered write of an earlier life.
   const Place* updated_by(const Place& place) const {
     if (place.write->before <= kUnknownRow) return nullptr;
     for (const Place* at = &place; at != places_.data() && at[-1].same_row(place); --at) {

@@ -99,7 +99,8 @@ void HistoryArea::intend(TransactionId id, size_t payload_bytes) {
   EntryHeader& entry = entry_at(begin_ + used_);
   entry.id = id;
   entry.payload_bytes = payload_bytes;
-  // The next state word may hold bytes of a longer entry that was here and was retracted.
+  // Ends the area after this entry: the next state word may hold bytes of a longer entry that was
+  // here and was retracted.
   const size_t next = used_ + sizeof(EntryHeader) + payload_bytes;
   if (next + sizeof(EntryHeader) <= bytes_) {
     entry_at(begin_ + next).state.store(kEnd, platform::memory_order_relaxed);

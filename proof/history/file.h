@@ -103,7 +103,7 @@ class HistoryArea {
   std::deque<Pending> pending_;
 };
 
-// Returns the temporary name of the file `path`, which it has until keep() is called.
+// Returns the temporary name of the file `path`. The file has this name until keep() is called.
 std::string unfinished_history(const std::string& path);
 
 // The file of a run. Any thread may call record_start() and record_end().

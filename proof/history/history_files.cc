@@ -52,9 +52,9 @@ std::string give_name(const std::string& unfinished, const std::string& path) {
              : unusable_history(path, std::strerror(errno));
 }
 
-// Gives the newest life's file its name if a kill prevented this: the history then ends before run
-// `ordinal`. Runs that logged nothing may lie between the history and this run. If all earlier runs
-// of the log logged nothing, the history begins anew with this file.
+// Gives the newest life's file its name if a kill prevented this. In this case the history ends
+// before run `ordinal`. Runs that logged nothing may lie between the history and this run. If all
+// earlier runs of the log logged nothing, the history begins anew with this file.
 std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordinal) {
   const uint32_t lives = std::max(files_of_log(path), 1u);
   const uint32_t known = open_history_file(file_of_life(path, lives)).parameters.ordinal;

@@ -110,7 +110,7 @@ class RecordingTransaction final : public Transaction {
     const std::byte* row;  // the transaction's copy, which the client may change; null: see `after`
     RowHash before, after;
   };
-  // Notes that the client may change this copy of a row. Does nothing if it is noted already.
+  // Notes that the client may change this copy of a row. Does nothing if the copy is noted already.
   void note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
     const auto found = std::ranges::find(changes_, row, &Change::row);
     if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});

@@ -54,7 +54,7 @@ class Required {
     followed_acknowledged_ = true;
     return follow("R1: ", " was acknowledged");
   }
-  // Checks that no transaction is lost on which a transaction that shows depends (R4).
+  // Checks that if a transaction shows, no transaction on which it depends is lost (R4).
   std::string not_closed() {
     for (uint32_t t = 0; t < members_.size(); ++t) {
       if (versions_.shows(t)) add(t);

@@ -308,8 +308,8 @@ class LedgerClient final : public Client, private CommitObserver {
   Status audit_slots(Transaction& txn);
   Status lookup_slot(Transaction& txn, uint64_t cell);
 
-  // Copies row number `number` of the table to `*row`. In histories its key is `key`. Records its
-  // writer as a read, or a missing row as a mismatch. Returns kAbort or kOk.
+  // Copies row number `number` of the table to `*row`. In histories the row's key is `key`. Records
+  // the row's writer as read, or a missing row as a mismatch. Returns kAbort or kOk.
   template <class Row>
   Status read_row(Transaction& txn, Table& table, Key number, Key key, Row* row);
   Status read_keys(Transaction& txn);

@@ -67,8 +67,9 @@ class Exporter {
 
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
-  // Notes the transactions that show because of `key`: its last writer, and each writer whose write
-  // a transaction that shows has updated. A write that was overwritten blindly does not show.
+  // Notes the transactions that show because of `key`: the last writer of `key`, and each writer
+  // whose write a noted transaction has updated. A write that was overwritten blindly does not
+  // show.
   void note_what_shows(Key key, TransactionId last) {
     steps_ = 0;
     for (TransactionId id = last; id != 0;) {
@@ -81,9 +82,9 @@ class Exporter {
     }
   }
 
-  // Notes the transactions that happened and do not show: their writes were overwritten blindly,
-  // but a transaction that happened has read one of these writes. They wrote only cells, because a
-  // write to the ledger shows.
+  // Notes further transactions that happened. Their writes were overwritten blindly, so they do not
+  // show, but a transaction that happened has read one of these writes. They wrote only cells,
+  // because a write to the ledger shows.
   void note_what_was_read() {
     std::vector<uint32_t> left;
     for (uint32_t t = 0; t < there_.size(); ++t) {

@@ -1,14 +1,14 @@
 // The versions of each key that a database holds.
 //
 // Version v of a key is the write of chain(key)[v - 1]; version 0 is the initial load. The last
-// version is the write of the row in the database. The version below it is the write that it
-// overwrote according to the history, and so on. A write that is no version is *missing*: it is not
-// in the database, and no version overwrote it.
+// version is the write of the row in the database. The version below the last one is the write that
+// the last version overwrote according to the history, and so on. A write that is no version is
+// *missing*: it is not in the database, and no version overwrote it.
 //
-// A version *shows* if the database proves that its writer was recovered: the last version shows,
-// and a version shows if a version that shows updated it. The writer of a version below a blind
-// write may have been recovered or not. The database does not say which, and the rules
-// allow both.
+// A version *shows* if the database proves that its writer was recovered. The last version shows.
+// Any other version shows if the version that updated it shows. The writer of a version below a
+// blind write may have been recovered or not. The database does not say which, and the rules allow
+// both.
 #pragma once
 
 #include <cstddef>

@@ -130,8 +130,8 @@ void draw_devices(RoundDraws& random, const SchemeInfo& scheme, uint32_t streams
   }
 }
 
-// Makes the process die at an early acknowledgement (CrashPoint). If it is wrong, a transaction is
-// lost. Slow devices and short transactions give many early acknowledgements.
+// Makes the process die at an early acknowledgement (CrashPoint). If the acknowledgement is wrong,
+// a transaction is lost. Slow devices and short transactions give many early acknowledgements.
 void die_early(uint32_t streams, CrashRound* round) {
   round->directories = std::min(streams, kMostDirectories);
   round->kill_after_ms = 3000;
@@ -384,7 +384,7 @@ Life derive_life(uint64_t seed, std::mt19937_64& random) {
   LedgerFlags& flags = life.flags;
   flags.die_early = 0;  // an early death needs a round of its own
   flags.history_mb = 64;
-  // The log of an earlier life may have too few keys for the transfers of the derived flags.
+  // Transfers stay small, because the log of an earlier life may have few keys.
   flags.reads = 2, flags.writes = 4;
   flags.sockets = 2;
   if (!find_scheme(flags.scheme)->traits.commands && below(8) != 0) {
