@@ -1,5 +1,5 @@
 // The core that a storage device interrupts. A thread that waits for a write wakes soonest on that
-// core: on another core, it needs a second interrupt.
+// core. On another core, the wake-up needs a second interrupt.
 #pragma once
 
 #include <span>

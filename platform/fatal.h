@@ -43,7 +43,8 @@ class CommandError : public std::runtime_error {
 // because other threads may still be inside the engine. Any thread may call it.
 [[noreturn]] void fatal(const std::string& sentence, int exit_code = kExitFailed);
 
-// Runs `undo` when it is destroyed, unless forget() was called: a refused command changes nothing.
+// Runs `undo` when it is destroyed, so that a refused command changes nothing. After forget(), it
+// does not run `undo`.
 class Undo {
  public:
   explicit Undo(std::function<void()> undo) : undo_(std::move(undo)) {}

@@ -4,7 +4,8 @@
 //
 // A function that returns an int returns 0 or the errno of the failure, unless its comment says
 // otherwise. A call that a signal interrupts is repeated. A file's bytes and length are durable
-// after a `sync` of the file; new, changed and removed names after a `sync` of their directory.
+// after a `sync` of the file. New, changed and removed names are durable after a `sync` of their
+// directory.
 //
 // Other programs may write into a log's directories. They can destroy the log. But a call on a path
 // in a held directory (`hold`) never reaches a file outside of this directory, and never blocks.

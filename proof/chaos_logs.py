@@ -46,7 +46,7 @@ class Log:
         self.scheme, device = draw.choice(schemes)
         self.directories = ["log0"] if self.scheme == "scm" or draw.random() < 0.6 else ["log0",
                                                                                         "log1"]
-        # One log in ten is long. Recovery of a long log reads the segments that the manifest names.
+        # Some logs are long. Recovery of a long log reads the segments that the manifest names.
         is_long = device is None and draw.random() < 0.1
         segmented = is_long or (device is None and draw.random() < 0.3)
         records = rounds.draw_records(self.scheme, draw)

@@ -8,11 +8,12 @@ files include the same headers, so joined files compile in half of the time.
 
 A file must mean the same in a unit as alone. So two files are not joined if one file declares a
 name in its unnamed namespace, or by a using-declaration, and the name occurs anywhere in the other
-file. There the name could change its meaning, or hide that the first file does not use it. The same
-rule holds for the flags that a file defines. A file with a macro, a using-directive or a namespace
-alias is compiled alone. If a header declares the same name in the enclosing namespace, the name is
-ambiguous in a unit: rename it. --tests: each file's unnamed namespace gets the file's name, so all
-files of a folder can be joined. (No other file calls the functions of a test file.)
+file. In a unit, the name in the other file could get another meaning, or could hide from the
+compiler that the first file does not use its own name. The same rule holds for the flags that a
+file defines. A file with a macro, a using-directive or a namespace alias is compiled alone. If a
+header declares the same name in the enclosing namespace, the name is ambiguous in a unit: rename
+it. With --tests, each file's unnamed namespace gets the file's name, so all files of a folder can
+be joined. (No other file calls the functions of a test file.)
 
 If a file changes after the units were made, the script from then on compiles the file alone, and
 the file's unit without the file. So a developer waits for one file and not for a unit. When more

@@ -20,10 +20,11 @@ These rules remove the instructions of the instrumentation:
 Divisions, square roots and `rep` instructions count EXPENSIVE.
 
 MOVE and SAVE are fitted to callgrind's counts of each function, in builds without instrumentation
-(-O2 and -O3) of six workloads. The computed price is within 10 % of the count in functions that
-execute 78 % of the instructions (-O3: 75 %), and within 20 % in 93 % (91 %). The sum of a
-transaction is within 5 % in eleven of twelve cases. In the twelfth (ycsb, -O3) it is 14 % too high,
-because the compiler vectorizes a loop that it cannot vectorize if the loop has calls.
+(-O2 and -O3) of six workloads. Functions with 78 % of the executed instructions (-O3: 75 %) have a
+computed price within 10 % of the count; functions with 93 % (-O3: 91 %) have one within 20 %. The
+computed price of a transaction is within 5 % of the count in eleven of the twelve cases. In the
+twelfth case (ycsb, -O3) it is 14 % too high, because the compiler vectorizes a loop that it cannot
+vectorize if the loop has calls.
 
 A few machine blocks have no call, because the compiler made them later. Their cost is charged to
 the block before them, as if each side of a branch was taken equally often.

@@ -5,8 +5,9 @@
 usage: scripts/run_tests.py BINARY[:BINARY...] [SANITIZER] [ARGS FOR THE BINARIES...]
 
 SANITIZER is thread, address, undefined or empty. Most tests wait for devices instead of computing,
-so four processes run on each core; LOGJAM_TEST_JOBS sets another number. There are several times as
-many processes in total, each with a share of the tests, so that no process delays the end for long.
+so four processes run on each core; LOGJAM_TEST_JOBS sets another number. In total there are several
+times more processes than run at once, each with a share of the tests, so that no process delays the
+end for long.
 
 For a test with many parameters (schemes, protocols, rounds), the script randomly chooses as many
 parameters as tests/draws.txt says. It prints the seed, which follows from the commit;

@@ -148,7 +148,7 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   const size_t area_bytes = std::max<uint64_t>(bytes / workers, 4096) / 4096 * 4096;
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
   const std::string unfinished = unfinished_history(path);
-  // Makes a new file, because a link of this name would lead to another file.
+  // Removes an old file or link of this name, because a link would lead to another file.
   unlink(unfinished.c_str());
   const int fd = open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));

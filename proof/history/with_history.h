@@ -4,7 +4,8 @@
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
 // An entry has hashes of the rows that its transaction wrote, and for each write its position among
-// the writes of the row. It has no number of the log, because the check must prove these numbers.
+// the writes of the row. An entry has no number that the log assigns, because the check must prove
+// these numbers.
 #pragma once
 
 #include <xxhash.h>
@@ -85,7 +86,7 @@ class RowOrder {
 //
 // If a history has several lives (history_files.h), the rules hold for each life, with the row's
 // state at the end of the life. The row's first write in a later life saw this state. If no later
-// life wrote the row, this is its present state.
+// life wrote the row, the row has this state now.
 //
 // So the checker misses a lost transaction only if other transactions have overwritten all of its
 // writes. Then the loss does not change the database. A read without an update of the same row is

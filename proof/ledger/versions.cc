@@ -296,7 +296,7 @@ std::string tell(const History& history, const std::vector<uint32_t>& cycle) {
 // Checks that no transaction comes before a transaction of an earlier life.
 std::string lives_in_order(const History& history, const std::vector<Edge>& edges) {
   const auto life = [&](uint32_t t) { return history.transactions[t].life; };
-  const Edge* wrong = nullptr;  // the smallest wrong edge, because edges have no order
+  const Edge* wrong = nullptr;  // the smallest wrong edge, because the order of `edges` varies
   for (const Edge& edge : edges) {
     if (life(edge.first) <= life(edge.second)) continue;
     if (wrong == nullptr || edge < *wrong) wrong = &edge;

@@ -10,8 +10,8 @@
 
 namespace logjam {
 
-// All flags of a run except its paths. arguments() leaves out each flag whose default is 0 while
-// its field is 0.
+// All flags of a run except its paths. arguments() leaves out a flag if its default and its field
+// are 0.
 struct LedgerFlags {
   std::string scheme, protocol, commit, log_records, device;
   uint64_t seed = 0;

@@ -237,7 +237,7 @@ class Measured:
             return False
 
     def _table_points(self):
-        """Returns all points. With table.best, only the best point of each group along `over`."""
+        """Returns all points, or with table.best only the best point of each group along `over`."""
         if not self.experiment.best:
             return self.points()
         of, over, where = (self.experiment.best[name] for name in ("of", "over", "where"))

@@ -29,7 +29,7 @@ EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 @dataclasses.dataclass
 class Mark:
     """`x` is a number or the name of a category; `column` is the column on the y axis. `low` and
-    `high` are the interval's ends, or both `middle`. A doubtful mark is grey."""
+    `high` are the interval's ends, or both are `middle`. A doubtful mark is grey."""
 
     panel: str
     series: str
@@ -53,7 +53,8 @@ class Mark:
 
 @dataclasses.dataclass
 class Trace:
-    """Points (x, y, low, high). `low` and `high`: a distribution's range of x, otherwise None."""
+    """Points (x, y, low, high). In a distribution, `low` and `high` are the ends of the range of
+    x. Otherwise they are None."""
 
     panel: str
     series: str
@@ -282,10 +283,11 @@ def styles_of(experiment, drawn):
 
 
 def edges(experiment, measured, rows):
-    """Returns the pairs of transactions in different logs of which the younger overwrites a row of
-    the older (Aether, Fig. 15). Maps panels to edges of the first round: [older transaction's
-    position, its log, younger transaction's position, its log, whether tight]. `rows` come from
-    `logjam dump --dependencies`. Edges within a log are omitted: a log keeps its order."""
+    """Maps panels to their edges in the first round. An edge is a pair of transactions in different
+    logs: the younger one overwrites a row of the older one (Aether, Fig. 15). It has the form
+    [older transaction's position, its log, younger transaction's position, its log, whether tight].
+    Edges within a log are omitted, because a log keeps its order. `rows` come from `logjam dump
+    --dependencies`."""
     points = measured.points()
     axes = as_list(experiment.plot.get("panels")) or [
         axis for axis in experiment.axis_names()

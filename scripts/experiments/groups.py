@@ -48,7 +48,7 @@ def alike(keys, apart):
 
 
 def _letter(place):
-    """Returns a, b, ... z, a1, b1 ..."""
+    """Returns the letter of a place: "a", "b", ... "z", "a1", "b1", ..."""
     turn, letter = divmod(place, 26)
     return string.ascii_lowercase[letter] + (str(turn) if turn else "")
 
@@ -69,7 +69,8 @@ class Groups:
         self.apart = differing(self.blocks) if self.enough else set()
 
     def letters(self):
-        """Maps keys to letters. Points of a block that share a letter are alike. The best has a."""
+        """Maps keys to letters. Points of a block that share a letter are alike. The best point has
+        the letter a."""
         found = {}
         for block in self.blocks if self.enough else []:
             ordered = sorted(block, key=lambda point: -statistics.median(point[1]))

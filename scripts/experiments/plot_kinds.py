@@ -181,7 +181,7 @@ def ranges(axes, marks, styles, plot):
         of_series = [m for m in marks if m.series == series]
         own = {(m.x, m.column): m.middle for m in of_series}
         hollow = style.unsafe or all(m.facts["log"] == "none" for m in of_series)
-        # In a group of four, the middle bars often have one height, so their labels move sideways.
+        # The middle bars of four often have the same height, so their labels move sideways.
         ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
             drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
         for name in names:

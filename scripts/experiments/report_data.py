@@ -153,7 +153,8 @@ class Entry:
 
     @functools.cached_property
     def judged(self):
-        """Pairs each check with a verdict and its Run: simulated only if that Run decides more."""
+        """Pairs each check with a verdict and the Run of this verdict. The Run is simulated only if
+        it decides more than the native Run."""
         if not self.runs:
             return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
         found = []

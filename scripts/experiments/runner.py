@@ -216,7 +216,7 @@ class Runner:
 
     def refusal(self, point):
         """Returns logjam's reason to refuse the flags of this point, or "". Adds a --csv that
-        cannot be written, which logjam notices after all other mistakes. So nothing is loaded."""
+        cannot be written. logjam checks --csv last, so it always ends before it loads anything."""
         nowhere = "{dir}/nowhere/row.csv"
         status, why = self._ended(self._line(point.command, {
             "wal_dir": "{dir}", "overwrite": True, **point.flags, "csv": nowhere}))

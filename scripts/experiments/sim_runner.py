@@ -1,4 +1,4 @@
-"""Runs points on a simulated machine, several at once: none disturbs another point's virtual time.
+"""Runs several points at once on a simulated machine. No run disturbs another run's virtual time.
 
 A simulated run uses one core of this machine, so there is a runner for each core. Each round has
 its own seed.

@@ -26,7 +26,8 @@ CONNECTIONS = 200  # the limit of a server
 
 
 class Side:
-    """A product of Debian's `packages`. `groups`: whether a sync may cover several commits."""
+    """A product from the Debian packages `packages`. If `groups`, a sync may cover several
+    commits."""
 
     name = load = ""
     packages = ()

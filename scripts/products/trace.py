@@ -42,7 +42,8 @@ class Counts:
         self._unfinished, self._ended = {}, False  # maps (thread, call) to the written file
 
     def add(self, line):
-        """Counts a line. An unfinished call counts at its first line, its bytes at its last."""
+        """Counts a line of the trace. A call on two lines counts at the first of these lines. The
+        bytes of the call count at the second line."""
         resumed, call = RESUMED.match(line), CALL.match(line)
         file = self._unfinished.pop((resumed[1], resumed[2]), None) if resumed else None
         if file:

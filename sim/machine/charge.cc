@@ -37,10 +37,10 @@ void retire_store(Cpu& cpu, Picoseconds done) {
   cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
 }
 
-// The price of a miss (docs/SIMULATION.md). A load that follows no other miss takes its whole
+// The price of a miss (docs/SIMULATION.md). A load that follows no other miss costs its whole
 // latency, because the next steps mostly depend on this load. Misses of consecutive lines overlap.
-// Stores overlap, too, because a core asks for a store's line before it executes the store
-// (docs/VALIDATION.md).
+// Misses of stores overlap, too, because a core asks for a store's line before it executes the
+// store (docs/VALIDATION.md).
 //
 // A core never has a line before the line arrives. Therefore the waits for a line that is under way
 // and for busy memory count in full, or delay the prefetcher.

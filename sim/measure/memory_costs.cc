@@ -65,10 +65,10 @@ double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Returns how many MiB of a cache this machine may use: doubles `bytes` while a read in order takes
+// Returns how many MiB of a cache this machine may use. Doubles `bytes` while a read in order takes
 // less than `limit_ns` per line. Returns the kernel's number if no size up to 256 MiB reaches the
-// limit. A pointer chase would take too long: if other virtual machines also use the cache, a line
-// leaves it after some 18 ms without use.
+// limit. Reads in order, because a pointer chase would take too long: if other virtual machines
+// also use the cache, a line leaves it after some 18 ms without use.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;
