@@ -67,8 +67,7 @@ void start_diagnostics(const char* program) {
   // reads the time zone's file for each log line, under a lock that ThreadSanitizer cannot see. So
   // sets TZ.
   setenv("TZ", ":/etc/localtime", 0);
-  // Changes the flag's default instead of its value, because a CSV row lists each flag whose value
-  // was set.
+  // Changes the flag's default and not its value, because a CSV row lists each flag that was set.
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);
   google::InitGoogleLogging(program);
   google::InstallFailureSignalHandler();

@@ -162,8 +162,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const Specification spec = workload.spec();
   const std::optional<Headline>& headline = spec.headline;
   const auto transactions = static_cast<double>(result.transactions);
-  // An aborted attempt is repeated, so its transaction has not ended. A rolled back transaction has
-  // ended.
+  // Aborted attempts are repeated, so they end no transaction. A rollback ends its transaction.
   const auto ended = static_cast<double>(result.transactions + result.rollbacks);
   const auto per_second = [&](auto count) {
     return number(per(static_cast<double>(count), result.seconds));

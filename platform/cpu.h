@@ -9,7 +9,7 @@
 namespace logjam::platform {
 
 // Returns the time-stamp counter, which advances at the same rate on all cores: see ticks_to_ns().
-// (The header <x86intrin.h> would be a third of the text of most translation units.)
+// (Includes no <x86intrin.h>, which would be a third of the text of most translation units.)
 inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
 
 inline void pause() { __builtin_ia32_pause(); }

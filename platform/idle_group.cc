@@ -29,15 +29,15 @@ int open_directory(const std::string& path) {
 }
 
 // Takes the lock of the open directory `lock`. Returns whether `path` still leads to this
-// directory: another process may have removed it, and a third may have made a new one.
+// directory: another process may have removed it, and a third process may have made a new one.
 bool take_lock(int lock, const std::string& path) {
   struct stat mine, there;
   return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&
          stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
 }
 
-// Removes the groups of crashed runs in `directory`. Skips a live run's group, whose lock is held;
-// and the kernel refuses to remove a group that has threads.
+// Removes the groups of crashed runs in `directory`. Skips the group of a live run, because its
+// lock is held. The kernel also refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {
@@ -106,7 +106,7 @@ GroupPlace group_place(const KernelFiles& kernel) {
   if (!mount_is_root(kernel, *own)) return GroupPlace::kNested;
   if (own->path.empty()) return GroupPlace::kTop;
   const std::string outermost = own->mount + own->path.substr(0, own->path.find('/', 1));
-  // Version 2: where the controller is off, the scheduler knows of no group.
+  // In version 2, the scheduler knows only groups in which the controller is on.
   if (!kernel.exists(outermost + (own->version == 1 ? "/cpu.shares" : "/cpu.weight"))) {
     return GroupPlace::kTop;
   }

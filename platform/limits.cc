@@ -57,8 +57,8 @@ void lower_by_group(const KernelFiles& kernel, int version, const std::string& g
   }
 }
 
-// Lowers `least` to the unused part of a resource limit. The lines of /proc/self/limits are the
-// limit's name, the soft limit, the hard limit, the unit; /proc/self/status has the use, in kB.
+// Lowers `least` to the unused part of a resource limit. A line of /proc/self/limits has a limit's
+// name, the soft limit, the hard limit and the unit. /proc/self/status has the use, in kB.
 void lower_by_resource(const KernelFiles& kernel, std::string_view limit, std::string_view used,
                        const std::string& by, Limit* least) {
   const auto most = number_after(kernel.read("/proc/self/limits"), limit);

@@ -109,8 +109,7 @@ class AllChoices {
     ++path_.back().first;
     return true;
   }
-  // Returns how many choices the current sequence has. This number is less than the number of
-  // sequences.
+  // Returns how many choices the current sequence has. There are more sequences than choices.
   size_t choices() const { return path_.size(); }
 
  private:

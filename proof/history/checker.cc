@@ -60,7 +60,7 @@ class Checker {
     if (std::string wrong = read_entries(); !wrong.empty()) return wrong;
     sort_places();
     std::string wrong = settle_all();
-    // If nothing was recovered, the lost transactions say more than the first row that differs.
+    // If nothing was recovered, reports the lost transactions, and not the first row that differs.
     const std::string lost = lost_acknowledged();
     if (!lost.empty() && std::ranges::find(changed_, 1) == changed_.end())
       return "nothing of the run is there: " + lost;

@@ -68,8 +68,7 @@ class Exporter {
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
   // Notes the transactions that show because of `key`: the last writer of `key`, and each writer
-  // whose write a noted transaction has updated. A write that was overwritten blindly does not
-  // show.
+  // whose write a noted transaction has updated. Blindly overwritten writes do not show.
   void note_what_shows(Key key, TransactionId last) {
     steps_ = 0;
     for (TransactionId id = last; id != 0;) {

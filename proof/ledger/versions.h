@@ -7,8 +7,7 @@
 //
 // A version *shows* if the database proves that its writer was recovered. The last version shows.
 // Any other version shows if the version that updated it shows. The writer of a version below a
-// blind write may have been recovered or not. The database does not say which, and the rules allow
-// both.
+// blind write may have been recovered or not. The database does not say which; both are allowed.
 #pragma once
 
 #include <cstddef>

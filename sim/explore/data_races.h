@@ -1,8 +1,7 @@
 // Data races of an explored schedule: two threads access the same bytes, their accesses are
 // unordered, at least one is a store, and at least one is not atomic. Only the orders for which the
 // program asks count (acquire, release, fences). The orders that x86 gives for free do not count.
-// So if a store lacks release, any schedule in which another thread uses the stored data shows a
-// race.
+// So if a store lacks release, any schedule in which a thread uses the stored data shows a race.
 //
 // Each thread and each atomic variable has a vector clock. A thread that acquires the variable's
 // value raises its own clock to the variable's clock. An access is kept as an epoch: the thread and

@@ -21,8 +21,7 @@ bool explored_heap_started();
 // Ends the process with one sentence if the heap is used up.
 void* explored_piece(size_t bytes, size_t alignment);
 // Moves the next address of the heap up to a multiple of a large size. So a schedule gets the same
-// addresses even if the program has allocated more or less before, for example for a longer command
-// line.
+// addresses even if the program has allocated more or less before, as for a longer command line.
 void begin_schedule_in_heap();
 void free_explored_piece(void* piece);
 

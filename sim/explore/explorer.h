@@ -15,9 +15,9 @@
 // Time. There is one clock, which advances by kStepTime at each step. When no fiber can go on, the
 // clock jumps to the next timer. The Order may also choose such a jump earlier.
 //
-// Waiting. A fiber that pauses or yields is spinning. The explorer lets it wait until a store of
-// another fiber is visible that was not visible when the last round of the spin began: only such a
-// store can end the spin. So a spin takes few steps in any order.
+// Waiting. A fiber that pauses or yields is spinning. The explorer lets it wait until another
+// fiber's store has become visible, because only such a store can end the spin. Stores since the
+// begin of the spin's last round count. So a spin takes few steps in any order.
 //
 // Crashes. At steps that the seed chooses the process forks, and the child checks the files that a
 // crash would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.
@@ -179,12 +179,11 @@ class Explorer final : public Kernel {
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
   // Counts calls of the file system whose work is done, even if their caller still waits for it.
   uint64_t returned_calls_ = 0;
-  uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since this step
-  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since this store
+  uint64_t timers_ = 0, timer_steps_ = 0;         // timers ended since step `timer_steps_`
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that repeated the recorded schedule and ended with a switch; the stacks at their
-  // ends.
+  // The turns that repeated the recorded schedule and ended with a switch; the stacks then.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

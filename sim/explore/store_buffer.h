@@ -21,8 +21,7 @@ namespace logjam::sim {
 class StoreBuffer {
  public:
   // The most late stores, of up to 8 bytes each. Real cores have 40 to 70. A bug that a real core
-  // shows with more than 24 late stores shows here with fewer, because other fibers may run at each
-  // step.
+  // shows with more than 24 late stores shows here with fewer: other fibers may run at each step.
   static constexpr size_t kMost = 24;
 
   StoreBuffer() { stores_.reserve(2 * kKept); }

@@ -152,8 +152,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // The copy is writable only if it is the only copy: a later store to a writable copy asks no
-  // other cache.
+  // The copy is writable only if no other copy exists: a later store to it asks no other cache.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
