@@ -11,7 +11,8 @@
 
 namespace logjam {
 
-// Runs the command. Succeeds if it ends with this exit code and its message has the pattern.
+// Runs the command. Succeeds if the command ends with `exit_code` and a message in which the
+// pattern is found.
 inline testing::AssertionResult ends_with(int exit_code, const std::function<void()>& command,
                                           const std::string& pattern) {
   try {

@@ -11,7 +11,8 @@ namespace logjam {
 
 class ForwardingScheme : public LogScheme {
  public:
-  // Forwards to the scheme `none`. A derived class overrides calls that `none` lacks.
+  // Forwards to the scheme `none`. Calls that `none` does not support are not forwarded: a derived
+  // class overrides them.
   explicit ForwardingScheme(uint32_t workers, const LogTraits& traits = {.logs = false},
                             uint64_t run = 0)
       : LogScheme(LogConfig{.workers = workers, .run = run, .traits = traits}),

@@ -1,5 +1,6 @@
-// A file system that passes every call to another file system. A test overrides the calls that it
-// watches or lets fail. File descriptors belong to the wrapped file system.
+// A file system that passes every call to another file system. A test derives from this class, and
+// overrides the calls that it watches or lets fail. File descriptors belong to the wrapped file
+// system.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,9 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
     world_->load_tens(hash(), 20);
   }
 
-  // T1 reads rows in `looks`. T2 changes these rows in `changes`, and reads a note that T1 then
-  // writes. T1 would have to precede T2, and T2 to precede T1, so at most one may commit.
+  // Calls looks(T1), which reads rows, and then changes(T2), which changes these rows. Then T2
+  // reads a note, and T1 writes this note. By the rows, T1 would have to precede T2. By the note,
+  // T2 would have to precede T1. So at most one of the two may commit.
   void expect_conflict(const std::function<void(Actor&)>& looks,
                        const std::function<void(Actor&)>& changes) {
     for (const std::string order :
@@ -265,7 +266,8 @@ TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
 }
 
 TEST_P(Anomaly, TwoInsertsOfOneKey) {
-  // Commits both transactions. Expects that exactly one inserts its row. Returns whether T1 does.
+  // Commits both transactions. Expects that exactly one inserts its row. Returns whether T1 inserts
+  // its row.
   const auto one_of = [&](Actor& t1, Outcome first, Actor& t2, Outcome second) {
     t2.commit();
     t1.commit();

@@ -259,8 +259,9 @@ TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
   EXPECT_TRUE(t1.commit());
 }
 
-// Before an insert commits, a second transaction takes over the inserted tuple, and a third erases
-// the row. The insert then follows the erase, so the insert is not write-only.
+// A transaction inserts a row, but does not commit yet. Meanwhile a second transaction inserts the
+// same row and commits, and a third transaction erases it. The first insert then follows the erase,
+// so its record must depend on the erase and must not be labelled write-only.
 TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
   Actor first(world), second(world), eraser(world);
   EXPECT_EQ(first.insert(*world.hash, 45, 1), Status::kOk);
@@ -337,7 +338,8 @@ TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
   expect(check_records().at(10), version, World::row_of(10, 5), 12);
 }
 
-// A blind write logs the whole row, because recovery may use it without the overwritten version.
+// A blind write logs the whole row, because recovery may apply the write when the overwritten
+// version is lost.
 TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
   Actor t(world);
   t.set(ordered(), 10, 5);
@@ -360,8 +362,8 @@ TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
 
 using OccRangeLogTest = RangeLogTest;
 
-// Under OCC a row may change after a transaction reads it and before the transaction locks it. Then
-// the transaction has a void record or no record.
+// Under OCC a row may change after a transaction has read the row and before the transaction locks
+// the row. Then the transaction must have a void record or no record.
 TEST_P(OccRangeLogTest, WhatHasReadAnOverwrittenVersionLogsNoRange) {
   Actor slow(world), fast(world);
   slow.add(ordered(), 10, 4);
@@ -394,7 +396,8 @@ bool commits_after_a_wait(World& world, bool changes) {
   return committed;
 }
 
-// If T1 wrote a void record, other transactions would wait longer for T1's locks.
+// A transaction that is sure to abort must write no void record: with the record, other
+// transactions would wait longer for its locks than without it.
 TEST(DoomedCommit, LeavesNoVoidRecordAndAWaitAloneDoomsNoCommit) {
   for (const NumberDrawn drawn :
        {NumberDrawn::kAfterValidation, NumberDrawn::kBefore, NumberDrawn::kBeforeWithoutHole}) {

@@ -26,7 +26,7 @@ class FakeLog final : public ForwardingScheme, private EarlyNumbers {
     bool fills_after_unlock = false;
     bool stamps = false;                     // the scheme has read stamps
     bool vectors = false;                    // the scheme has row vectors
-    bool keep = true;                        // keep published records in `entries`
+    bool keep = true;                        // whether `entries` keeps records
     std::function<void()> before_draw = {};  // called before a number is drawn
     std::function<void()> at_publish = {};   // called when a record is published
     uint64_t waited_ticks = 0;               // wait for space that each reservation reports

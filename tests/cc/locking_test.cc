@@ -398,8 +398,9 @@ TEST_F(Detect, ADeadlockWithAReaderIsFound) {
   EXPECT_TRUE(writer.blocked) << "it waits for the reader";
 }
 
-// T1 waits for a lock of T2's worker. The worker commits, and its next transaction waits for T1. T1
-// has not woken yet, so the graph still has T1's edge to the worker.
+// T1 waits for a lock of T2's worker. T2 commits, and the next transaction of the same worker waits
+// for T1. T1 has not woken yet, so the graph still has an edge from T1 to the worker. Detection
+// must not take this old edge for a cycle.
 TEST_F(Detect, ALockThatWasGivenBackClosesNoCycle) {
   Actor t1(world), t2(world);
   t1.add(ordered(), 10, 1);

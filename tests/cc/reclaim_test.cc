@@ -87,7 +87,7 @@ TEST_P(Reclaim, AnErasedKeyLeavesTheIndexOnceDurable) {
   worker.work();
   EXPECT_EQ(entries(), 0u);
 
-  // If a transaction inserts a reclaimed key again, it depends on the erase.
+  // A transaction that inserts a reclaimed key again must depend on the erase.
   const uint64_t forgotten = queue.removed_up_to();
   EXPECT_EQ(forgotten, 501u);
   Actor other(world);

@@ -16,8 +16,8 @@ namespace {
 // number, because then T2 is most likely to get the smaller number.
 class CommandOrder : public testing::TestWithParam<std::string> {
  protected:
-  // T1 reads rows in `looks`, and then writes a note. Before T1 draws its number, T2 changes these
-  // rows in `changes`, and commits.
+  // T1 reads rows in the function `looks`, and then writes a note. Before T1 draws its number, T2
+  // changes these rows in the function `changes`, and commits.
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_n
 // --- LSN vectors ---
 
 // The log of these tests has two streams, and worker w writes to stream w % 2. Both streams share
-// one list of records, from which all positions are counted.
+// one list of records. A position in either stream counts the bytes of this list.
 using Vector = std::vector<uint64_t>;
 
 class RowVectorsTest : public testing::TestWithParam<std::tuple<std::string, LogRecords>> {

@@ -95,7 +95,8 @@ struct Outcome {
   bool operator==(Status other) const { return status == other; }
 };
 
-// A worker with one transaction at a time. After an abort, all calls except begin() report it.
+// A worker with one transaction at a time. After an abort, all calls except begin() report the
+// abort.
 class Actor {
  public:
   explicit Actor(World& world) {

@@ -73,8 +73,9 @@ class Walk : public testing::Test {
     return all;
   }
 
-  // Runs `walk` undisturbed. Then, for each node, runs `walk` with a change at the node's first
-  // check, with a change at two checks, and with an abort. Returns the number of nodes.
+  // Calls `walk` without changes, to count the nodes. Then calls `walk` three times for each node:
+  // with a change at the node's first check, with changes at two checks, and with an abort. Returns
+  // the number of nodes.
   template <class Body>
   uint64_t expect_visits(const std::vector<Key>& expected, const Body& walk) {
     std::vector<Key> visited;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr uint64_t kRecordBytes = 48;
 
-// A transaction of the script. For each reason in `in_execute` and `in_commit`, concurrency control
-// aborts one attempt during execution or at commit. The last attempt has the outcome `outcome`.
+// A transaction of the script. For each reason in `in_execute`, concurrency control aborts one
+// attempt during execution. For each reason in `in_commit`, it aborts one attempt at commit. The
+// last attempt has the outcome `outcome`.
 struct Step {
   uint32_t type;
   Status outcome;

@@ -34,7 +34,8 @@ class KeptOutput : public testing::Test {
 };
 
 TEST_F(KeptOutput, AReaderOfStdoutThatIsGoneCostsNothing) {
-  // The pipe is closed before the run begins. With `| true`, `true` might live longer than the run.
+  // The pipe is closed before the run begins. With `| true`, the pipe might stay open during the
+  // whole run.
   const Ended ended = in_directory(
       "mkfifo gone; exec 3<>gone 4>gone; exec 3>&-; "
       "$RUN --csv=r.csv --json=r.json --cdf=cdf >&4 2>/dev/null; echo $?; wc -l < r.csv; "

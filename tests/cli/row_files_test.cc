@@ -124,8 +124,9 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   until("auto", [](double us) { return us > 300; });
 }
 
-// A run of TPC-B may insert 200 MB per second. Before its start, the run allocates memory for its
-// time at this rate, or for its number of transactions if these need less memory.
+// A run of TPC-B may insert 200 MB per second. Before the start, the run allocates memory for
+// inserts at this rate during its whole time. If --transactions limits the inserts to less memory,
+// it allocates only this memory.
 TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
   const auto memory_mb = [&](const std::string& length) {
     return std::stod(in_directory("$LOGJAM run --log=none --warmup=0 --noverify " + length +
@@ -147,7 +148,8 @@ print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
 }
 
 // The streams' bandwidths leave out the bytes that are flushed after the measured time. All
-// bandwidths have two decimals, so small bandwidths, of a busy machine, have large rounding errors.
+// bandwidths have two decimals. On a busy machine the bandwidths are small, so their rounding
+// errors are large.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 "

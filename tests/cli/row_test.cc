@@ -54,8 +54,8 @@ TEST(Json, TextsAreEscaped) {
 TEST(Json, BytesThatAreNoUtf8AreReplacedAndOthersStay) {
   const std::string good = "\u00b5s \u20ac \U0001f600";
   EXPECT_EQ(json_text(good), "\"" + good + "\"");
-  // A continuation byte without a first byte, a first byte at the end, an encoding that is too
-  // long, a surrogate, and a number above U+10FFFF.
+  // Invalid UTF-8: a continuation byte without a first byte, a first byte at the end, an encoding
+  // that is too long, a surrogate, and a number above U+10FFFF.
   EXPECT_EQ(json_text("a\x80z"), "\"a?z\"");
   EXPECT_EQ(json_text("a\xe2\x82"), "\"a??\"");
   EXPECT_EQ(json_text("\xc0\xaf"), "\"??\"");

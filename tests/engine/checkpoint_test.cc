@@ -49,7 +49,8 @@ void create_tables(Database& database) {
   database.create_table({.name = "empty", .row_bytes = 8, .kind = IndexKind::kOrdered});
 }
 
-// Fills the tables. Every seventh row is erased, and every eleventh has number 0, as if loaded.
+// Fills the tables. Every seventh row is erased. Every eleventh row has sequence number 0, like a
+// loaded row.
 void fill(Database& database, Arena& arena) {
   for (const auto& table : database.tables()) {
     if (table->schema().name == "empty") continue;
@@ -205,7 +206,8 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
 TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
   Database database;
   Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
-  // After ascending inserts, leaf nodes are half full. Other orders make fuller leaf nodes.
+  // Ascending inserts leave the leaf nodes of one half of the keys half full. Inserts in another
+  // order make the leaf nodes of the other half fuller. Parts must still have equally many tuples.
   constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
   for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
   for (Key i = 1; i < kPrime; ++i) {
@@ -239,7 +241,8 @@ TEST_F(CheckpointTest, OtherTablesAreRefused) {
             std::string::npos);
 }
 
-// The files of another program may lie in a directory with a checkpoint's name.
+// Another program may have made a directory with a checkpoint's name. Checkpoints must not remove
+// this directory.
 TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
   const std::string foreign = checkpoint_directory(directories()[1], 2);
   fs::create_directory(foreign);
@@ -250,7 +253,7 @@ TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
   EXPECT_EQ(manifest_->current().checkpoints.size(), 2u);
 }
 
-// In the simulated placement, core 0 is socket 0 and core 1 is socket 1.
+// In the simulated placement, core 0 is on socket 0 and core 1 is on socket 1.
 TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
   auto allowed = platform::allowed_cores();
   std::ranges::sort(allowed);
@@ -356,7 +359,7 @@ TEST_F(RowWriterTest, AFailureIsNamed) {
   EXPECT_EQ(read(), "cannot read rows: Input/output error");
 }
 
-// File systems without direct I/O refuse O_DIRECT.
+// File systems without direct I/O refuse O_DIRECT. The writer must then write without it.
 TEST_F(RowWriterTest, AFileSystemWithoutDirectWritesIsGoodEnough) {
   class Indirect : public WrappedFiles {
    public:

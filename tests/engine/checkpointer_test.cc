@@ -1,5 +1,6 @@
 // The steps of a checkpoint that is taken while transactions run. The checkpointer must note the
-// log's positions before it reads rows, and must wait for durability before the checkpoint counts.
+// log's positions before it reads rows. It must wait until the log is durable before it marks the
+// checkpoint as complete.
 #include "engine/checkpoint/checkpointer.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ class SetLog final : public ForwardingScheme {
   platform::atomic<uint64_t> durable{0}, sequence{1};
   platform::atomic<bool> safe{false};
   mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
-  uint64_t published_meanwhile = 0;  // 0: no record is published; set before the log is used
+  uint64_t published_meanwhile = 0;  // end of a record that durable_sequences() publishes; 0: none
 };
 
 class CheckpointerTest : public testing::Test {
@@ -162,7 +163,8 @@ TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurab
   EXPECT_FALSE(epochs_.removals_paused());
 }
 
-// Recovery detects the loss of a record only before the end that the checkpoint names (R6).
+// Recovery detects a lost record only before the end that the checkpoint names (R6). So every
+// record up to the checkpoint's number must lie before this end.
 TEST_F(CheckpointerTest, NoRecordUpToTheNumberLiesAfterTheEnd) {
   log_.safe.store(true);
   log_.durable.store(100'000);

@@ -328,7 +328,8 @@ TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
       const Key wanted = queue == 9 ? 0 : (round / 1'000) % 3 == 0 ? queue : kLong;
       while (tail[queue] - head[queue] > wanted) tree.remove(key_of(queue, head[queue]++));
     }
-    // The arena holds the nodes and, only in this test, the entries. Entries are never reused.
+    // In this test the arena also holds the entries, which are never reused. So the limit below
+    // adds the bytes of the entries.
     if (round == 10'000) bytes = tree.arena.allocated_bytes();
   }
   const uint64_t entries = 9'999 * kQueues * sizeof(Posting);

@@ -97,7 +97,8 @@ TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   expect(900, 900, 0, 3);
 }
 
-// Until recovery reads the end of the log, it does not know whether any record survives.
+// The only watermark is the last record of the log. So recovery must read to the log's end before
+// it knows whether any record survives.
 TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
@@ -106,7 +107,8 @@ TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
   expect(600, 600, 0, 2);
 }
 
-// One stream has lost nearly all its records. For this reason, the other streams keep only few.
+// One stream has lost nearly all its records, so the cut is near the log's beginning. Only few
+// records of the other streams are before the cut.
 TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
   HandWrittenLog log(3);
   for (uint64_t n = 1; n <= 3; ++n) add(log, n, n % 3);

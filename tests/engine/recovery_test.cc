@@ -117,7 +117,8 @@ TEST_P(Recovery, OperationsCountOnlyWithTheirCommit) {
   EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 22}, {3, 300}}));
 }
 
-// The operation has number 2 and its commit has 4. Another transaction has 3. So 4 must count.
+// The operation has number 2, its commit has number 4, and a write of another transaction has
+// number 3. Replay must use 4 for the operation, so the operation is the last write.
 TEST_P(Recovery, AnOperationHasTheNumberOfItsCommit) {
   HandWrittenLog log;
   log.add(RecordKind::kBegin, 1, 1, {});

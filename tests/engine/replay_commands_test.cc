@@ -142,7 +142,8 @@ TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   }
 }
 
-// Delivery looks for the oldest row of NEW-ORDER. It would visit all erased rows in the index.
+// The transaction Delivery looks for the oldest row of NEW-ORDER. If erased rows stayed in the
+// index, Delivery would have to skip all of them.
 TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
   set(small_scale("tpcc"));
   set({{"tpcc_mix", "50,0,0,50,0"}, {"tpcc_warehouses", "1"}});

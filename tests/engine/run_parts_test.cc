@@ -75,7 +75,8 @@ TEST(Arrivals, VisitsThoseUpToTheEndAtEqualDistances) {
 
 // --- benchmark threads ---
 
-// A thread that ends when `control.stop` is set or, with `at_once`, immediately.
+// The body of a thread. If `at_once` is true, the thread ends immediately. Otherwise the thread
+// ends when `control.stop` is set.
 struct Caller {
   Caller(BenchmarkControl& control, bool at_once) : control(control), at_once(at_once) {}
   void run() {
@@ -162,8 +163,8 @@ TEST(BreakdownTest, OfASampleOnlyThePartInTheWindowCounts) {
   }
 }
 
-// Waits are timed in all transactions, but a sample counts kSampleEvery times. So each wait is
-// divided by kSampleEvery.
+// Waits are timed in all transactions. The breakdown multiplies times by kSampleEvery, because its
+// other times come from samples. So it divides each wait by kSampleEvery first.
 TEST(SpaceWaitTest, WaitsOfTransactionsThatAreNoSampleCount) {
   Breakdown breakdown(true);
   for (uint64_t i = 1; i < Breakdown::kSampleEvery; ++i) {

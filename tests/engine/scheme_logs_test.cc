@@ -1,5 +1,6 @@
 // Logs of several streams, which one thread writes with every scheme. The dependencies found in the
-// log must be the written ones. Both orders of replay must give the last written rows.
+// log must be those of the transactions that the thread has logged. Both orders of replay must give
+// the last written rows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -52,7 +53,7 @@ class WorkersLog {
   Log log;
 };
 
-// By two transactions' numbers: the count of rows that the first writes and the second overwrites.
+// For the numbers of two transactions: how many rows the first writes and the second overwrites.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {

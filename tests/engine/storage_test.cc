@@ -92,7 +92,7 @@ TEST(Arena, StopsPrefaultingInTime) {
   Arena arena;
   arena.prefault(size_t{1} << 40, platform::now_ns());
   EXPECT_EQ(pages_in_memory(arena.allocate(1 << 20, 64), 1 << 20), 0u);
-  // The time limit may also pass in the middle of a chunk.
+  // The time limit may also pass in the middle of a chunk, so map_prefaulted() must check it, too.
   void* piece = platform::map_prefaulted(kPiece, kPiece, platform::kFirstTouch, platform::now_ns());
   EXPECT_EQ(pages_in_memory(piece, kPiece), 0u);
   platform::unmap_huge(piece, kPiece);

@@ -34,7 +34,8 @@ class KeysInATree {
  public:
   explicit KeysInATree(const Keys& present) : present_(present) {
     constexpr size_t kRoom = size_t{8} << 10;
-    // The arenas never run out of memory, since a schedule would then have more steps.
+    // Gives the arenas enough memory for all schedules: a schedule in which an arena runs out of
+    // memory would have additional steps.
     for (uint32_t i = 0; i < kThreads; ++i) {
       arena(i).free(arena(i).allocate(kRoom, alignof(SmallTree)), kRoom);
     }
@@ -94,7 +95,7 @@ class KeysInATree {
     });
   }
 
-  // Returns whether a find or scan that missed a key would notice its insert.
+  // Returns whether a find or scan that missed a key would notice the insert of this key.
   bool notices() const {
     if (seen_count_ == 0) return true;
     for (uint32_t i = 0; i < seen_count_; ++i) {
@@ -135,8 +136,8 @@ class InsertBesideFind : public KeysInATree {
  public:
   InsertBesideFind(const Keys& keys, Key inserted, Key present)
       : KeysInATree(keys), inserted_(inserted), present_(present) {}
-  // For a reader, which stores nothing, an insert with late stores looks like an insert that has
-  // stopped earlier. So late stores need no schedules.
+  // The reader stores nothing. So it cannot tell an insert with late stores from an insert that has
+  // made fewer steps. The search tries all numbers of steps, so it need not try late stores.
   static constexpr bool kStoresLandAtOnce = true;
   std::vector<Body> threads() {
     const Body finds = [this] {
@@ -243,9 +244,9 @@ TEST(BtreeSteps, AScanBesideASplitHasEachKeyOnce) {
   search_all<InsertBesideScan>(2, kFullRoot, Key{9}, true);
 }
 
-// Of four leaves the second one has only key 8. One thread removes key 8 and so the leaf. Another
-// thread inserts a key of this leaf and looks for a key in each neighbouring leaf. Checked: the
-// neighbours' keys are found, and in the end the new key is in the tree.
+// Of four leaves the second one has only key 8. One thread removes key 8, and with it the leaf.
+// Another thread inserts a key of this leaf and looks for a key in each neighbouring leaf. Checked:
+// the neighbours' keys are found, and in the end the new key is in the tree.
 class RemovalBesideInsert : public KeysInATree {
  public:
   explicit RemovalBesideInsert(Key inserted, std::optional<Finger> finger = std::nullopt)

@@ -21,8 +21,9 @@ using Word = platform::atomic<uint64_t>;
 
 constexpr uint64_t kRecord = 64, kWatermark = 32;
 
-// A worker publishes records of 64 bytes. Another thread reads the buffer's Place, which has an end
-// and a number, or appends a watermark of 32 bytes if the worker is idle.
+// A worker publishes records of 64 bytes. Another thread does one of two things: it reads the
+// buffer's Place (an end and a number), or it appends a watermark of 32 bytes if the worker is
+// idle.
 class WorkerAndOther {
  protected:
   void publish(int records) {
@@ -70,7 +71,7 @@ class WorkerAndOther {
   }
 
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
-  uint64_t bytes_ = 0;  // no step lies within an addition, so two threads may add
+  uint64_t bytes_ = 0;  // two threads may add: an addition has no step within
   const char* wrong_ = "";
 };
 
@@ -203,8 +204,9 @@ constexpr uint64_t kFloor = 2, kMostNumbers = 16;
 
 // Workers write records into buffers of one record, and steal each other's records. A record's word
 // names the worker and the number. If there is one worker, another thread raises the floor, takes
-// all records, and learns the least number of later records. Checked: a worker's records are moved
-// once, filled, in order, into open pieces. Later records have at least the learned number.
+// all records, and learns the least number of later records. Checked: each record is moved once,
+// after it is filled, and into an open piece. The records of a worker are moved in their order.
+// Later records have at least the learned number.
 class Thieves {
  public:
   Thieves(uint32_t workers, uint32_t each)
@@ -290,8 +292,9 @@ TEST(StealingGroupSteps, ALookKnowsBelowWhichNumberAllIsMoved) { search_all<Thie
 
 // --- RocksDB's write groups ---
 
-// Each worker writes records that contain their positions. Checked: one leader at a time copies the
-// records, all filled and in order. A worker continues only when its record is copied.
+// Each worker writes records that contain their positions. Checked: only one leader copies at a
+// time, and it copies filled records in their order. A worker continues only when its record is
+// copied.
 class WritersInGroups {
  public:
   WritersInGroups(uint32_t workers, uint32_t each)

@@ -112,8 +112,9 @@ class Transactions {
   static ProtocolTransaction& of(uint32_t worker) { return *world().workers[worker]->transaction; }
 };
 
-// One transaction changes x and y and must commit. Another reads both, and may then change z.
-// Checked: if the second commits, it has read both rows before the change, or both after it.
+// One transaction changes x and y, and must commit. Another transaction reads x and y, and may then
+// change z. Checked: if the second transaction commits, it has read both rows before the change, or
+// both rows after the change.
 class WriterBesideReader : public Transactions {
  public:
   WriterBesideReader(std::array<Key, 2> order, bool changes) : order_(order), changes_(changes) {}

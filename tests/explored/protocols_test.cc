@@ -1,5 +1,6 @@
-// Protocols in which each of two threads stores, fences and looks, and the tails of dlog. Without
-// the fences, a search must find a wrong schedule.
+// The tails of dlog, and protocols in which each of two threads stores a word, executes a fence,
+// and then loads a word of the other thread. Without the fences, a search must find a wrong
+// schedule.
 #include <gtest/gtest.h>
 
 #include "logging/schemes/aether/gsn_clock.h"
@@ -198,7 +199,7 @@ TEST(FlushLeadDeathTest, AWaiterThatDoesNotPassTheLeadOnLeavesTheOtherAsleep) {
 // --- a worker's log ---
 
 // A worker publishes its open record, which has number 5 and ends at byte 64. It may then open the
-// next record. Checked: if a look has a number above 5, the look sees the record as filled.
+// next record. Checked: if a look returns a number above 5, it also sees the record as filled.
 class APublishAndALook {
  public:
   explicit APublishAndALook(bool opens) : opens_(opens) {

@@ -176,7 +176,8 @@ class LinkedRecords {
       look();
     };
   }
-  // Looks like a flusher. Notes an error if the tail has passed a record that is not filled.
+  // Advances the tail as a flusher does. Notes an error if the tail has passed a record that is not
+  // filled.
   void look() {
     const uint64_t end = shared_->links.advance(0, 0) / kUnit;
     if (end < seen_) wrong_ = "the tail moves back";
@@ -236,7 +237,7 @@ TEST(LinkBufSteps, TheTailPassesFilledRecordsOnly) {
 }
 
 // The window holds two records. One worker publishes records 1 and 3, which share an entry; another
-// publishes 0 and 2. A third thread looks twice. Checked: as in WorkersAndALook.
+// worker publishes records 0 and 2. A third thread looks twice. Checked: as in WorkersAndALook.
 class EntriesUsedAgain : LinkedRecords {
  public:
   EntriesUsedAgain() : LinkedRecords(2) {}
@@ -282,7 +283,8 @@ class FilledRegions {
     (*bytes_)[i].store(1, memory_order_relaxed);
     queue_->release(regions_[i], random);
   }
-  // Looks like a flusher. Notes an error if `filled` has passed a region that is not filled.
+  // Asks the queue for `filled` as a flusher does. Notes an error if `filled` has passed a region
+  // that is not filled.
   void flush() {
     const uint64_t filled = queue_->filled();
     for (uint32_t i = 0; i < filled / kRegionBytes; ++i) {
@@ -345,8 +347,9 @@ TEST(ReleaseQueueSteps, AnOwnerThatDoesNotDelegateGetsItsTurn) {
 }
 
 // The queue has two nodes. A thread releases the first region and then flushes. Meanwhile another
-// thread joins with the second region, and with the third one, which needs the first node again. It
-// delegates the third region and then releases the second. Checked: as in OwnersAndAFlusher.
+// thread joins with the second region, and with the third one, which needs the first node again.
+// The joining thread delegates the third region and then releases the second. Checked: as in
+// OwnersAndAFlusher.
 class OwnerBesideJoins : FilledRegions {
  public:
   explicit OwnerBesideJoins(uint64_t random) : FilledRegions(2, 2), random_(random) { join(0); }
@@ -419,7 +422,8 @@ class Segments {
     if (!shared_->index.passable()) return;
     shared_->advancing.lock();
     shared_->index.advance([this](uint64_t end, uint64_t sequence) {
-      // `filled` counts bytes of later segments too, so it may exceed `end`, but must not be less.
+      // `filled` also counts bytes of later segments. So it may exceed `end`, but must not be less
+      // than `end`.
       if (shared_->filled.load(memory_order_relaxed) < end) {
         wrong_ = "a segment is passed that is not filled";
       }
@@ -456,7 +460,7 @@ class Segments {
 };
 
 // A publisher fills the last record of the open segment, while another thread closes the segment.
-// Both then look. Checked: one of the two threads passes the segment.
+// Both threads then call pass(). Checked: one of the two threads passes the segment.
 class FillBesideClose : Segments {
  public:
   FillBesideClose() : segment_(allocate(kBytes)) {}
@@ -468,7 +472,8 @@ class FillBesideClose : Segments {
 };
 
 // One publisher fills the last record of a closed segment. Another fills the last record of the
-// open segment, which a third thread closes. All then look. Checked: both segments are passed.
+// open segment, which a third thread closes. All threads then call pass(). Checked: both segments
+// are passed.
 class FillsBesideClose : Segments {
  public:
   FillsBesideClose() : first_(allocate(kBytes)) {
@@ -489,8 +494,9 @@ TEST(SegmentIndexSteps, WhoFillsOrClosesLastPassesTheSegment) {
 }
 
 // The index has four entries. Three segments are closed, and only the first is not filled. A
-// publisher fills it and looks. Another thread closes the fourth segment, which opens the first
-// entry again, and looks. A third thread looks, too. Checked: all closed segments are passed.
+// publisher fills the first segment. Another thread closes the fourth segment, which opens the
+// first entry again. These two threads and a third thread then call pass(). Checked: all closed
+// segments are passed.
 class EntryUsedAgain : Segments {
  public:
   EntryUsedAgain() : first_(allocate(kBytes)) {

@@ -160,7 +160,8 @@ std::vector<Place> places_in(const std::vector<std::byte>& input) {
   return places;
 }
 
-// Adds `bytes`, which may be negative, to the length of the stream with byte `at` of the input.
+// Adds `bytes`, which may be negative, to the length of the stream that contains byte number `at`
+// of the input.
 void note_length(std::vector<std::byte>& input, size_t at, int64_t bytes) {
   const RecordInput parts(input);
   for (size_t s = 0; s + 1 < parts.streams.size(); ++s) {

@@ -1,8 +1,8 @@
 // A target gives an input of a fuzzer to a parser. tests/fuzz/replaced/driver.cc runs targets for
 // libFuzzer. tests/fuzz/corpus_test.cc runs targets with the files of the corpus.
 //
-// A target may call platform::fatal(), which ends the input. A target fails if a signal, a
-// sanitizer's report, another exception or require() ends it.
+// A target may call platform::fatal(), which only ends the run of the present input. A target fails
+// if a signal, a sanitizer's report, another exception or require() ends it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct FuzzTarget {
   std::string_view name;
   size_t most_bytes = 0;  // the size of the longest input
   void (*run)(Input input) = nullptr;
-  // Corrects the checksums of a mutated input, and may mutate it further. Null if inputs have none.
+  // Corrects the checksums of a mutated input, and may mutate it further. Null if inputs have no
+  // checksums.
   void (*mend)(std::vector<std::byte>& input, platform::SplitMix64& random) = nullptr;
   bool keeps_memory = false;  // later inputs use the same database
 };

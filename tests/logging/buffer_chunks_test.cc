@@ -1,4 +1,5 @@
-// A flushing thread takes chunks from their owners, in the order of positions and full of records.
+// A flushing thread takes chunks from their owners, in the order of the chunks' positions. Each
+// chunk that it takes is full of records.
 #include "logging/schemes/common/buffer_chunks.h"
 
 #include <atomic>
@@ -31,7 +32,7 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   }
 
   void publish(uint32_t worker) { publish_at(reserve(worker), worker); }
-  // Reserves a record. Returns its stream position.
+  // Reserves space for a record. Returns the record's stream position.
   uint64_t reserve(uint32_t worker) {
     return chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
   }
@@ -161,7 +162,7 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
-// A pass is due if the next chunk is full, or if workers have taken many chunks after this chunk.
+// A pass is due if the next chunk is full, or if workers have already taken many later chunks.
 TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   const auto fill_one = [&] {
     for (const uint64_t dealt = chunks_->dealt(); chunks_->dealt() == dealt;) publish(0);
@@ -188,8 +189,9 @@ TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   EXPECT_GT(padding_bytes(), 0);
 }
 
-// Workers that wait for space have positions beyond the ring's end, and a watermark's position is
-// after theirs. A watermark that waited for space would wait until all these workers have ended.
+// Workers that wait for space have positions beyond the ring's end. The watermark's position is
+// after the positions of these workers. So if the watermark waited for space, it would wait until
+// all these workers have ended.
 TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
   while (stream_->ring().fits(chunks_->dealt() + 1)) publish(0);
   ASSERT_EQ(chunks_->dealt(), config_.buffer_bytes);

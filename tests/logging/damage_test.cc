@@ -1,4 +1,5 @@
-// Records state positions up to which streams were durable. A stream that ends earlier is damaged.
+// The records of a log state positions up to which its streams were durable. A stream that ends
+// before such a position is damaged.
 #include <fstream>
 
 #include "logging/format/record.h"
@@ -29,7 +30,8 @@ TEST(DurableLag, AWatermarkWordHasAPositionAndVouchesForWhatWasDurable) {
   const uint64_t word = WatermarkWord::encode(8000, 7984);
   EXPECT_EQ(WatermarkWord::position(word), 8000u);
   EXPECT_EQ(WatermarkWord::vouched(word), 7984u);
-  // A stream may already be durable beyond the position that the word has.
+  // A stream may already be durable beyond the word's position. The word then vouches only for its
+  // own position.
   EXPECT_EQ(WatermarkWord::vouched(WatermarkWord::encode(8000, 9000)), 8000u);
 }
 

@@ -34,7 +34,7 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
     stream_->on_publish(true);
   }
   void step() {
-    // poll() asks the device at most once in this time.
+    // poll() asks the device again only if this time has passed since it last asked.
     std::this_thread::sleep_for(std::chrono::microseconds(3));
     stream_->poll();
   }
@@ -264,7 +264,8 @@ TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   EXPECT_EQ(durable(), kUnit);
 }
 
-// With preemptible workers, the daemon sleeps during a write if no other may start before its end.
+// With preemptible workers, the daemon sleeps during a write if no other write may start before the
+// end of this write.
 class OneAtATime : public DepthTest {
  protected:
   static constexpr uint64_t kGapUs = 20'000;

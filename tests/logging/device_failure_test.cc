@@ -9,7 +9,8 @@
 namespace logjam {
 namespace {
 
-// R7: whether a worker or the daemon flushes, a failed write names the file and the reason.
+// R7 holds for a flush by a worker and for a flush by the daemon. The message has the file and the
+// reason.
 TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const int error : {EIO, ENOSPC}) {
@@ -58,7 +59,8 @@ TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
-      // The limit holds for each file. segments_test.cc tests a segment that cannot be made.
+      // The limit holds for each file, and every file of segments is shorter than the limit.
+      // segments_test.cc tests a segment that cannot be made.
       if (device_traits(device).has_segments && preallocate != 0) continue;
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);

@@ -142,7 +142,7 @@ TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
 
 TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
   ASSERT_EQ(made_, 0);
-  disk_.fail("log", FileCall::kSync, EIO, 1);  // the first sync is the file's
+  disk_.fail("log", FileCall::kSync, EIO, 1);  // 1: after the sync of the file
   int error = 0;
   while (error == 0 && maker_.ready() == 0) error = maker_.go_on(kSegment);
   EXPECT_EQ(error, EIO);

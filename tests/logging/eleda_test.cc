@@ -77,7 +77,8 @@ TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledAfterIt) {
 }
 
 // Batches of records are published in random order for many laps of the ring. The watermark must
-// never pass the first unpublished record. When all are published, it must be at the end.
+// never pass the first unpublished record. When all records are published, the watermark must be at
+// the end of the last record.
 TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
   constexpr uint32_t kWorkers = 8;
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -109,7 +109,8 @@ TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
   EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
 }
 
-// 1000 bytes arrive in 100 us before a flush of 20 us, or 3000 in 300 us before a flush of 90 us.
+// Before a flush of 20 us, 1000 bytes arrive in 100 us. Before a flush of 90 us, 3000 bytes arrive
+// in 300 us.
 TEST(FlushGapTest, CommitsOfALateAndSlowFlushCountAsOftenAsThereAreOfThem) {
   PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
   for (int i = 0; i < 5000; ++i) {

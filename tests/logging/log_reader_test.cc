@@ -188,7 +188,7 @@ StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogM
   return reader.tail();
 }
 
-// After the damage there are records shorter than a window, and longer ones.
+// After the damage there are records shorter than a window, and records longer than a window.
 TEST_F(LogReaderTest, FindsTheSameAfterTheDamageInAWindowOfAnyLength) {
   const auto published = write_log(40, 5, 1 << 20);
   auto bytes = read_file(directory_.file());

@@ -1,5 +1,6 @@
 // In all schemes with several streams, idle streams delay no acknowledgement, and recovery finds
-// all acknowledged transactions (R5). The safety time-out of an hour hides no lost wake-up.
+// all acknowledged transactions (R5). The safety time-out is an hour, so it does not hide a lost
+// wake-up.
 
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
@@ -122,7 +123,8 @@ TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
   });
 }
 
-// Each transaction reads from the latest one, usually in another stream, and waits for its commit.
+// Each transaction reads from the latest transaction, which is usually in another stream. The
+// worker then waits until its own transaction is durable.
 TEST_P(MultiStreamSchemeTest, ReadersAcrossStreamsAreAcknowledgedAndSurvive) {
   on_all_devices(kWorkers, [](Log& log) {
     std::vector<Published> acknowledged;

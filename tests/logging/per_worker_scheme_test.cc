@@ -68,7 +68,8 @@ TEST_F(PerWorkerSchemeTest, NvmdNumbersExceedDependenciesAndTheWorkersLastNumber
   EXPECT_EQ(publish(2, {.max_war = 7}).sequence, 8u);
 }
 
-// A number ahead of the worker's clock comes from a socket whose clock is ahead.
+// The clocks of two sockets differ. So a transaction may have read a number that is ahead of the
+// worker's clock.
 TEST_F(PerWorkerSchemeTest, BorderCollieStampsExceedWhatIsAheadOfTheClock) {
   open("border-collie-d", "sync");
   const uint64_t ahead = platform::ticks() + (uint64_t{1} << 50);

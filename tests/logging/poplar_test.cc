@@ -66,8 +66,8 @@ TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsAboveTheCutOfOthers) {
   EXPECT_TRUE(survives(writer, kWriteOnly));
 }
 
-// Buffer 0's commits have waited for T. When they need buffer 1, they must not wait again for the T
-// of a later commit in buffer 1.
+// The commits of buffer 0 have already waited for T. If these commits also need buffer 1, they must
+// not wait for the T of a later commit in buffer 1.
 TEST_F(PoplarTest, ACommitWaitsForTOnceThoughTheOtherBufferIsNotIdle) {
   options_.config.flush_us = 1'000'000'000;
   options_.config.flush_help = false;

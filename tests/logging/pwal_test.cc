@@ -45,7 +45,8 @@ TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   }
 }
 
-// With --commit=sync, a worker that waits has only one commit in its file.
+// With --commit=sync, a worker that waits has only one commit in its file. So a larger group never
+// fills, and the worker must flush after a time.
 TEST_F(PwalTest, AGivenGroupIsKeptByAWorkerThatWaits) {
   const Watchdog watchdog("a worker waits for a group that cannot fill");
   constexpr uint64_t kNever = 1'000'000'000, kDelayUs = 50'000;

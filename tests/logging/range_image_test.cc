@@ -1,5 +1,5 @@
-// A range image holds the bytes that a write changes. Applied to the version that the image names,
-// it gives the new row. Images that contradict themselves are refused.
+// A range image holds the bytes that a write changes. If it is applied to the version that it
+// names, the result is the new row. Images that contradict themselves are refused.
 #include "logging/format/range_image.h"
 
 #include <gtest/gtest.h>

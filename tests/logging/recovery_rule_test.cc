@@ -160,7 +160,8 @@ TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
   EXPECT_EQ(cut.sequence, 20u);
   EXPECT_TRUE(rule.survives(closed, cut));
   EXPECT_FALSE(survives(rule, 21, cut));
-  // Stream 1 has lost a byte. Records after the watermark record may depend on this byte.
+  // Stream 1 has lost a byte. Records after the watermark record may depend on this byte, so the
+  // cut is at this record.
   tails[1] = tail(149, 45, 0);
   cut = rule.cut(tails);
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{60, 149}));
@@ -239,7 +240,8 @@ TEST(RecoveryRule, AStreamWithNothingAfterItsStartDoesNotHoldMinCutBack) {
             0u);
 }
 
-// A transaction after its stream's start may depend on a watermark record before the start.
+// A transaction after its stream's start may depend on a watermark record before the start. So the
+// start has the position up to which the watermark record needs the other streams.
 TEST(RecoveryRule, ClosedRecordsNeedAllStreamsAsFarAsTheyWereDurableAtTheirStarts) {
   const RecoveryRule rule = min_cut_or_closed("GSN");
   EXPECT_TRUE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).closed);

@@ -17,7 +17,8 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
   }
 
   // Chooses at random three pairs of a device and a way to flush. Few parts of a scheme depend on
-  // the pair. Over several commits of the project, each scheme is tested with all pairs.
+  // the pair, so three pairs are enough for one run of the tests. The choice changes with each
+  // commit of the project, so in time each scheme is tested with all pairs.
   static std::vector<std::pair<std::string, FlushWay>> ways_on(
       const std::vector<std::string>& devices) {
     std::vector<std::pair<std::string, FlushWay>> all;

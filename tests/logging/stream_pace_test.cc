@@ -99,8 +99,8 @@ TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
   EXPECT_FALSE(begins(other));
 }
 
-// Other programs only lengthen the time between two writes, so the shortest of many times shows the
-// gap. The pace is so slow that its gap is longer than any device's write.
+// Other programs may lengthen the time between two writes, but never shorten it. So the shortest of
+// many times shows the gap. The pace is so slow that its gap is longer than any device's write.
 TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
   const Watchdog watchdog("a stream that joins a round waits for the whole gap");
   constexpr int kWrites = 100;

@@ -158,9 +158,9 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
   }
 }
 
-// A look loads shared cache lines, and only one worker gets the latch. So if several workers write
-// to a stream, a poll looks only after it has taken the latch. If at most one worker writes to the
-// stream, a poll looks first, and takes the latch only if there is work.
+// A look, which is a call of filled(), loads shared cache lines. If several workers write to a
+// stream, a poll looks only after it has taken the latch, so only one worker looks. If at most one
+// worker writes to the stream, a poll looks first, and takes the latch only if there is work.
 TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   for (const uint32_t workers : {kWorkers, 1U, 0U}) {
     SCOPED_TRACE(workers);
@@ -178,7 +178,8 @@ TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   }
 }
 
-// Under ELEDA, a look crawls over all filled records, and no write can begin during the crawl.
+// Under ELEDA, a look crawls over all filled records, and no write can begin during the crawl. So
+// threads must not look again while the known records fill the next write.
 TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
   open("null", 4096);
   publish(3 * 4096);

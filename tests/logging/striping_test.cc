@@ -94,7 +94,7 @@ TEST(Striping, TheWatermarkWaitsForEarlierStripes) {
   log.step();
   EXPECT_EQ(log.devices[0].under_way(), kStripe);
   EXPECT_EQ(log.devices[1].under_way(), kStripe);
-  for (const uint64_t stripe : {1, 3}) {  // device 1 is faster
+  for (const uint64_t stripe : {1, 3}) {  // device 1 is faster than device 0
     log.devices[1].complete();
     log.step();
     EXPECT_EQ(log.acknowledged(), 0u) << "stripe " << stripe << " is durable, stripe 0 is not";

@@ -100,7 +100,8 @@ TEST_F(TaurusTest, ATransactionThatDependsOnNothingWaitsForItsOwnLogAlone) {
   EXPECT_EQ(counter("remote_waits"), 0);
 }
 
-// The reader needs neither log 2 nor the later record of log 1. Only Taurus knows this.
+// The reader needs neither log 2 nor the later record of log 1. Taurus sees this in the reader's
+// vector.
 TEST_F(TaurusTest, AReaderWaitsForTheRecordThatItReadFromAndForNothingElse) {
   open(3);
   const Published remote = run(1, {}, {1});

@@ -221,7 +221,8 @@ TEST_F(CrashStates, DirectoriesThatWereMadeStay) {
 }
 
 // Replaces a file with `replace`. Returns the contents that the file may have after a crash at any
-// step. A content ends with * if a crash after `replace` has returned may leave it.
+// step. If a crash after the return of `replace` may leave a content, this content ends with * in
+// the result.
 Texts replaced_by(const std::function<void()>& replace) {
   MemoryFiles disk;
   const platform::ReplaceFiles in_place(disk);
@@ -247,7 +248,7 @@ TEST(CrashStatesOfReplaceFile, TheFileIsTheOldOneOrTheNew) {
             (Texts{"old", "new", "new*"}));
 }
 
-// Without any one of its steps, replace_file() must leave a wrong state after some crash.
+// If any one step of replace_file() is left out, some crash must leave a wrong state.
 TEST(CrashStatesOfReplaceFile, EachStepThatIsLeftOutIsSeen) {
   const auto replace = [](bool syncs_file, bool syncs_directory) {
     const int file = files().open("a.new", O_WRONLY | O_CREAT | O_TRUNC);

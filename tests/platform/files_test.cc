@@ -150,8 +150,8 @@ TEST(Files, AWriteThatTakesNothingIsAnError) {
   EXPECT_EQ(stuck.calls, 3);
 }
 
-// The functions on files() do the same with the system's files and with the files in memory. The
-// parameter is true for the system's files.
+// The functions that use files() must have the same results on the system's files and on the files
+// in memory. The parameter is true for the system's files.
 class OnFiles : public testing::TestWithParam<bool> {
  protected:
   OnFiles() {
@@ -260,7 +260,8 @@ TEST(FilesDeathTest, WhatCannotBeReadIsAnErrorAndNotAnAbsence) {
   EXPECT_EXIT(
       {
         constexpr uid_t kNobody = 65534;
-        // Root may read every file. Other users may not read the directories above this directory.
+        // Root may read every file, so the test continues as another user. This user may not enter
+        // the directories above, so the process enters the directory as root.
         if (chdir(directory.path().c_str()) != 0) _exit(1);
         if (geteuid() == 0 && seteuid(kNobody) != 0) _exit(1);
         const std::string hidden = "closed";

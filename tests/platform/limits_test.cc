@@ -103,7 +103,7 @@ TEST_F(Limits, EachGroupUpToTheRootCounts) {
 }
 
 TEST_F(Limits, AHybridMachineHasEachControllerInOneHierarchy) {
-  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // version 2 has memory
+  put("/proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/box\n");  // memory is of version 2
   two("/box", std::to_string(600 << 20), 0, 0);
   one("/box", 1, 0, 0);
   EXPECT_EQ(left(), 600);

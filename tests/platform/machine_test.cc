@@ -16,7 +16,8 @@
 namespace logjam::platform {
 namespace {
 
-// If a thread loses its core between the readings of two clocks, the clocks' ratio is wrong.
+// If a thread loses its core between the readings of two clocks, the ratio of the two readings is
+// wrong. So median_ns_per_tick() must ignore such an interval.
 TEST(Clock, IntervalsThatWereDisturbedDoNotCount) {
   const ClockInterval good{5'000'000, 10'000'000}, late{9'000'000, 10'000'000},
       early{5'000'000, 14'000'000};
@@ -41,7 +42,8 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// The machine decides which core handles the interrupts of the disk. The core may be unknown.
+// Each machine has another core for the interrupts of the disk, or none that is known. So the test
+// compares the core with that of the parent directory, and has no expected number.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);

@@ -131,7 +131,7 @@ TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
   EXPECT_EQ(numbers(PlacementPolicy::kSmt), (std::vector{0, 2, 4, 6, 1, 3, 5, 7}));
 }
 
-// The kernel may confine a process to any set of contexts.
+// The kernel may confine a process to any set of contexts, so the test chooses sets at random.
 TEST(Placement, HoldsItsPromisesOnAnyPartOfAMachine) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

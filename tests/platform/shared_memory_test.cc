@@ -44,7 +44,8 @@ TEST(AtomicMax, NeverGoesDownWhileThreadsRaiseIt) {
   EXPECT_EQ(maximum.load(), kEach * kThreads + kThreads - 1);
 }
 
-// Two threads wake each other in turns. If a wake-up is lost, a thread sleeps without a time-out.
+// Two threads wake each other in turns. The threads sleep without a time-out, so a lost wake-up
+// hangs the test.
 TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   const Watchdog watchdog("a wake-up was lost");
   constexpr uint64_t kTurns = 20'000;

@@ -53,7 +53,8 @@ void pin_to_a_core_that_is_not_there() {
   std::exit(0);
 }
 
-// The kernel replaces a thread's set of cores when the set of the thread's cgroup changes.
+// The kernel replaces a thread's set of cores when the set of the thread's cgroup changes. Here
+// sched_setaffinity() plays such a change.
 void lose_a_pin() {
   thread([] {
     pin_to_core(0);

@@ -125,7 +125,8 @@ TEST(WorkerClass, IsIdleWithoutEffectOnlyIfAskedFor) {
   EXPECT_EQ(join(workers, cgroups, "/cg").policy, SCHED_IDLE);
 }
 
-// On a busy machine, other programs would take the cores from workers of the class `idle`.
+// On a busy machine, other programs would take the cores from workers of the class `idle`. So
+// `auto` must choose the class `normal`.
 TEST(WorkerClass, OnABusyMachineAutoIsNormalAndLeavesNoGroup) {
   FakeCgroups cgroups(1, "/");
   const WorkerClass workers(kAuto, cgroups.kernel(), busy_machine);

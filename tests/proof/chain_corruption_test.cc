@@ -185,7 +185,8 @@ class ChainDamage : public testing::Test {
 };
 using ChainDamageDeathTest = ChainDamage;
 
-// A checkpoint during a run has rows of different moments. Only with the log are they consistent.
+// A checkpoint during a run has rows of different moments. These rows are consistent only together
+// with the run's log.
 TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
   // The run ends when it has taken two checkpoints. On a loaded machine this takes long.
   ASSERT_EQ(

@@ -102,7 +102,7 @@ std::vector<LivesRound> rounds_of_lives() {
   for (const uint64_t seed : asked_seeds()) all.push_back(derive_lives(seed));
   if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
-    constexpr uint64_t kEach = 3;  // a third of the pairs; the seed chooses which
+    constexpr uint64_t kEach = 3;  // a third of the pairs is tested; the seed chooses it
     if (seed % kEach == 0 || tries_all()) all.push_back(derive_lives(seed));
   }
   return all;

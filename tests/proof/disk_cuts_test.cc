@@ -24,7 +24,7 @@ namespace {
 
 using Begin = CountingLife::Begin;
 
-constexpr uint64_t kNewLog = 1'000'000;  // added to the marks of the log that replaces another
+constexpr uint64_t kNewLog = 1'000'000;  // added to the marks of a log that replaces another log
 
 struct Scenario {
   const char* name;

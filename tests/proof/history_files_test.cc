@@ -22,7 +22,8 @@ class HistoryFilesTest : public testing::Test {
  protected:
   HistoryFilesTest() { flags_.set("history_mb", 1); }
 
-  // Plays a life that records a transaction of worker 1, unless it is killed before that.
+  // Plays a life that records a transaction of worker 1. If `starts` is false, the life is killed
+  // before it does so.
   void live(bool continues, bool starts = true) {
     parameters_.ordinal = continues ? parameters_.ordinal + 1 : 1;
     parameters_.after = parameters_.ordinal - 1;

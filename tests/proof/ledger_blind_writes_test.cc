@@ -74,7 +74,7 @@ TEST(LedgerChecker, FindsARecoveredReaderOfALostBlindWrite) {
 }
 
 // A reader has read from a lost transaction. The reader's own write was overwritten blindly, so no
-// row shows it. But a third transaction, which is recovered, has read this write.
+// row shows this write. But a third transaction, which is recovered, has read the write.
 TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
   World world;
   const TransactionId lost = world.change(0, {}, {{Op::kBlind, 5}}, kLost);

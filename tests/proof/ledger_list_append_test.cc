@@ -135,7 +135,8 @@ TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   EXPECT_NE(lines.back().find("[:r 12 [0 1 2]]"), std::string::npos) << lines.back();
 }
 
-// If no transaction of the history wrote a row, its list has a number that no transaction appends.
+// If no transaction of the history wrote a row, the row's list has a number that no transaction
+// appends.
 TEST_F(ListAppend, AWriterThatTheHistoryDoesNotKnowGetsANumberOfItsOwn) {
   World world;
   world.make(0, {{1, make_id(2, 77)}, {2, make_id(2, 78)}, {1, make_id(2, 77)}}, {});

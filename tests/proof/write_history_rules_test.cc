@@ -156,7 +156,8 @@ TEST_F(Rules, WhatAnAcknowledgedTransactionHasUpdatedIsThere) {
             "write of rows 2 is not, which is as loaded");
 }
 
-// Both rows of transaction 1:1 were overwritten, so no row shows it. But 1:2 depends on it.
+// Both rows of transaction 1:1 were overwritten, so no row shows this transaction. But transaction
+// 1:2 depends on it.
 TEST_F(Rules, WhatAnAcknowledgedTransactionDependsOnThroughAnotherIsThere) {
   rows({{1, 13}, {2, 22}, {3, 30}});
   commit(0, {{1, 10, 11}, {3, 30, 31}}, kCommitted);
@@ -201,7 +202,8 @@ TEST_F(Rules, ARowIsAbsentThatNoTransactionHasErased) {
   EXPECT_EQ(violation(), "R3: rows 1 is absent, and no transaction has erased it");
 }
 
-// Two transactions change a row from the same value. In one life, one update would be lost.
+// Two transactions of different lives change a row from the same value. In one life this would be a
+// lost update. Here the earlier transaction was not recovered, so the history is correct.
 TEST_F(Rules, ALifeGoesOnWithWhatWasRecovered) {
   rows({{1, 13}, {2, 20}});
   commit(0, {{1, 10, 11}});
@@ -259,7 +261,8 @@ TEST_F(Rules, ATransactionIsTornAtARestart) {
             "is not, which is as loaded");
 }
 
-// A transaction that was not recovered after life 1 shows after life 2.
+// Life 2 began without a transaction of life 1. But after life 2, a write of this transaction is in
+// the rows.
 TEST_F(Rules, ALostTransactionComesBack) {
   rows({{1, 12}, {2, 21}});
   commit(0, {{1, 10, 11}, {2, 20, 21}}, kCommitted);

@@ -14,7 +14,7 @@ from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
 # These scripts replace sbatch, scontrol and squeue. sbatch writes its arguments to a file, and
-# counts the submitted arrays; it fails when this count exceeds the number in the file `limit`.
+# counts the submitted arrays. sbatch fails when this count exceeds the number in the file `limit`.
 SBATCH = """#!/bin/sh
 cd {folder} || exit
 count=$(($(wc -l <sent) + 1))

@@ -81,7 +81,7 @@ class Draws(unittest.TestCase):
              [f"All/SchemeTest.B/{i}" for i in range(40)] + ["Ring.Fits", "Locks/0.One"])
 
     def setUp(self):
-        # `.ci/run` runs these tests with another LOGJAM_TEST_SHARE.
+        # `.ci/run` sets another LOGJAM_TEST_SHARE, which would change the drawn tests.
         self.enterContext(mock.patch.dict(os.environ, {"LOGJAM_TEST_SHARE": "1"}))
 
     def test_a_seed_draws_the_same_and_another_seed_others(self):

@@ -34,7 +34,7 @@ class Compare(unittest.TestCase):
         draw = random.Random(1)
         alarms = sum(bool(moved(drawn(draw, noise=noise), drawn(draw, noise=noise)))
                      for noise in (0.005, 0.02, 0.1) for _ in range(100))
-        self.assertLessEqual(alarms, 6)  # 300 comparisons, 0.01 each
+        self.assertLessEqual(alarms, 6)  # 300 comparisons, each with a risk of 0.01
 
     def test_many_equals_at_once_give_hardly_a_false_alarm(self):
         draw = random.Random(7)
@@ -105,7 +105,7 @@ class CompareFolders(InADirectory):
             for folder, rows in zip(("old", "new"), pair):
                 path = self.directory / folder / name.lower() / "small.csv"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                # Both folders have the same start times, so their runs count as run in turn.
+                # Both folders have the same start times, so their runs count as interleaved.
                 store.write_rows(path, [{**one, "began": one["round"]} for one in rows])
         args = types.SimpleNamespace(old=self.directory / "old", new=self.directory / "new",
                                      size="small")

@@ -43,7 +43,7 @@ def write_page(folder):
     return page.page(*synthetic.collected(folder, *experiments.values()))
 
 
-# A row with this text must stay plain text: HTML, a placeholder, the end of a script, a new line.
+# HTML, a placeholder, the end of a script, and a new line. The page must show them as plain text.
 HOSTILE = ("{{programs}}{{data}}<img src=x onerror=nowhere()></script><script>alert(1)</script>"
            "<!--<script>\"'><b>bold</b>&lt;\u2028\u2029`[a](javascript:x)")
 
@@ -84,7 +84,7 @@ class Page(InADirectory):
         return done.stdout
 
     def document(self, address="", **more):
-        """Returns the page's elements after its scripts, whose errors fail the test, have run."""
+        """Runs the page's scripts, whose errors fail the test; returns the page's elements."""
         found = self.browse("--dump-dom", address=address, **more)
         error = re.search(r'<html[^>]* data-error="([^"]*)"', found)
         self.assertIsNone(error, error and error[1])

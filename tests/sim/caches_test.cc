@@ -248,7 +248,7 @@ TEST(Caches, AStreamIsNoticedByItsLines) {
   }
 }
 
-// Eight cores on two sockets access random lines, of more lines than the caches can hold.
+// Eight cores on two sockets access random lines. There are more lines than the caches can hold.
 class CachesProperty : public testing::TestWithParam<bool> {
  protected:
   static constexpr uint32_t kCores = 8, kLinesUsed = 500;

@@ -119,8 +119,9 @@ TEST(Charge, WhatAFiberTouchesIsNotWarmed) {
   machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 220U); }});
 }
 
-// A transfer takes 110 cycles, and the request for the line reaches its owner after the first 22
-// cycles. An addition takes 20 cycles, so the owner makes two additions before the line goes.
+// A transfer takes 110 cycles, and the request for the line reaches the line's owner after the
+// first 22 cycles. An addition takes 20 cycles, so the owner makes two additions before the line
+// goes.
 TEST(Charge, AnOwnerAddsOnUntilItHearsOfTheNextRequest) {
   RunningMachine machine(small_profile(), 2);
   const void* word = address_of(line_of_new_page());

@@ -24,8 +24,9 @@ Profile free_kernel();
 // line. The first call maps the simulated memory.
 uint32_t line_of_new_page(uint32_t socket = 0);
 
-// Simulates a machine, whose scheduler scheduler() returns. Only one RunningMachine exists at a
-// time. The thread that creates it is the observer. All fibers end before its destruction.
+// Simulates a machine. The function scheduler() returns the machine's scheduler. Only one
+// RunningMachine exists at a time. The thread that creates it is the observer. All fibers end
+// before its destruction.
 class RunningMachine {
  public:
   RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed = 1);

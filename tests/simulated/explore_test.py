@@ -1,4 +1,4 @@
-"""Tests the explorer: rounds without an error, an error that it finds again, refusals."""
+"""Tests the explorer: rounds without an error, an error that a seed repeats, refused flags."""
 
 import os
 import re
@@ -86,7 +86,8 @@ class Explore(InADirectory):
         self.assertIn("fails a check", printed)
 
     def weakened(self, only, flags):
-        """Runs the script with each release in the file `only` as relaxed; returns its output."""
+        """Runs the script, which makes each release in the file `only` relaxed; returns its
+        output."""
         return self.script("weakened_orders.py", f"--only={only}", f"--flags={flags}",
                            "--rounds=40")
 

@@ -29,7 +29,7 @@ class OfTheSimulation(InADirectory):
         return done
 
     def row(self, name, *words, **how):
-        """Returns the CSV row of a run without its flags, which name files."""
+        """Returns the CSV row of a run, without the flags, because flags name files."""
         path = self.directory / f"{name}.csv"
         self.simulate("run", *SHORT, *words, f"--csv={path}", where=name, **how)
         row = read_rows(path)[0]
@@ -61,7 +61,8 @@ class Simulation(OfTheSimulation):
                                  environment={"LONGER": "x" * 5000})
                 self.assertEqual(one, other)
 
-    # The length of a text does not move other allocations, so both paths give the same slabs.
+    # The length of a text must not move other allocations. So runs with a short and with a long
+    # path must have the same slabs.
     def test_a_longer_path_takes_the_same_memory(self):
         def slabs(name):
             path = self.directory / f"{name}.csv"
@@ -96,7 +97,7 @@ class Simulation(OfTheSimulation):
 
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
-            """Returns the addresses of small allocations: large ones are mapped consecutively."""
+            """Returns the addresses of small allocations, which the seed moves."""
             return re.findall(r"0x[0-9a-f]+, \d+ B of allocate", self.report(*words))
 
         one = addresses()
@@ -145,7 +146,8 @@ class Simulation(OfTheSimulation):
         path = self.directory / "written_back.csv"
 
         def insert_ns(first_ns, further_ns):
-            """Returns the time of an insert, in ns. `scm` writes back its 192 lines together."""
+            """Returns the time of an insert, in ns. `scm` writes back the insert's 192 lines
+            together."""
             self.simulate(
                 "micro", "--machine=milan2x64", "--cores=4", "--threads=1", "--log=scm",
                 "--device=nvm", "--record_bytes=12288", "--log_buffer_mb=1", "--seconds=0.002",

@@ -186,7 +186,7 @@ TEST(DistributionTest, ScrambledRowsDoNotMoveWhenRowsAreInserted) {
 
 TEST(DistributionTest, LatestRowsAreZipfianByAge) {
   auto counts = counts_of(options(Distribution::kLatest, 1'000'000), kDraws);
-  std::reverse(counts.begin(), counts.end());  // the newest row has the highest number
+  std::reverse(counts.begin(), counts.end());  // to counts by age: the newest row is the last one
   expect_follows_in_groups(counts, zipfian(1'000'000, 0.99), "one by one, then in groups");
 
   // Between draws, workers insert different numbers of rows.

@@ -92,7 +92,7 @@ class OneWorker {
     return status;
   }
 
-  // Executes the client's transaction and undoes it. Returns what the client returned.
+  // Executes the client's transaction and undoes it. Returns the client's status.
   Status rehearse(Client& client) {
     txn_.begin(false);
     const Status status = client.execute(txn_);
@@ -101,7 +101,7 @@ class OneWorker {
     return status;
   }
 
-  // Gives the client a transaction of `type` with these fields as its command, and executes it.
+  // Makes a command of `type` with these fields, gives the command to the client, and executes it.
   template <class... Fields>
   Status execute(Client& client, uint32_t type, Fields... fields) {
     std::vector<std::byte> command;

@@ -51,6 +51,8 @@ TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
 }
 
 // In Aether's Fig. 10 a thread's small records wait for a large record (outlier) of another thread.
+// This shows only if the other threads have small records at that time. So few threads may have
+// their outliers in the same step.
 TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
   RecordSizes sizes;
   ASSERT_EQ(sizes.parse("48:65536", 1), "");

@@ -206,7 +206,7 @@ TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   EXPECT_EQ(failing(*recovered, *database), (std::vector<std::string>{check->name}));
 }
 
-// One after another, the test gives each row of a transaction the contents from before it.
+// For each row of a transaction, the test restores the contents from before the transaction.
 TEST_F(TpcbTest, VerifyFindsAHalfTransactionAfterARecovery) {
   const std::vector<std::function<void(Tables&, const History&)>> undo = {
       [](Tables& t, const History& h) { row<Account>(t.account, h.account).balance -= h.delta; },

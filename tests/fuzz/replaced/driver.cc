@@ -22,7 +22,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
 namespace logjam::fuzz {
 namespace {
 
-// Of this number of mutated inputs, one keeps its wrong checksums. All others are mended.
+// One in this number of mutated inputs keeps its wrong checksums. All other inputs are mended.
 constexpr uint64_t kMended = 16;
 
 // A copy of the target's `keeps_memory`: the list of targets is gone when the process ends.
@@ -78,6 +78,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned
 // The quarantine of freed memory may be small, because a wrong use follows soon after the free.
 const char* __asan_default_options() { return "quarantine_size_mb=8:malloc_context_size=6"; }
 
-// Without this, the leak check scans all kept memory after each input that allocates more of it.
+// Turns the leak check off for targets that keep memory. Otherwise the check scans all kept memory
+// after each input that allocates memory to keep.
 int __lsan_is_turned_off() { return keeps_memory ? 1 : 0; }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
