@@ -1,5 +1,6 @@
-// The records that transactions write to the log, and the dependencies that they report. Runs with
-// every protocol, both record granularities, and numbers drawn before or after validation.
+// The records that transactions write to the log, and the dependencies that they report. The tests
+// run with every protocol and both record granularities, with numbers drawn before validation and
+// after it.
 #include <gtest/gtest.h>
 
 #include <tuple>

@@ -83,8 +83,9 @@ TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   }
 }
 
-// One worker holds a lock twice: for a parked transaction and for its next transaction. When the
-// parked transaction releases the lock, waiters must still find the worker among the holders.
+// A worker holds a lock twice: for a parked transaction, and for the worker's next transaction.
+// When the parked transaction releases the lock, waiters must still find the worker among the
+// lock's holders.
 TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
   World world("2pl-detect", {}, LogRecords::kTransaction, false);
   Table& table = *world.ordered;

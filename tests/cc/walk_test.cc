@@ -1,5 +1,6 @@
-// If an index node has changed, a walk reads the node again and continues from its last entry. The
-// walk must visit each entry once, even if one key's entries lie in several nodes.
+// If an index node has changed, a walk reads the node again, and continues after the last entry
+// that it has visited. The walk must visit each entry once, even if one key's entries lie in
+// several nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -65,7 +65,8 @@ class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
   std::map<Key, uint64_t> rows_;
 };
 
-// In the first log, both streams have equally many records. In the second, stream 0 has 99 %.
+// In the first log, both streams have equally many records. In the second log, stream 0 has 99 % of
+// the records.
 TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
   for (const uint64_t every : {2, 100}) {
     HandWrittenLog log(2);
@@ -86,8 +87,8 @@ TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
   expect(600, 600, 1, 2);
 }
 
-// Each stream's ranges change the versions that the stream before it makes. An applier that begins
-// with a later stream must keep all ranges of this stream waiting.
+// The ranges of each stream change the versions that the previous stream makes. An applier that
+// begins with a later stream must keep all ranges of this stream waiting.
 TEST_P(RecoveryMemory, OfRangesThatWaitIsBounded) {
   HandWrittenLog log(3);
   add(log, 1, 0);
@@ -118,8 +119,8 @@ TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
 }
 
 // Recovery knows that the first stream's records survive only after it has read the second stream
-// to its end. These records have the smallest numbers. So a merge waits for the first stream while
-// the queue of the second stream is full.
+// to its end. The records of the first stream have the smallest numbers. So a merge waits for the
+// first stream while the queue of the second stream is full.
 TEST_P(RecoveryMemory, IsBoundedAndAMergeEndsIfItsNextRecordNeedsAStreamThatIsFull) {
   HandWrittenLog log(2);
   for (uint64_t n = 1; n <= 600; ++n) add(log, n, n <= 10 ? 0 : 1);

@@ -89,7 +89,8 @@ struct Caller {
   const bool at_once;
 };
 
-// Returns the numbers of the readings before and after the window, and the count of readings.
+// Readings are numbered from 1. Returns the number of the reading at the window's begin, the number
+// of the reading at its end, and the count of all readings.
 std::array<int, 3> readings(double warmup_seconds, double seconds, bool at_once = false) {
   BenchmarkControl control;
   std::vector<std::unique_ptr<Caller>> callers;

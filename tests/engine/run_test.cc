@@ -94,7 +94,7 @@ RunResult run_steps(Steps workload, LogScheme& log, RunOptions options,
 TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
   constexpr uint32_t kTransactions = 1000;
   for (const uint32_t depth : {1u, 7u, 100u}) {
-    uint64_t most = 0;  // most transactions in flight during a wait
+    uint64_t most = 0;  // the largest number of transactions in flight during a wait
     HeldLog log([&](HeldLog& held, uint64_t sequence) {
       most = std::max(most, held.last - held.durable.load());
       // When all transactions are logged, the worker waits only to drain the pipeline.

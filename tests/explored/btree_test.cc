@@ -77,7 +77,7 @@ class KeysInATree {
   void find_present(Key key, Finger* finger = nullptr) {
     if (tree_->find(key, nullptr, finger) != &(*entries_)[key]) wrong_ = "a key is not found";
   }
-  // Looks for a key that is being inserted.
+  // Looks for a key that another thread inserts. If the key is missing, notes the node's version.
   void find_inserted(Key key, Finger* finger = nullptr) {
     NodeVersion missed_in;
     const Keyed* entry = tree_->find(key, &missed_in, finger);

@@ -110,8 +110,8 @@ TEST(PrivateBufferSteps, AWatermarkAndARecordNeverShareBytes) {
   search_all<PublishBesideWatermark>(3);
 }
 
-// The worker cancels a record and then publishes one, while two threads append watermarks. Checked:
-// as in PublishBesideWatermark.
+// The worker cancels a record and then publishes another record, while two threads append
+// watermarks. Checked: as in PublishBesideWatermark.
 class CancelBesideWatermarks : WorkerAndOther {
  public:
   CancelBesideWatermarks() { draw_elsewhere(); }

@@ -228,8 +228,9 @@ TEST(WorkerLogTest, ALookMissesNoRecordBelowItsPlace) {
   search_all<APublishAndALook>(4, true);
 }
 
-// A thread that advances the watermark raises the floor, fences, and looks. Workers draw numbers
-// above the floor that they load. Checked: no number drawn later is below the watermark.
+// A thread that advances the watermark raises the floor, executes a fence, and looks at the
+// workers' logs. Workers draw numbers above the floor that they load. Checked: if the look has
+// missed a worker's number, this number is above the raised floor.
 class DrawsAboveAFloor {
  public:
   explicit DrawsAboveAFloor(uint32_t workers) : numbers_(workers), places_(workers) {}

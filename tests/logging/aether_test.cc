@@ -68,7 +68,8 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
 }
 
 // The first record almost fills the ring and is not published. Then one worker may still find
-// space, and one holds the lock while it sleeps for space. The other workers must form groups.
+// space, and another worker holds the lock while it sleeps until there is space. The other workers
+// must form groups.
 TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
   Log log(options("sim:20", 8192));

@@ -146,7 +146,8 @@ TEST_P(Evidence, ARecordVouchesForTheRecordsThatWereDurable) {
     EXPECT_LE(durable, position);
     for (const Published& one : first) {
       if (one.stream != later.stream) continue;
-      // There may be watermark records between the two records, and the lag is rounded up.
+      // There may be watermark records between the two records, and a record states its lag rounded
+      // up. So the limit allows twice the distance of the records.
       const uint64_t lag = position - (read.find(one)->first + one.bytes);
       EXPECT_GE(durable + 2 * lag + 16, position);
     }

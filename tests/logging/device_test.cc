@@ -142,7 +142,8 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
             ++ended;
           }
           if (!busy[slot] && begun < kPieces) {
-            // The last piece is first, so for some time there is a gap before it.
+            // The last piece of the file is written first, so for some time there is a gap before
+            // this piece.
             const uint64_t at = (kPieces - 1 - begun++) * kPiece;
             device->start(at, {memory.data() + at, kPiece}, Sync::kData, slot);
             busy[slot] = true;
@@ -169,7 +170,7 @@ TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
     device->start(slot * 4096, {memory.data(), 4096}, Sync::kData, slot);
   }
   device->wait(10'000'000'000);
-  // The last write began together with the first one, so at its end all writes have ended.
+  // All writes began together, so they have all ended when the last write has ended.
   while (!device->finished(kDepth - 1)) device->wait(1'000'000);
   for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_TRUE(device->finished(slot));
 }

@@ -137,7 +137,8 @@ TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatHolds) {
   const Published unrelated = publish(0);
   const Published on_the_fourth = publish(3, {.max_read = reader.sequence, .reads = true});
   for (const uint32_t s : {0, 2, 3}) flush(s);
-  // All records survive a flush of log 1. Then its file is cut in the middle of `lost`.
+  // All records survive a flush of log 1. Then the test cuts the file of log 1 in the middle of the
+  // record `lost`.
   flush(1);
   for (const Published& one : {early, independent, lost, reader, unrelated, on_the_fourth}) {
     EXPECT_TRUE(survives(one));

@@ -34,7 +34,8 @@ TEST(DurableSequence, WhenTooManyPairsWaitTheNewestStandsForTheOneBefore) {
   EXPECT_EQ(sequence.at(64 * 5000), 5000u);
 }
 
-// Each of a Poplar buffer's 1000 segments may have a pair that waits until its end is durable.
+// A Poplar buffer may have 1000 segments, each with a pair that waits until the segment's end is
+// durable.
 TEST(DurableSequence, AThousandPairsMayWait) {
   DurableSequence sequence;
   for (uint64_t i = 1; i <= 1024; ++i) sequence.record(64 * i, i);

@@ -1,5 +1,5 @@
-// Decoding returns the encoded writes, in every form and order. It refuses a body that contradicts
-// its header. The checksum covers the whole record, its run and its position.
+// Decoding returns the encoded writes, in every form and order. Decoding refuses a body that
+// contradicts the record's header. The checksum covers the whole record, its run and its position.
 #include "logging/format/record.h"
 
 #include <gtest/gtest.h>

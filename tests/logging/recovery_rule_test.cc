@@ -90,7 +90,7 @@ TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   const RecoveryRule rule = last_met_cut("sync record");
   StreamTail first = tail(300, 0, 0), second = tail(150, 0, 0);
   // Stream 0 has two sync records, in two batches. The later record needs 160 bytes of stream 1.
-  // The upper bits of its first word are no part of a position.
+  // The upper bits of this record's first word are no part of a position.
   first.watermarks = {watermarks({7, 100, 50}),
                       watermarks({9, WatermarkWord::encode(300, 64), 160})};
   second.watermarks = {watermarks({8, 100, 150})};

@@ -1,4 +1,5 @@
-// RFA: the closed transactions, the streams for which they wait, and the records of a recovery.
+// RFA: the closed transactions, the streams for which they wait, and the records that a recovery
+// uses.
 
 #include "tests/logging/scripted_log.h"
 

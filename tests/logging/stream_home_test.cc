@@ -130,7 +130,7 @@ TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {
   EXPECT_EQ(of_directories(3), "- - -") << "streams 0 and 3 do";
 }
 
-// Returns the allowed cores of each thread of this process, if its name begins with "log-".
+// Returns the allowed cores of each thread of this process whose name begins with "log-".
 std::map<std::string, std::string> cores_of_flushers() {
   std::map<std::string, std::string> cores;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,5 +1,5 @@
-// A recovery that begins at StreamStarts must find the same cut as a recovery of the whole log.
-// After the starts, both must use the same records.
+// A recovery that begins at StreamStarts must find the same cut as a recovery of the whole log. The
+// two recoveries must use the same records after the starts.
 #include <random>
 #include <thread>
 

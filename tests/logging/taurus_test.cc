@@ -173,7 +173,8 @@ TEST_F(TaurusTest, WhoHasGatheredNoVectorWaitsForTheEndsOfAllLogs) {
   EXPECT_EQ(vector_in(writer), (std::vector<std::pair<uint32_t, uint64_t>>{{1, end_of(remote)}}));
 }
 
-// The later commit depends on fewer logs. A worker asks only whether its oldest commit is durable.
+// The later commit depends on fewer logs than the earlier commit. A worker asks only whether its
+// oldest commit is durable, so the later commit must not become durable first.
 TEST_F(TaurusTest, AWorkersCommitsThatWaitForOtherLogsBecomeDurableInOrder) {
   open(3);
   run(1, {}, {1});

@@ -1,4 +1,5 @@
-// proof/disk/crash_states.h: the states that a crash may leave, and the states that it may not.
+// proof/disk/crash_states.h: the states that a crash may leave, and the states that it must not
+// leave.
 #include <functional>
 
 #include "tests/platform/on_memory_files.h"
@@ -75,7 +76,7 @@ TEST_F(CrashStates, TheLaterOfTwoWritesMayPersistWithoutTheEarlier) {
   write_durably("a", std::string(1024, 'o'));
   write("a", "1", 0);
   write("a", "2", 512);
-  write("a", "3", 1);  // in the sector of the first write, so it cannot persist without that write
+  write("a", "3", 1);  // changes the first write's sector, so it cannot persist alone
   std::set<std::string> found;
   for (const std::string& text : texts("a")) {
     found.insert({text[0], text[1], text[512]});

@@ -194,7 +194,8 @@ TEST(GroupPlace, IsThatOfTheOutermostGroup) {
   EXPECT_EQ(group_place(one.kernel()), GroupPlace::kIdle);
 }
 
-// The scheduler ignores a group of version 2 that does not have the cpu controller.
+// The scheduler ignores a group of version 2 that does not have the cpu controller. So a process in
+// such a group counts as outside of it.
 TEST(GroupPlace, OfVersionTwoCountsOnlyWhereTheControllerIsOn) {
   FakeCgroups two(2, "/a/b");
   EXPECT_EQ(group_place(two.kernel()), GroupPlace::kTop);

@@ -120,7 +120,8 @@ TEST(Placement, SmtFillsACoreBeforeTheNext) {
   });
 }
 
-// On this machine the kernel's numbers alternate between the sockets: 0 and 2 are siblings.
+// On this machine the kernel's numbers of contexts alternate between the sockets. For example,
+// contexts 0 and 2 are siblings.
 TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
   const std::string machine = "pack:2 numa:1 core:2 pu:2(indexes=pack)";
   const auto numbers = [&](PlacementPolicy policy) {

@@ -49,7 +49,7 @@ TEST(Topology, KnowsOfEachContextWhereItIs) {
   EXPECT_EQ(text_of(machine_of("pack:1 numa:2 core:1 pu:1")), "0:0.0.0.0 1:0.1.1.0");
 }
 
-// On many machines with two sockets the kernel's numbers alternate between the sockets.
+// On many machines with two sockets, contexts with consecutive numbers are on different sockets.
 TEST(Topology, DoesNotRelyOnTheKernelsNumbers) {
   EXPECT_EQ(text_of(machine_of("pack:2 numa:1 core:2 pu:2(indexes=pack)")),
             "0:0.0.0.0 2:0.0.0.1 4:0.0.1.0 6:0.0.1.1 1:1.1.2.0 3:1.1.2.1 5:1.1.3.0 7:1.1.3.1");

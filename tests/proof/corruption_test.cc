@@ -223,8 +223,8 @@ class DamagedRun {
   }
 
  private:
-  // Returns whether the lost bytes might have been a record: the cut segment is too short for the
-  // header of one more record after the stream's last record.
+  // Returns whether recovery must assume that the lost bytes were a record. This is so if the cut
+  // segment is too short for the header of a further record after the stream's last record.
   bool ends_in_lost_bytes(const Corruption& one) const {
     const auto& files = run_.files[one.stream];
     if (one.how != kCut || one.end == files[one.stripe].size()) return false;

@@ -17,7 +17,7 @@ AXES = {"log": ["centr", "eleda", "poplar"], "threads": [1, 2]}
 
 
 def drawn(draw, factor=1.0, noise=0.02, rounds=5, only=None):
-    """Returns noisy rows of all points. `factor` applies to the log `only`, or else to all logs."""
+    """Returns noisy rows of all points. `factor` applies to the log `only`; None: to all logs."""
     return [row(number, 1000 * threads * draw.lognormvariate(0, noise)
                 * (factor if only in (None, log) else 1), log=log, threads=threads)
             for number in range(1, rounds + 1)

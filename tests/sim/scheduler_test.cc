@@ -179,8 +179,8 @@ TEST(Scheduler, AYieldLetsTheNextFiberOfTheContextRun) {
   EXPECT_EQ(at[1] - at[0], 1650 * kNanosecond) << "a system call and a context switch";
 }
 
-// A thread that has slept for a mutex makes the wake-up call when it unlocks the mutex, even if no
-// other thread is asleep then.
+// A thread that has slept for a mutex makes the wake-up call when it unlocks the mutex. If no
+// thread is asleep then, the call must cost only a system call.
 TEST(Scheduler, AWakeUpCostsTheWakersPartOnlyIfThereIsASleeper) {
   const Profile profile = small_profile();
   ASSERT_GT(profile.futex_wake_ns, profile.syscall_ns);

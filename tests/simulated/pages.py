@@ -1,9 +1,9 @@
 """Runs the commands of a page for pages_test.py.
 
-A command is a line of an indented block; a backslash continues it. Fenced blocks contain output,
-code or a file's text. Every command of a page runs in a scratch copy of the tree, in the page's
-order, unless the tables below name another check. No command is omitted: a command that is in no
-table runs.
+A command is a line of an indented block. After a backslash the command continues on the next line.
+Fenced blocks contain output, code or a file's text. Every command of a page runs in a scratch copy
+of the tree, in the page's order, unless the tables below name another check. No command is omitted:
+a command that is in no table runs.
 """
 
 import dataclasses
