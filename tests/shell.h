@@ -1,4 +1,3 @@
-// Shell commands in tests.
 #pragma once
 
 #include <gtest/gtest.h>

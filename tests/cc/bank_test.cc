@@ -78,7 +78,6 @@ class Teller {
     return status == Status::kOk ? actor_.txn->erase(*world_.ordered, from) : status;
   }
 
-  // Opens the account `to` with half the money of `from`.
   Status open(Key from, Key to) {
     Row* source;
     Status status = actor_.txn->insert(*world_.ordered, to, World::row_of(to, 0));

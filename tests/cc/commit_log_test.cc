@@ -279,7 +279,6 @@ TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
     EXPECT_EQ(entry.deps.max_overwritten, erased);
     EXPECT_EQ(entry.header().flags & kWriteOnly, 0) << "labelled write-only";
   }
-  // An insert depends on nothing if no other transaction has touched its row.
   Actor alone(world);
   EXPECT_EQ(alone.insert(*world.hash, 55, 1), Status::kOk);
   ASSERT_TRUE(alone.commit());

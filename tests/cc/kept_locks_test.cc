@@ -125,7 +125,6 @@ TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
   EXPECT_TRUE(older.commit());
 }
 
-// Tests LogTraits::fills_after_unlock.
 class FillsAfterUnlock : public testing::TestWithParam<std::string> {};
 
 TEST_P(FillsAfterUnlock, OthersReadTheRowsBeforeTheRecordIsPublished) {

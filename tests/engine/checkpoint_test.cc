@@ -83,7 +83,7 @@ Contents contents_of(Database& database) {
   return contents;
 }
 
-// Calls a function at each sync of a file.
+// A file system that calls a function at each sync of a file.
 class WatchedSyncs : public WrappedFiles {
  public:
   explicit WatchedSyncs(std::function<void(int file)> on_sync) : on_sync_(std::move(on_sync)) {}
@@ -107,14 +107,12 @@ class CheckpointTest : public testing::Test {
     fill(database_, arena_);
   }
 
-  // Puts the log into these directories.
   void use(const std::vector<std::string>& directories) {
     for (const std::string& one : directories) fs::create_directory(one);
     Manifest begun;
     begun.log = 7;
     manifest_.emplace(directories, std::move(begun));
     options_.manifest = &*manifest_;
-    // Creates the manifest of a new log.
     ASSERT_EQ(manifest_->prepare([&](Manifest& manifest) {
       manifest.directories = static_cast<uint32_t>(directories.size());
     }),

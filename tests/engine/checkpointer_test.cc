@@ -70,7 +70,6 @@ class CheckpointerTest : public testing::Test {
     table.restore(2, Version(900, true), nullptr, arena_);
   }
 
-  // Waits for an action of another thread.
   template <class Condition>
   static void await(const Condition& condition) {
     while (!condition()) platform::sleep_ns(100'000);

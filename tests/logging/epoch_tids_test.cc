@@ -8,7 +8,6 @@
 namespace logjam {
 namespace {
 
-// Even the largest TIDs fit into a version word, next to its two flags.
 TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EpochTids tids(1, EpochTids::kLastEpoch - 2);

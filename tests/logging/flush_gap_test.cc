@@ -32,7 +32,6 @@ TEST(FlushGapTest, ACommitWaitsForHalfAPeriodAndItsWrite) {
   EXPECT_EQ(period_of_latency(100, 200), 0);
 }
 
-// Tests the lower bound that FlushPacer sets.
 TEST(FlushGapTest, IsAtLeastWhatAPaceAsksForAndAtMost200Microseconds) {
   LogConfig config;
   config.flush_gap_us = 50;

@@ -25,7 +25,6 @@ class ScriptedLog : public testing::Test {
   Published publish(uint32_t worker, const Dependencies& deps = {}) {
     return publish_record(*log_, worker, ++txn_, 64, deps);
   }
-  // Fills and publishes the record of a reservation that the test has made.
   CommitPoint fill(uint32_t worker, const LogReservation& open) {
     fill_record(open, log_->run(), ++txn_);
     return scheme().publish(worker, open, RecordRole::kCommit);

@@ -1,4 +1,3 @@
-// write_back() writes back every cache line that has one of the given bytes, and no other line.
 #include "platform/cache_lines.h"
 
 #include <gtest/gtest.h>

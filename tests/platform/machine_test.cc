@@ -42,8 +42,7 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// Each machine has another core for the interrupts of the disk, or none that is known. So the test
-// compares the core with that of the parent directory, and has no expected number.
+// The core differs between machines, and may be unknown.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);

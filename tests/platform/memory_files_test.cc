@@ -84,8 +84,6 @@ TEST_F(MemoryFilesTest, AKillLosesNothing) {
   EXPECT_EQ(text_in(disk_.now(), "x/b"), "2");
 }
 
-// The file has many sectors. A crash state does not copy these sectors: it shares most of them with
-// other states.
 TEST_F(MemoryFilesTest, LargeFilesAreKept) {
   std::string text(uint64_t{1} << 20, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i / 512 % 251);

@@ -55,7 +55,6 @@ std::string exactly(const std::string& text) {
 
 class ProfileReaderDeathTest : public testing::Test {
  protected:
-  // Reads a profile from a file with this text.
   Profile read(const std::string& text, const std::string& changes = "") {
     const std::string path = directory_.path_of("mine.toml");
     std::ofstream(path) << text;

@@ -1,4 +1,3 @@
-// Random numbers follow their distributions.
 #include "workloads/random.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// YCSB's checks find planted errors.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"
