@@ -100,6 +100,7 @@ if [ "$1" = products ]; then
   [ $# -eq 1 ] || products=("${@:2}")
 fi
 prefix=${PREFIX:-}
+COMPILE=${COMPILE:-g++}
 here=$(cd "$(dirname "$0")" && pwd)
 python=/usr/bin/python3
 [ -z "${VIRTUAL_ENV:-}" ] || python=$VIRTUAL_ENV/bin/python3
@@ -118,13 +119,14 @@ absent() {
     case $need in
       "<"*) probe+="#if !__has_include($need)"$'\n'"absent $need"$'\n'"#endif"$'\n' ;;
       python:*) modules+=("${need#python:}") ;;
+      g++) command -v "${COMPILE%% *}" >/dev/null || echo "$need" ;;
       clang:asan) compgen -G "$(clang++ -print-resource-dir 2>/dev/null)/lib/*/libclang_rt.asan*" >/dev/null || echo "$need" ;;
       *) PATH=$PATH:/usr/sbin:/sbin command -v "$need" >/dev/null || echo "$need" ;;
     esac
   done
   if [ -n "$probe" ]; then
     # Without a compiler no header can be looked for: all are taken for absent.
-    { eval "${COMPILE:-g++} -E -P -x c++ -" 2>/dev/null || grep '^absent'; } <<<"$probe" |
+    { eval "$COMPILE -E -P -x c++ -" 2>/dev/null || grep '^absent'; } <<<"$probe" |
       sed -n 's/^absent *//p' | tr -d ' '
   fi
   if [ ${#modules[@]} -gt 0 ]; then
@@ -186,7 +188,7 @@ if [ -n "$prefix" ]; then
   modules=$(sed -n 's/^python:tomllib/python:tomli/; s/^python://p' <<<"$missing")
   # shellcheck disable=SC2086
   exec "$here/prefix.py" "$prefix" $libraries ${modules:+--modules $modules} \
-    --machine="$(eval "${COMPILE:-g++} -dumpmachine" | cut -d - -f 1)"
+    --machine="$(eval "$COMPILE -dumpmachine" | cut -d - -f 1)"
 fi
 
 column=0

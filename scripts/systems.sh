@@ -27,7 +27,7 @@ if [ ! -e "$root/logjam-made" ]; then
     { tail -n 5 "$root.log" >&2; echo "systems: debootstrap failed, see above" >&2; exit 3; }
   touch "$root/logjam-made"
 fi
-tree=/home/logjam/tree
+tree=/opt/logjam
 rm -rf "${root:?}$tree"
 mkdir -p "$root$tree"
 git archive "${COMMIT:-HEAD}" | tar -x -C "$root$tree"
@@ -55,7 +55,7 @@ SETUP
 failed=0
 for step in "$@"; do
   case $step in
-    build) script="cd $tree; scripts/install_deps.sh build; $make BUILD=$build
+    build) script="cd $tree; $make deps; $make BUILD=$build
       $build/logjam list devices | head -n 3" ;;
     test) script="cd $tree; $make BUILD=$build test" ;;
     demo) script="cd $tree; $make BUILD=$build demo" ;;
@@ -69,7 +69,7 @@ for step in "$@"; do
 AS_USER
       chmod 644 /tmp/user; su logjam -c 'bash /tmp/user'" ;;
     read-only) script="mount --bind -o ro $tree $tree; cd $tree
-      su logjam -c 'set -e; $make BUILD=/tmp/built PREFIX=\"\$HOME/our prefix\"
+      su logjam -c 'set -e; $make BUILD=/tmp/built
         scripts/figures.py sweep --help >/dev/null; /tmp/built/logjam list schemes | head -n 3'" ;;
     *) echo "systems: no step $step" >&2; exit 2 ;;
   esac
