@@ -1,7 +1,7 @@
 // The values that a committing transaction and the log exchange.
 //
 // A transaction's *sequence number* is larger than every sequence number that the transaction read
-// or overwrote. The initial load has the number 0. The papers call it LSN, SSN, GSN or TID.
+// or overwrote. The initial load's rows have the number 0. Papers call it LSN, SSN, GSN or TID.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ inline constexpr uint32_t kSequenceBits = 62;
 struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number overwritten, 0 if none
-  uint64_t max_war = 0;  // largest number of a transaction that read an overwritten row, or 0
-  // Largest sequence number read from a stream other than the worker's own. 0 if none, or if the
-  // scheme's numbers do not name streams (LogTraits::stream_bits).
+  uint64_t max_war = 0;  // largest sequence number of a reader of an overwritten row, 0 if none
+  // Largest sequence number read that belongs to a stream other than the worker's own. 0 if there
+  // is none, or if sequence numbers do not contain the stream (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
   // The LSN vector of the rows read and overwritten (row_vectors.h), by stream; null if no vector
   // was gathered. If the transaction commits, reserve() makes this vector the transaction's own.
@@ -28,12 +28,13 @@ struct Dependencies {
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: a later record commits the transaction (kPart)
 
-  // Returns the largest number that the transaction depends on. Its own number is larger (R3, R4).
+  // Returns the largest sequence number that the transaction depends on. The transaction's own
+  // sequence number is larger (R3, R4).
   uint64_t max_number() const { return std::max(max_read, max_overwritten); }
 };
 
-// The position of a record that has no position in its stream yet. place_records() in
-// format/record_writer.h seals the record when it has its position.
+// Stands for the position of a record that has no position in its stream yet. When the record gets
+// a position, place_records() in format/record_writer.h seals the record.
 inline constexpr uint64_t kPlacedLater = ~uint64_t{0};
 
 // A sequence number and a *hole*: `bytes` contiguous bytes in a log buffer, 8-byte aligned. The
@@ -68,7 +69,7 @@ struct CommitPoint {
     kEveryStream,  // every stream is durable up to `sequence`
     kDependencies  // entry `sequence` of worker `index`'s dependency queue is met
   };
-  // Within a queue, a worker's commit points become durable in order (Poplar's Qwr and Qww).
+  // The commit points in a worker's queue become durable in order (Poplar's Qwr and Qww).
   static constexpr uint32_t kQueues = 2;
 
   uint64_t sequence = 0;  // an LSN (byte position) or another sequence number, as the scheme counts

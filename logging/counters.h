@@ -1,5 +1,5 @@
-// The figures that a scheme adds to the output row: sums, or quotients of two sums, so that figures
-// can be added and subtracted. One thread at a time may use a Counters object.
+// The figures that a scheme adds to the output row. A figure is a sum, or the quotient of two sums,
+// so figures can be added and subtracted. One thread at a time may use a Counters object.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace logjam {
 struct SchemeCounter {
   std::string name;
   double sum = 0;
-  std::optional<double> of = {};  // the divisor, if there is one: then the figure is sum / of
+  std::optional<double> of = {};  // the divisor, if there is one: then the figure is `sum` / `of`
 
   // Returns NaN if the divisor is 0.
   double value() const {

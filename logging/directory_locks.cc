@@ -63,7 +63,7 @@ void wait_for_late_writes(const std::string& log_file) {
   }
   for (const std::string& path : paths) {
     const int file = files.open(path, O_RDONLY);
-    if (file == -ENOENT) continue;  // the recovery says what is missing
+    if (file == -ENOENT) continue;  // the recovery reports the missing file
     const int error = file < 0 ? -file : files.lock(file, false, true);
     if (error != 0) platform::fail(cannot("lock ", path, error));
     files.close(file);

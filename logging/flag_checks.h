@@ -1,5 +1,5 @@
 // Checks of flags, for SchemeInfo::check_flags and similar functions. Each function returns why
-// `value` cannot be used, in one sentence, or an empty string. Any thread may call them.
+// `value` cannot be used, in one sentence, or an empty string. Any thread may call the functions.
 #pragma once
 
 #include <cstdint>

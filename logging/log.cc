@@ -181,7 +181,7 @@ void Log::start() {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
       }
       // Writes the last records, and the watermark record after them. The number of flushes is
-      // bounded, because a device may be dead on purpose (`faulty`).
+      // bounded, because the device `faulty` may never finish a write.
       for (int i = 0; i < kLastFlushes; ++i) {
         scheme_->flush(flusher, true);
         if (i > 0 && scheme_->idle()) break;

@@ -25,13 +25,13 @@ struct LogOptions {
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // the length of the largest record that the run writes
-  LogConfig config;           // Log fills in devices, stripes and run
-  // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
+  LogConfig config;           // the Log sets `devices`, `stripes` and `run`
+  // The Log sets `scheme`, `device`, `log`, `run`, `ordinal`, `streams`, `stripes` and segments.
   LogFileHeader header;
   // Called with the new run's header, after almost every check that may refuse, and before the
   // earlier log is touched. Here a run makes its other output files, under temporary names.
   std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
-  // Called when the new run is in the manifest: then the other output files get their names.
+  // Called when the new run is in the manifest: then the other output files get their final names.
   std::function<void()> replaced = [] {};
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
@@ -40,7 +40,8 @@ struct LogOptions {
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 // Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
-// of these bytes, but from 1 to 64 MiB; or 0 (no segments) if `preallocate_bytes` is 0.
+// of these bytes, but at least 1 and at most 64 MiB; or 0 (no segments) if `preallocate_bytes` is
+// 0.
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
 struct LogLayout {
@@ -75,8 +76,8 @@ class Log {
   // Returns the socket on which all flushers of a directory's streams run. If they run on several
   // sockets, returns kNoSocket. `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
-  // Allows the files to reuse or free the bytes of each stream s before `positions[s]`: they are
-  // durable, and no recovery needs them. Any thread may call it while the log runs.
+  // Allows the files to reuse or free the bytes of each stream s before `positions[s]`. These bytes
+  // are durable, and no recovery needs them. Any thread may call it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
   // Ends the process if a directory of the log was moved. Any thread may call it.

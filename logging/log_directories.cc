@@ -96,7 +96,7 @@ void LogDirectories::begin_log(bool overwrite) {
   if (!overwrite) refuse_log(found);
   Manifest manifest;
   manifest.directories = static_cast<uint32_t>(directories_.size());
-  // Gives this log's checkpoints larger numbers than those that an earlier log may have left.
+  // Gives this log's checkpoints larger numbers than any checkpoints that an earlier log left.
   manifest.last_checkpoint = last_checkpoint_in(directories_);
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);
@@ -136,7 +136,7 @@ void LogDirectories::refuse_log(const FoundManifest& found) const {
   if (found.lost) {
     platform::refuse(holds + " that cannot be read (" + found.error + ")" + kAdvice);
   }
-  // Log files without a manifest are a log that cannot be read.
+  // Refuses log files without a manifest: they are a log that cannot be read.
   for (const std::string& directory : directories_) {
     std::vector<std::string> paths;
     std::vector<std::pair<uint32_t, std::string>> files;
@@ -254,8 +254,8 @@ void LogDirectories::replace(const LogFileHeader& header, bool history,
 }
 
 // Removes the earlier log's segment files that the new log cannot use or has not preallocated. Cuts
-// the other files to the length of the new log's segments. The headers are written only after this,
-// because a file may grow once it has a header.
+// the other files to the length of the new log's segments. The headers are written only after these
+// removals and cuts, because a file may grow once it has a header.
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   const auto shorten = [this](const std::string& path, uint64_t bytes) {
     if (bytes <= segment_bytes_) return;

@@ -4,15 +4,15 @@
 // Protocol. A crash at any moment leaves the log as it was, or the log with the new run, which is
 // empty. The steps are in this order, and each is durable before the next one begins:
 //
-//   1. All that may be refused: the locks, the search for a log, the opening of the log files, and
-//      the run's other output files (LogOptions::before_replace). A new log file is created without
-//      a header, and a recycled log file keeps its bytes. Preallocated segments are created, or
-//      extended with zeros. A run that continues a log has new directories for its files. Then the
-//      member files and the new manifest are written, under another name: a full disk is noticed
-//      here. A refusal removes all that was created.
-//   2. The new manifest replaces the earlier manifest (logging/format/manifest_file.h). It says
-//      that the run has not begun: the run counts as empty, whatever its files contain. It also
-//      lists the files that are removable.
+//   1. The steps that may refuse come first: take the locks, search for a log, open the log files,
+//      and make the run's other output files (LogOptions::before_replace). A new log file is
+//      created without a header, and a recycled log file keeps its bytes. Preallocated segments are
+//      created, or extended with zeros. A run that continues a log has new directories for its
+//      files. Then the member files and the new manifest are written, under another name, so that a
+//      full disk is noticed here. A refusal removes all that was created.
+//   2. The new manifest replaces the earlier manifest (logging/format/manifest_file.h). The new
+//      manifest says that the run has not begun: the run counts as empty, whatever its files
+//      contain. The new manifest also lists the files that are removable.
 //   3. Segments that the new log cannot use are removed: each segment that is shorter than the new
 //      log's segments, and all segments after it. Then the headers of the new run's files are
 //      written, and the removable files are removed (logging/format/remove_files.h).
@@ -33,8 +33,8 @@ namespace logjam {
 struct ContinuedLog {
   // Outlives the run. The caller has locked the log's directories.
   LogManifest* manifest = nullptr;
-  // Writes the results of the run's recovery into the manifest, with the run: the ends of the
-  // earlier runs, and the removable files.
+  // Writes the results of the recovery before the run into the manifest: the ends of the earlier
+  // runs, and the removable files. Called when the run enters the manifest.
   std::function<void(Manifest&)> found = [](Manifest&) {};
 };
 
@@ -49,8 +49,8 @@ class LogDirectories {
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
-  // Returns a random number that no run in the manifest has, and no removable run either. (With the
-  // same seed, a simulated machine chooses the same number again.)
+  // Returns a random number that is not the number of a run or of a removable run in the manifest.
+  // (With the same seed, a simulated machine chooses the same number again.)
   uint64_t new_run() const;
   // Returns the manifest of the log, which has the run only after replace().
   LogManifest& manifest() { return *manifest_; }

@@ -20,8 +20,8 @@
 //   // ... acknowledge the transaction ...
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
-// the bottom of its file (scheme_registry.h). No other file names it. Any thread may call a
-// function, unless an annotation names the thread: of the worker (worker_role), or of the log
+// the bottom of its file (scheme_registry.h). No other file names the scheme. Any thread may call a
+// function, unless an annotation names the worker's thread (worker_role) or a thread of the log
 // (log_role).
 #pragma once
 
@@ -48,7 +48,7 @@ class EarlyNumbers {
   ~EarlyNumbers() = default;
 };
 
-// The parts of a commit that only some schemes have, else null. The scheme owns the parts.
+// The parts of a commit that only some schemes have; a missing part is null. The scheme owns them.
 struct CommitParts {
   // Not null exactly if LogTraits::number_drawn is kBeforeWithoutHole.
   EarlyNumbers* early_numbers = nullptr;
@@ -73,15 +73,15 @@ class CommitSide {
   virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
   virtual CommitParts parts() { return {}; }
 
-  // Returns a number and a hole for a record of `bytes` and, if the scheme wants one, of a vector
-  // (LogReservation::vector). `bytes` is a multiple of 8 and at most max_record_bytes(). Waits
-  // while the buffer is full; never fails. Call it at the serialization point. A worker holds at
-  // most one reservation at a time.
+  // Returns a sequence number, and a hole for a record of `bytes` bytes. If the scheme wants a
+  // vector in the record, the hole has space for the vector, too (LogReservation::vector). `bytes`
+  // is a multiple of 8 and at most max_record_bytes(). Waits while the buffer is full; never fails.
+  // Call it at the serialization point. A worker holds at most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes)
       LJ_REQUIRES(platform::worker_role) = 0;
   // Hands the hole over to the log. The hole contains a whole record; with kVoid, a void record.
   // Returns the transaction's commit point. Wait for the point only if the role is kCommit: for
-  // another role, a scheme may write the point's watermark only at a later commit.
+  // another role, the point may become durable only after a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role)
       LJ_REQUIRES(platform::worker_role) = 0;
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps)
@@ -151,12 +151,13 @@ class FlushSide {
 // Each returned vector has one entry for each stream.
 class CheckpointSide {
  public:
-  // Returns the end of a record up to which every hole is filled. May first move this end forward.
+  // Returns the end of a record before which every hole is filled. May first move this end forward.
   // A record that was published before the call may still lie after this end.
   virtual std::vector<uint64_t> published_positions() { return {}; }
   // Returns the position up to which each stream is durable. Performs no work of the log.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
-  // Returns a number S for each stream: all its records up to S, also future ones, are durable.
+  // Returns a sequence number S for each stream. All records of the stream with sequence numbers up
+  // to S are durable, and no such record will be added.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
  protected:

@@ -27,8 +27,8 @@ std::vector<uint64_t> all_bytes(const StreamTails& tails) {
   return bytes;
 }
 
-// Finds the last watermark record of stream `of` for which `met(words)` holds. Returns a pointer to
-// the record's number, which the record's words follow; or null.
+// Finds the last watermark record of stream number `of` for which `met(words)` holds. Returns a
+// pointer to the record's sequence number, after which its words lie; or null.
 template <class Met>
 const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& met) {
   const size_t each = 1 + tails.size();
@@ -47,7 +47,7 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
 }
 
 // Finds the first watermark record of `batch` that is not met if all streams are used up to `ends`.
-// Returns a pointer to the record's number, which the record's words follow; or null.
+// Returns a pointer to the record's sequence number, after which its words lie; or null.
 const uint64_t* first_unmet(const std::vector<uint64_t>& ends, const std::vector<uint64_t>& batch) {
   for (size_t at = 0; at < batch.size(); at += 1 + ends.size()) {
     for (size_t s = 0; s < ends.size(); ++s) {
@@ -69,18 +69,18 @@ void forget_met(StreamTails& tails, const std::vector<uint64_t>& ends) {
   }
 }
 
-// Returns whether the record with these words is met in stream `s`, or may be when more is read.
+// Returns whether the record with these words is met in stream `s`, or may be met later.
 bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return met_in(tails, s, words) || tails[s].why.empty();
 }
 
-// A range of streams. A rule uses the last watermark record that is met in the whole range.
+// A range of streams. A rule uses the last watermark record that is met in all of these streams.
 struct Streams {
   size_t first, end;
 };
 
-// Drops batches of watermark records of stream `of`. For each range in `wanted`, keeps the batch
-// with the last record that is met in the range, and later batches that may be met later.
+// Drops batches of watermark records of stream number `of`. For each range in `wanted`, keeps the
+// batch with the last record that is met in the range, and later batches that may be met.
 void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
   const size_t each = 1 + tails.size();
   auto& batches = tails[of].watermarks;
@@ -108,7 +108,7 @@ void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>
   batches.resize(kept);
 }
 
-// Returns a number up to which stream `s` lacks no record. The last stream has all watermarks.
+// Returns a sequence number up to which stream `s` is complete. The last stream has all watermarks.
 uint64_t complete_up_to(const StreamTails& tails, size_t s) {
   const uint64_t* met = last_watermark(
       tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });
@@ -116,8 +116,8 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
       {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
-// Returns the position up to which met_vectors() uses each stream. Loops, because if a stream is
-// used less far, an anchor of another stream may not be met any more.
+// Returns the position up to which met_vectors() uses each stream. Repeats its loop: when one
+// stream's position falls, an anchor of another stream may not be met any more.
 std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
   std::vector<uint64_t> ends = all_bytes(tails), before;
   while (before != ends) {

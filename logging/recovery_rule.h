@@ -21,7 +21,7 @@ struct Cut {
 };
 
 // Any thread may call the functions. `cut` and `survives` are monotone: records that survive the
-// cut of some tails also survive the cut of longer tails. So replay need not wait for them.
+// cut of some tails also survive the cut of longer tails. So replay may use such a record at once.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether recovery uses a record before its stream's cut. The body follows the header.
@@ -36,8 +36,8 @@ struct RecoveryRule {
 bool is_for_streams(const RecoveryRule& rule, size_t streams);
 
 // Recovery does not read the records before a stream's StreamStart, because a checkpoint has their
-// effects. The rules count these records as present. The parameter `name` is how the operator knows
-// a rule's number or record: "RSNe", "persisted epoch".
+// effects. The rules count these records as present. The parameter `name` is the operator's word
+// for the number or the record that a rule uses: "RSNe", "persisted epoch".
 
 // Returns the rule that uses all records up to the first gap, for one stream whose log order is a
 // serial order. A prefix of the log lacks nothing that it depends on (R4).
@@ -45,9 +45,9 @@ RecoveryRule first_gap();
 
 // Returns the rule that uses records up to the least `number` of all streams. `number` is a
 // StreamTail's last_sequence or last_watermark. A stream lacks no record up to its `number`, so no
-// stream lacks a record up to the least `number`, and the set is closed (R4). For a stream that
-// begins at a StreamStart, the start's number counts if it is larger
-// (StreamTail::complete_from_start), because the stream lacks no record up to that number either.
+// stream lacks a record up to the least `number`, and the set is closed (R4). A stream that begins
+// at a StreamStart also lacks no record up to the start's number (StreamTail::complete_from_start).
+// For this stream the larger of the two numbers counts.
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
 // Returns the rule that uses the records of min_cut() and, beyond its cut, records with kClosed.
@@ -93,13 +93,14 @@ RecoveryRule watermarks_cut(const std::string& name);
 // within the used part of its stream. A record without a vector is always used.
 //
 // The scheme appends watermark records, its *anchors*, with the body that min_cut_or_closed()
-// describes. A vector leaves out the position in its own stream, because it lies before the record,
-// and the positions up to which an anchor before the record says that the streams were durable.
+// describes. An anchor *covers* a position if it says that the stream was durable up to this
+// position. A vector leaves out the position in its own stream, which lies before the record. It
+// also leaves out positions that an anchor before the record covers.
 //
 // An anchor is met if its positions lie within the used parts of their streams. A stream is used up
-// to its first anchor that is not met. After a crash alone, all anchors are met. So the used parts
-// are the largest for which two things hold: no stream is used beyond its valid bytes, nor beyond
-// an anchor that is not met. Longer streams give larger parts.
+// to its first anchor that is not met. After a crash alone, all anchors are met. No stream is used
+// beyond its valid bytes, or beyond an anchor that is not met. The used parts are the largest parts
+// for which both are true. Longer streams give larger parts.
 //
 // The set is closed (R4). Let T be used, and have read from D. T's whole vector covers D's end and
 // D's vector. Each position of T's vector is met: T's record has the position; or the position lies
@@ -112,8 +113,8 @@ RecoveryRule met_vectors();
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met
 // in all streams, or else up to the StreamStart. A watermark record has its own end as the word for
 // its own stream. The checkpoint has the effects of the records before the start, and of their
-// dependencies. For a record after the start it is not known whether its dependencies are recovered
-// (R4). With one stream the rule is first_gap().
+// dependencies. Without a met watermark record, no record after the start is used, because the
+// record's dependencies may not be recovered (R4). With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

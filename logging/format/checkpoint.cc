@@ -80,7 +80,7 @@ std::string Checkpoint::read(const KeyValues& lines) {
   good &= read.number <= kMostPosition && read.ordinal <= kMostOrdinal &&
           read.files.size() <= kMostLogFiles;
   for (const CheckpointFile& file : read.files) {
-    // Sums over all files fit in 64 bits.
+    // With these limits, sums over all files fit in 64 bits.
     constexpr uint64_t kMost = uint64_t{1} << 43;
     good &= file.bytes <= kMost && file.rows <= kMost && file.tombstones <= kMost;
     if (!file.name.starts_with(kRowsPrefix) || file.name.find('/') != file.name.npos) {

@@ -45,12 +45,13 @@ class DevicePace {
   uint64_t done_ns_ LJ_GUARDED_BY(mutex_) = 0;
 };
 
-// The paces of all directories. One thread may call of() at a time.
+// The paces of all directories. One thread at a time may call `of`.
 class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file's directory, owned by this object; empty if the speed is 0.
+  // Returns, for each path, the pace of the file's directory. This object owns the paces. Returns
+  // an empty list if the speed is 0.
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

@@ -39,7 +39,7 @@ struct Field {
   bool (*present)(const LogFileHeader&) = always;  // whether encode() writes the line
 };
 
-// In the order in which encode() writes the lines.
+// encode() writes the lines in this order.
 constexpr Field kFields[] = {
     {"scheme", &LogFileHeader::scheme},
     {"device", &LogFileHeader::device},
@@ -64,7 +64,7 @@ std::string text_of(uint64_t number, const Field& field) {
   return field.base == 16 ? hex(number) : std::to_string(number);
 }
 
-// Reads `text` into a member of the header. Returns false if the field accepts no such number.
+// Reads `text` into a member of the header. Returns false if the field does not accept `text`.
 bool read_field(const std::string& text, const Field&, std::string* member) {
   *member = text;
   return true;
@@ -123,7 +123,7 @@ std::string LogFileHeader::read(const KeyValues& lines) {
   for (const auto& [key, value] : lines) {
     const auto field = std::ranges::find(kFields, key, &Field::key);
     if (field != std::end(kFields)) {
-      // Clang 14 captures a structured binding only under a new name.
+      // `text` is `value`: Clang 14 captures a structured binding only under a new name.
       const auto read_text = [&, &text = value](auto member) {
         return read_field(text, *field, &(read.*member));
       };

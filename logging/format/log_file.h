@@ -18,7 +18,8 @@
 namespace logjam {
 
 inline constexpr uint64_t kLogHeaderBytes = 4096;
-// Larger numbers are refused, so that computed numbers fit in 64 bits, and data in memory.
+// A header with larger numbers is refused. So numbers that are computed from a header fit in 64
+// bits, and their data in memory.
 inline constexpr uint32_t kMaxStripes = 1024;
 inline constexpr uint64_t kMostLogFiles = uint64_t{1} << 20;
 inline constexpr uint32_t kMostOrdinal = uint32_t{1} << 30;
@@ -45,14 +46,14 @@ struct LogFileHeader {
   std::map<std::string, std::string> flags;  // the workload, and the flags for its initial load
 
   KeyValues lines() const;
-  // Fills `*this` from lines and returns an empty string. If they are not a header's lines, leaves
-  // `*this` unchanged and returns the reason, worded to follow "PATH is not a log file: ".
+  // Fills `*this` from lines and returns an empty string. If `lines` are not the lines of a header,
+  // leaves `*this` unchanged and returns the reason, worded to follow "PATH is not a log file: ".
   std::string read(const KeyValues& lines);
   // Returns the header block. Refuses if the flags do not fit into it.
   std::vector<std::byte> encode() const;
   // Returns which run wrote the log, for people: "scheme S, run R".
   std::string origin() const;
-  // Fills `*this` from a header block, and otherwise does the same as read().
+  // Fills `*this` from a whole header block, with the same results as read().
   std::string decode(std::span<const std::byte> block);
 };
 
@@ -77,19 +78,20 @@ bool log_file_is_blank(const std::string& path);
 
 // A scheme may store SDL, the position up to which the stream is durable, on the device (ELEDA,
 // section 4.3): 8 bytes of SDL and their XXH3-64, seeded with the run, end the header block of the
-// stream's first file. So a log that has lost its end is not mistaken for a torn log.
+// stream's first file. So a log that ends before its SDL has lost durable bytes, and is not just
+// torn.
 //
 // To store an SDL, the whole block is written again. If power is lost during this write, each
 // sector has its old or its new bytes. The header text is the same in both, so a torn write can
-// lose only the SDL. Then nothing vouches for the end of the log.
+// lose only the SDL. After this loss, the header does not vouch for the end of the log.
 inline constexpr uint64_t kStoredSdlBytes = 16;
 void put_stored_sdl(std::span<std::byte> block, uint64_t run, uint64_t sdl);
-// Returns the SDL in a header block, or 0 if the block has none of `run`.
+// Returns the SDL in a header block, or 0 if the block has no SDL of run `run`.
 uint64_t stored_sdl(std::span<const std::byte> block, uint64_t run);
 
 // Maps the positions of a striped stream to offsets in its files, one file for each device. Stripe
-// s belongs to device s % devices, and lies directly after the device's earlier stripes. With one
-// device the stream is not divided into stripes.
+// s belongs to device s % `devices`. In the device's file, the stripe lies directly after the
+// device's earlier stripes. With one device the stream is not divided into stripes.
 struct Stripes {
   uint32_t devices = 1;
   uint64_t bytes = kStripeBytes;  // the length of a stripe
@@ -112,11 +114,11 @@ struct Stripes {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;
   }
   uint64_t first(uint32_t device) const { return device * bytes; }
-  // Returns the position where a device continues after it has written its bytes before `end`.
+  // Returns the stream position at which a device goes on after its last byte before `end`.
   uint64_t next(uint64_t end) const {
     return devices == 1 || end % bytes != 0 ? end : end + (devices - 1) * bytes;
   }
-  // Returns the position after the last byte in the file of `device`, which has `file_bytes` bytes.
+  // Returns the stream position after the last byte in the file of `device`, of `file_bytes` bytes.
   uint64_t stream_end(uint32_t device, uint64_t file_bytes) const {
     const uint64_t held = file_bytes < kLogHeaderBytes ? 0 : file_bytes - kLogHeaderBytes;
     if (devices == 1 || held == 0) return held;

@@ -28,7 +28,7 @@ struct Unused {
   uint64_t first = 0;  // the position of the first of these records
 };
 
-// Returns whether `header` can be a record's header, if `room` bytes of the stream begin with it.
+// Returns whether `header` can be a record's header. The stream has `room` bytes from it on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -68,8 +68,8 @@ struct LogReader::State {
   uint64_t carry_position = 0;
   bool ended = false;
 
-  // Returns the length of the window at position `from`, which grows with `from`: most streams of a
-  // small log are short. It depends on `from` alone, as read_again() requires.
+  // Returns the length of the window at position `from`. Windows near the start are short, because
+  // most streams of a small log are short. It depends only on `from`, for read_again().
   uint64_t window_at(uint64_t from) const {
     return std::clamp(from - start, least_window_bytes, memory.window_bytes);
   }
@@ -125,7 +125,7 @@ struct LogReader::State {
     return all;
   }
 
-  // Reads the batch at position `from`. Its records depend on `from` alone, as read_again()
+  // Reads the batch at position `from`. The batch's records depend on `from` alone, as read_again()
   // requires. Returns whether the stream ends after these records, within the batch's memory.
   bool read_batch(uint64_t from, RecordBatch* batch) {
     batch->records.clear();
@@ -146,7 +146,7 @@ struct LogReader::State {
         carry_position = from + taken;
         return false;
       }
-      // Checks before it allocates: any bytes may look like the header of a long record.
+      // Checks the record before it allocates: garbage may look like a long record's header.
       if (!valid_in_pieces(*reinterpret_cast<RecordHeader*>(batch->memory->data()), from)) {
         return true;
       }
@@ -171,7 +171,7 @@ struct LogReader::State {
     return 0;
   }
 
-  // Returns whether the record at position `at`, of which `header` is in memory, is valid.
+  // Returns whether the record at position `at` is valid. Only its `header` need be in memory.
   bool valid_in_pieces(const RecordHeader& header, uint64_t at) {
     const uint64_t end = at + header.bytes;
     ChecksumInPieces checksum(run, at);
@@ -285,7 +285,7 @@ void LogReader::open(const std::vector<std::string>& paths, ReadMemory memory) {
         std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}, needed));
     error_ = file->error();
     if (!error_.empty()) return;
-    // The stream was durable up to its start, so no crash explains a shorter file.
+    // The stream was durable up to its start, so no crash explains a file that ends earlier.
     if (start != 0 && file->bytes() < needed) tail_.lost = paths[device] + " is too short";
     state.stream_bytes =
         std::max(state.stream_bytes, state.stripes.stream_end(device, file->bytes()));
@@ -380,8 +380,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
 
   tail_.stored_sdl = state_->stored_sdl();
 
-  // If the stream was durable here, it had a record here. This record ended where its header says,
-  // if the header is whole, and before the next valid record.
+  // If the stream was durable up to a later position, a record began at `end`. That record ended
+  // where its header says, if the header is whole, and before the next valid record.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());

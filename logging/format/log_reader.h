@@ -32,9 +32,9 @@ struct LogFiles {
 
 // Returns the files of a run of the log in `directories`. Accesses no file.
 LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run);
-// Returns an empty string, or one sentence that names the files that are missing, or whose header
-// differs from the manifest. Sets `missing`, unless null, if a file is missing. Fails on a read
-// error.
+// Returns one sentence that names the files that are missing, or whose header differs from the
+// manifest. Returns an empty string if there are no such files. If a file is missing, sets
+// `*missing`, unless `missing` is null. Fails on a read error.
 std::string check_files(const LogFiles& files, bool* missing = nullptr);
 // Returns the files of the last run of the log in `directories`, which may be in any order. Sets
 // `error` if there is no log, or if check_files() finds something wrong.
@@ -85,8 +85,8 @@ struct RecordBatch {
 };
 
 // The memory of a LogReader. The reader reads a window at a time, or one record that is longer than
-// the window. Windows at a stream's start are shorter. The memory has at most the batch that next()
-// has returned, the next window, a part of the next record, and 64 KiB.
+// the window. Windows near a stream's start are shorter than later windows. The memory holds at
+// most the batch that next() has returned, the next window, a part of the next record, and 64 KiB.
 struct ReadMemory {
   uint64_t window_bytes = uint64_t{4} << 20;  // at least 64 KiB and a watermark record's length
   LogMemoryMeter* meter = nullptr;            // counts the memory of the batches, unless null
@@ -95,8 +95,8 @@ struct ReadMemory {
 // One thread at a time may use a LogReader.
 class LogReader {
  public:
-  // Opens the files of stream `stream`, which is empty if it has no files. On failure error() says
-  // why. `paces` is empty, or has the pace of each file; the paces outlive the reader. Segment
+  // Opens the files of stream number `stream`. A stream without files is empty. On failure error()
+  // says why. `paces` is empty, or has the pace of each file; the paces outlive the reader. Segment
   // files before the stream's start may be missing.
   LogReader(const LogFiles& files, size_t stream, std::vector<DevicePace*> paces = {},
             ReadMemory memory = {});

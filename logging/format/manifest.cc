@@ -85,7 +85,7 @@ bool read_removable(const std::string& text, Removable* one) {
          one->number <= (run ? kMostOrdinal : kMostPosition);
 }
 
-// Returns which contradiction, or which too large number, a manifest has, or an empty string.
+// Returns a text about a contradiction or a too large number in the manifest, or an empty string.
 std::string contradiction(const Manifest& manifest) {
   if (manifest.directories > kMostLogFiles || manifest.last_ordinal > kMostOrdinal ||
       manifest.generation > kMostPosition || manifest.last_checkpoint > kMostPosition) {
@@ -160,7 +160,7 @@ std::string Manifest::decode(const std::string& text) {
   bool good = true;
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto& [key, value] = lines[i];
-    // Consumes the next lines with `prefix`. Returns them without the prefix.
+    // Takes the next lines that begin with `prefix`. Returns these lines without the prefix.
     const auto section = [&](std::string_view prefix) {
       KeyValues taken;
       while (i + 1 < lines.size() && lines[i + 1].first.starts_with(prefix)) {

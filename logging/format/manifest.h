@@ -25,9 +25,9 @@ namespace logjam {
 struct ManifestRun {
   LogFileHeader header;  // the header of the run's files; `stream` and `stripe` are 0
   bool begun = false;    // all files of the run have headers; before that, no file is read
-  // By stream: where the recovery ended that came before the next run, or before a checkpoint at
-  // the end of this run. Empty if there is neither. A later recovery uses no record after these
-  // positions. If a later recovery ends before one of them, records are lost.
+  // By stream: the position at which a recovery of this run ended, before the next run or before a
+  // checkpoint at the end of this run. Empty if there was no such recovery. A later recovery uses
+  // no record after these positions. If a later recovery ends before one of them, records are lost.
   std::vector<uint64_t> ends;
   std::vector<uint64_t> released;  // by stream, or empty: bytes before this position may be removed
   std::string accepted;  // the damage that --accept_damage accepted; empty: there was none
@@ -35,7 +35,7 @@ struct ManifestRun {
   uint32_t ordinal() const { return header.ordinal; }
 };
 
-// Whether a run kept a history (proof/history/history_files.h). Outlasts the log of its run.
+// Says whether a run kept a history (proof/history/history_files.h). It outlasts the run's log.
 struct ManifestLife {
   uint32_t ordinal = 1;
   uint64_t run = 0;
@@ -54,10 +54,10 @@ struct Removable {
 
 struct Manifest {
   uint64_t log = 0;         // random: the log's identity
-  uint64_t generation = 0;  // grows by 1 with each replacement
+  uint64_t generation = 0;  // grows by 1 when the manifest is replaced
   uint32_t directories = 1;
   std::vector<uint64_t> replaced;  // the logs that this log replaced; their manifests are ignored
-  bool whole = true;               // its runs begin at the initial load; else it needs a checkpoint
+  bool whole = true;               // the log's runs begin at the initial load, not at a checkpoint
   uint32_t last_ordinal = 0;       // the largest ordinal that a run has had
   uint64_t last_checkpoint = 0;    // the largest number that a checkpoint has had
   std::vector<ManifestRun> runs;

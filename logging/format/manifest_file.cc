@@ -119,8 +119,9 @@ std::vector<Candidate> read_all(const std::vector<std::string>& directories,
   return found;
 }
 
-// Drops each manifest that is older than a copy, if the copy's log is in all of `directories`: a
-// copy is written after its manifest. Appends the dropped manifests' names to `why_not`.
+// Drops each manifest that is older than a copy, if the copy's log is in all of `directories`. A
+// copy is written after its manifest, so the newer manifest existed, and is lost. Appends the
+// dropped manifests' names to `why_not`.
 void drop_older(const std::vector<std::string>& directories, const std::vector<Candidate>& copies,
                 std::vector<Candidate>* manifests, std::string* why_not) {
   std::erase_if(*manifests, [&](const Candidate& one) {
@@ -163,7 +164,7 @@ uint64_t checkpoint_at(const std::string& path, std::string_view name) {
 }
 
 // Returns the path of a part of a run or checkpoint that is not in `manifest`, or an empty string.
-// If there is one, `manifest` was put back from an old copy: a later manifest listed the part.
+// Such a part was in a later manifest. So `manifest` was put back from an old copy.
 std::string unknown_part(const std::vector<std::string>& directories, const Manifest& manifest) {
   std::string unknown;
   visit_names(directories, [&](const std::string& path, std::string_view name) {
@@ -183,7 +184,7 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
   FoundManifest found;
   std::string why_not, ignored;
   // Copies are read first: if a run changes a manifest meanwhile, it changes the copy later. So no
-  // copy that is read here is newer than its manifest.
+  // copy that is read here is newer than the manifest that is read next.
   const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
   drop_older(directories, copies, &manifests, &why_not);

@@ -5,8 +5,8 @@
 // directory's number. So a user may name the directories in any order, but must name all.
 //
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
-// directory is synced. The copy is replaced later, so it may be one generation old. The copy is
-// used only if the manifest is lost, or older than the copy: both are damage.
+// directory is synced. The copy is replaced later, so the copy may be one generation older than the
+// manifest. The copy is used only if the manifest is lost, or older than the copy: both are damage.
 //
 // One log may replace another log in the same directories. The new log's manifest names the
 // replaced logs. If a crash leaves a replaced log's manifest, this manifest is ignored.
@@ -53,8 +53,8 @@ class LogManifest {
   const std::vector<std::string>& directories() const { return directories_; }
   Manifest current() const;
 
-  // Applies `change` to the manifest, and waits until the changed manifest is durable, or ends the
-  // process. After a crash the manifest has the whole change or none of it.
+  // Applies `change` to the manifest, and waits until the changed manifest is durable. Ends the
+  // process if this fails. After a crash the manifest has the whole change or none of it.
   void change(const std::function<void(Manifest&)>& change);
 
   // Prepares a change: writes the changed manifest under another name, and the member files.

@@ -24,7 +24,7 @@ uint64_t difference(const std::byte* before, const std::byte* after) {
 }
 
 // Returns a bit for each of the first `words` words, which is set if `before` and `after` differ in
-// the word. Most words of a row are equal, so the search takes few instructions per word.
+// the word. Most words are equal in both rows, so this search must cost little for each word.
 constexpr uint32_t kBlockWords = 8;
 uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
   uint32_t changed = 0;
@@ -77,7 +77,7 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
     }
   }
   if (const uint32_t rest = row_bytes % kWord; rest != 0) {
-    const uint32_t at = row_bytes - kWord;  // some of its bytes were compared above
+    const uint32_t at = row_bytes - kWord;  // some bytes of this word were compared above
     const uint64_t differs = difference(before + at, after + at) >> 8 * (kWord - rest)
                                                                         << 8 * (kWord - rest);
     if (differs != 0 && !add(at, differs)) return 0;

@@ -23,8 +23,8 @@ struct Range {
 };
 
 // Writes the range image of a change from `before` to `after` into `image`, which has space for
-// `row_bytes` bytes. Returns the image's length, or 0 if it would not be shorter than the row: then
-// the caller logs the row. No thread may change either row during the call.
+// `row_bytes` bytes. Returns the image's length, or 0 if the image would not be shorter than the
+// row. Then the caller logs the row. No thread may change either row during the call.
 uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byte* after,
                        uint32_t row_bytes, std::byte* image);
 
@@ -43,7 +43,8 @@ class RangeImage {
   bool well_formed_ = true;
 };
 
-// Applies the ranges to the row. Returns false if they do not fit or are not well_formed().
+// Applies the ranges to the row. Returns false if they do not fit, or the image is not
+// well_formed().
 bool apply_ranges(RangeImage image, std::byte* row, uint32_t row_bytes);
 
 }  // namespace logjam

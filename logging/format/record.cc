@@ -11,7 +11,7 @@
 namespace logjam {
 namespace {
 
-// Returns the seed. The odd factor gives each position of a run its own seed.
+// Returns the seed of a checksum. The odd factor gives each position of a run its own seed.
 uint64_t checksum_seed(uint64_t run, uint64_t position) {
   return run + position * 0x9e3779b97f4a7c15;
 }
@@ -60,7 +60,7 @@ bool RecordBody::next(LoggedWrite* write) {
                      header.image >= WriteImage::kAfter && header.image <= WriteImage::kRanges;
   const bool has_version = header.op == WriteOp::kUpdate && header.image_bytes >= sizeof(uint64_t);
   const bool has_image = header.op != WriteOp::kErase || header.image != WriteImage::kAfter;
-  // image_bytes is checked first: encoded_bytes() of an absurd row would wrap around 32 bits.
+  // image_bytes is checked first: encoded_bytes() of an absurdly long row would wrap around.
   if (!known || (has_image && header.image_bytes > room) || encoded_bytes(header) > room ||
       (header.image == WriteImage::kRanges && !has_version)) {
     return well_formed_ = false;

@@ -21,9 +21,9 @@
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is one kBegin, one kOperation for each write, and one kCommit, with the same `txn`
-// and in one stream. Recovery uses the transaction if it uses the kCommit, which has the sequence
-// number. All records of a transaction that read nothing carry kWriteOnly. Some schemes recover
-// such a transaction where they recover no transaction that read (Poplar, section 5).
+// and in one stream. Recovery uses the transaction if it uses the transaction's kCommit, which has
+// the sequence number. All records of a transaction that read nothing carry kWriteOnly. Beyond a
+// point in the log, some schemes recover only transactions that read nothing (Poplar, section 5).
 //
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
 // writes. Recovery executes all commands again in the log's order, which writes the same values.
@@ -33,7 +33,7 @@
 // kWatermark belongs to no transaction. Schemes with several streams write watermark records. A
 // watermark record without a body states that every later record of its stream has a larger
 // sequence number. With a body, the record has a word for each stream (WatermarkWord): a position,
-// whose meaning the scheme defines (dlog's tails). The bytes of kPadding mean nothing.
+// whose meaning the scheme defines (dlog's tails). A kPadding record only fills space.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run's number and the
 // record's position (R6). The check fails for bytes of an earlier run or lap of the ring buffer,

@@ -49,11 +49,12 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
 }
 
 // Stores the checksum of the record at `header`, unless the record is placed later (kPlacedLater).
-// The record's first `encoded_bytes` were written: all, except in kVoid and kPadding records.
+// Only the record's first `encoded_bytes` bytes were written. These are all its bytes, except in
+// kVoid and kPadding records.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
 
-// Seals the records in the `bytes` bytes at `records`, which had no position (kPlacedLater). The
-// records now lie at `position` of a stream that is durable up to `durable`.
+// Seals the records in the `bytes` bytes at `records`. They had no position before (kPlacedLater),
+// and now lie at `position` of a stream that is durable up to `durable`.
 void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t position,
                    uint64_t durable);
 
@@ -75,9 +76,9 @@ class RecordWriter {
 //
 // The memory of a hole was last used one lap of the ring ago, so it is in no cache near the worker.
 // A worker that wrote a record there in pieces, and read it again for the checksum, would wait for
-// memory. A staged record stays in the worker's cache. Its body is encoded before the hole is
-// reserved. So the encoder knows how many bytes to reserve, and the hole, which holds up its
-// stream's watermark, is open for a shorter time.
+// memory. A staged record stays in the worker's cache. The body is encoded before the hole is
+// reserved. So the encoder knows how many bytes to reserve. An open hole holds up its stream's
+// watermark, and no hole is open while the body is encoded.
 class StagedRecord {
  public:
   StagedRecord() { start(); }
@@ -97,7 +98,7 @@ class StagedRecord {
   void fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags, uint64_t run);
 
  private:
-  // The checksum covers the record from its second word on, which is aligned for vector loads.
+  // Aligns the record's second word, where the checksum begins, for vector loads.
   static constexpr size_t kAlign = 64, kLead = kAlign - sizeof(uint64_t);
 
   struct Free {
@@ -115,7 +116,7 @@ class StagedRecord {
   void grow(uint64_t keep_bytes);
 
   std::unique_ptr<std::byte[], Free> memory_;
-  uint64_t room_ = 0;  // how many bytes of memory_ the record may take
+  uint64_t room_ = 0;  // how many bytes of `memory_` the record may take
   uint64_t used_ = 0;
   uint32_t writes_ = 0;
 };

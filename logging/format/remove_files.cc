@@ -32,7 +32,7 @@ class Removal {
       LogFileHeader header;
       const bool ours = read_log_file_header(file, &header).empty() ? header.run == run.id
                                                                     : log_file_is_blank(file);
-      // Run 1 lies in the log's own directories, where another log may have files of these names.
+      // Run 1 lies in the log's own directories. Files of these names may be another log's.
       if (!ours && run.number == 1) continue;
       if (!ours) {
         leave(file + " is not of this log, and is left alone");
@@ -176,7 +176,8 @@ bool remove_abandoned_run(const std::string& path, uint64_t log) {
     // The process was killed right after it had created the directory.
     if (names == std::vector<std::string>{"id.new"}) platform::files().remove(path + "/id.new");
   } else {
-    // Headers are written after the manifest has the run. So a manifest without the run is old.
+    // A header is written after the run is in the manifest. So if a header names this log, the
+    // manifest without the run is an old one, and the directory must stay.
     if (!log_file_of(log, path).empty()) return false;
     for (const std::string& name : names) {
       if (name.starts_with("stream-")) platform::files().remove(path + "/" + name);

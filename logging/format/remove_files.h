@@ -27,7 +27,7 @@ RemovedFiles remove_files(
 // Removes the released segments of `run`. Returns how many bytes these segments had.
 uint64_t remove_released(const std::vector<std::string>& directories, const ManifestRun& run);
 
-// Creates the directory, with a file that names its owner `id`. Returns 0 or errno.
+// Creates the directory `path`, with a file that names its owner `id`. Returns 0 or errno.
 int make_directory_of(const std::string& path, uint64_t id);
 // Returns whether the directory has a file that names an owner.
 bool has_proof(const std::string& directory);

@@ -41,8 +41,8 @@ struct SegmentFile {
 // Sets `files` to the segment files of the log file at `path`, as segment_files_in() does.
 [[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
 
-// Reads a log file and its segment files as one file. One thread at a time may use it. Keeps only
-// one file open, because a log may have more segments than a process may open.
+// Reads a log file and its segment files as one file. One thread at a time may use the object.
+// Keeps only one file open, because a log may have more segments than a process may open.
 class SegmentedFile {
  public:
   // Opens the log file. On failure error() says why in one sentence. The caller reads no byte
@@ -59,8 +59,9 @@ class SegmentedFile {
   // string. No crash explains this loss.
   const std::string& why_lost() const { return why_lost_; }
 
-  // Reads up to `count` bytes from offset `from` on. Returns their number, less than `count` only
-  // at bytes(), or if the files have shrunk. Reads lost bytes as zeros. Fails on a read error.
+  // Reads up to `count` bytes from offset `from` on. Returns the number of bytes read, less than
+  // `count` only at bytes() or if the files have shrunk. Reads lost bytes as zeros. Fails on a read
+  // error.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
   // Asks the kernel to read ahead, up to the end of the segment of `from`.
   void will_need(uint64_t from, uint64_t count);

@@ -37,7 +37,7 @@ std::string decode_text_block(std::string_view text, std::string_view first_line
   const size_t end_line = end == text.npos ? text.npos : text.find('\n', end + 1);
   if (end_line == text.npos) return it + " has no end";
   const std::string_view body = text.substr(0, end + 1);
-  // The checksum is compared as text, not as a number: "A" in place of "a" is a change too.
+  // The checksum is compared as text, not as a number: the letter "A" in place of "a" is a change.
   if (text.substr(end + 5, end_line - end - 5) != hex(XXH3_64bits(body.data(), body.size()))) {
     return it + " does not match its checksum";
   }

@@ -21,7 +21,7 @@ namespace logjam {
 
 class Durability {
  public:
-  // Returns whether `point` is durable. Monotone: once true, true for ever. Any thread may call it.
+  // Returns whether `point` is durable. Once true, the answer stays true. Any thread may call it.
   virtual bool is_durable(const CommitPoint& point) const = 0;
 
  protected:

@@ -22,7 +22,8 @@ void FlushDaemon::turn(Flush flush) {
   if (nap_if_workers_flush(flush)) return;
   const Turn taken = take_step(flush);
   if (taken == Turn::kNotTaken) return platform::sleep_ns(kLatchBusyNs);
-  // The scheme may have to tell other streams of the advance before the daemon sleeps.
+  // Returns first: the scheme may have to tell other streams of the advance before the daemon
+  // sleeps.
   if (taken == Turn::kAdvanced) return;
   if (stream_.under_way() != 0) {
     if (!leads_) stream_.wait_for_device(kDeviceLookNs);
@@ -80,7 +81,7 @@ void FlushDaemon::sleep_idle(Flush flush) {
   }
 }
 
-// Returns whether the daemon may sleep in a write, because it would start no other write during it:
+// Returns whether the daemon may sleep until a write ends. It may if it would start no other write:
 // the device takes one write at a time, or the last write took less than its gap.
 bool FlushDaemon::writes_one_at_a_time() {
   if (stream_.depth() == 1) return true;

@@ -1,11 +1,11 @@
 // The daemon of a stream: the log's thread that flushes when no worker does.
 //
 // With --flush_help the daemon naps as long as workers do the work, and takes a turn when no worker
-// took a step for a whole nap. It does not nap while a worker relies on it. In an open loop, a
-// worker that sleeps until its next arrival relies on the daemon: if the worker led, it would start
-// its next transaction late. With --flush_help=false only the daemon flushes, as Aether's does
-// (section 4.1). If workers may not poll, the daemon leads: it sleeps on the device under the
-// latch. Otherwise it sleeps without the latch, so that workers can take the latch.
+// took a step for a whole nap. The daemon does not nap while a worker relies on the daemon. In an
+// open loop, a worker that sleeps until its next arrival relies on the daemon: if the worker led,
+// it would start its next transaction late. With --flush_help=false only the daemon flushes, as in
+// Aether (section 4.1). If workers may not poll, the daemon leads: it sleeps on the device under
+// the latch. Otherwise it sleeps without the latch, so that workers can take the latch.
 //
 // Protocol.
 //   state_    how the daemon sleeps. The daemon stores a state, fences, looks for work, and parks.
@@ -70,7 +70,7 @@ class FlushDaemon {
  private:
   enum State : uint32_t {
     kAwake,
-    kNapping,  // workers do the daemon's work: only a full ring or rely() wakes it
+    kNapping,  // workers do the daemon's work: only a full ring or rely() wakes the daemon
     kTimed,    // sleeps until the flush timeout or the gap has passed: enough bytes wake it
     kIdle,     // has nothing to do: any publish wakes it
   };

@@ -8,11 +8,11 @@
 namespace logjam {
 namespace {
 
-// The least number of flushes, and time, before the gap is chosen: that takes microseconds.
+// A choice of the gap takes microseconds, so it needs at least this many flushes and this time.
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// The largest share of the workers' time that the model takes as lost: at 1, it has no period.
+// The largest lost share of the workers' time in the model, which has no period for a share of 1.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }
@@ -57,7 +57,7 @@ void FlushGap::begin_window(uint64_t now) {
   waiting_ = 0;
 }
 
-// Moves the gap half way to the best gap for the window's measurements, which are noisy.
+// Moves the gap only half way to the best gap for the window, because the measurements are noisy.
 void FlushGap::choose(uint64_t now) {
   if (window_since_ == 0) return begin_window(now);
   const double bytes = since_window(goal_);

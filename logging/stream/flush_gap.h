@@ -16,9 +16,9 @@
 // of P. By Little's law this mean time is the integral of the waiting bytes, divided by the arrived
 // bytes. So a late or slow flush counts once for each of its commits. `a` is the workers' run delay
 // (platform/cpu_use.h) plus the time in which workers flush, per worker and period. The model takes
-// all streams as alike: in a period, workers lose the time for one write of each stream. `a` lacks
-// interrupts, and cache lines that a write evicts. It includes the time of other programs on busy
-// cores, so the period has an upper bound.
+// all streams as alike: in a period, workers lose the time for one write of each stream. `a` does
+// not include interrupts, or misses of cache lines that a write evicts. `a` includes the time of
+// other programs on busy cores, so the period has an upper bound.
 //
 // Protocol. ticks_ and least_ticks_ are stored under the stream's flush latch; any thread loads
 // them (relaxed). The latch guards all other members.
@@ -41,7 +41,7 @@ namespace logjam {
 // is the time between two starts, minus the device's time for the write.
 //
 // Rounds. A stream's write begins a round if no round has begun since the stream's last write. Each
-// other stream *joins* the round: its next write waits for half of its gap.
+// other stream *joins* the round: its next write waits for only half of the stream's gap.
 //
 // Protocol. All streams with the same pacer store and load round_ (relaxed). A stream that loads an
 // old value writes a moment later. If two rounds begin at the same time, only one remains.
@@ -55,7 +55,7 @@ class FlushPacer {
   void note_write(uint64_t now, uint64_t started) {
     if (!joins_round(started)) round_.store(now, platform::memory_order_relaxed);
   }
-  // Returns the least gap after a write that took `took` ticks of a thread, `write` of the device.
+  // Returns the least gap after a write that took a thread `took` ticks, the device `write` ticks.
   uint64_t least_gap(uint64_t took, uint64_t write) const {
     const uint64_t least = pace_ * took;
     return least - std::min(least, write);
@@ -67,9 +67,9 @@ class FlushPacer {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};
   const uint64_t pace_;
 };
-// Returns the period of the greatest power. A write takes `lost` of each worker and lasts `write`.
+// Returns the period of the greatest power, if a write costs each worker `lost` and lasts `write`.
 double period_of_most_power(double lost, double write);
-// Returns the period at which a commit waits for `latency` on average; 0 if `write` is longer.
+// Returns the period at which commits wait for `latency` on average; 0 if `latency` < `write`.
 double period_of_latency(double latency, double write);
 
 class FlushGap {
@@ -80,8 +80,8 @@ class FlushGap {
     return std::max(ticks_.load(platform::memory_order_relaxed),
                     least_ticks_.load(platform::memory_order_relaxed));
   }
-  // Makes the gap at least `ticks`, or 200 us if `ticks` is longer, until the next call: longer
-  // times were mostly spent waiting for a processor.
+  // Makes the gap at least `ticks` until the next call. If `ticks` is longer than 200 us, takes 200
+  // us: longer times were mostly spent waiting for a processor.
   void at_least(uint64_t ticks) {
     least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
   }

@@ -46,8 +46,8 @@ struct FlushPolicy {
 
   bool immediate() const { return txns == 0 && bytes == 0 && wait_ticks == 0; }
 
-  // Returns whether X transactions or L bytes are filled that no flush covers yet. `flushed`, up to
-  // which flushes go, may be after `filled` if `filled` was loaded earlier.
+  // Returns whether X transactions or L bytes are filled that no flush covers yet. Flushes go up to
+  // `flushed`. `flushed` may be after `filled` if `filled` was loaded earlier.
   bool enough(const Progress& filled, const Progress& flushed) const {
     const auto reached = [](uint64_t limit, uint64_t to, uint64_t from) {
       return limit != 0 && to > from && to - from >= limit;

@@ -3,11 +3,12 @@
 // memory, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
-// block that holds the durable watermark must stay, because the next flush writes it again.
+// block that holds the durable watermark must stay, because the next flush writes this block again.
 //
 // Protocol. `limit_` is the right side of this inequality. The thread that advances the watermark
-// stores it (release), under the stream's flush latch; publishers load it (acquire), so the bytes
-// that they overwrite have been written. Publishers that wait for space sleep on `space_`.
+// stores `limit_` (release), under the stream's flush latch. Publishers load `limit_` (acquire), so
+// the bytes that they overwrite have been written. Publishers that wait for space sleep on
+// `space_`.
 #pragma once
 
 #include <algorithm>

@@ -63,7 +63,8 @@ void Stream::wait(uint32_t worker, const CommitPoint& point, Flush flush) {
     slept = true;
     lead_.park(worker, point, safety_timeout_ns_);
   }
-  // If this worker was woken to lead, but a poll was faster, another waiter must take the lead.
+  // This worker may have been woken to lead, while a poll made its commit durable. Then another
+  // waiter must take the lead.
   if (slept) lead_.pass_on([this] { return !state_.idle(); });
 }
 

@@ -11,8 +11,8 @@
 //   * Busy workers, which *poll* between two transactions and never block. Commit latency stays low
 //     when workers keep all cores busy and the daemon would wake up late. Workers do not poll where
 //     log threads preempt workers (LogConfig::preemptible_workers): the daemon is prompt there. A
-//     write that a worker submits may even be late: io_uring's kernel thread, which finishes it,
-//     has the worker's class, and waits for busy workers.
+//     write that a worker submits may even finish late: io_uring's kernel thread, which finishes
+//     the write, has the worker's class, and waits for busy workers.
 //   * The daemon (flush_daemon.h), which takes a turn when no worker takes steps.
 //
 // The timeouts that bound sleeps are a safety net, except for naps and the flush timeout
@@ -69,7 +69,7 @@ class Stream {
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.
   // If this stream has nothing to write yet, its next write does not wait for the flush timeout.
-  // With Flush::kNow no write waits for this timeout: those commits have already done so.
+  // With Flush::kNow no write waits for this timeout, as those commits have already waited for it.
   void on_wanted(Flush flush);
   // Sets the pace of the writes. `pacer` outlives the stream. Call it before workers start.
   void set_pacer(FlushPacer& pacer) { state_.set_pacer(pacer); }

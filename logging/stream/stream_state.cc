@@ -96,8 +96,8 @@ bool StreamState::finish() {
 }
 
 // Begins to store `sdl`, unless it is stored already, a store is under way, or the device has no
-// free slot. With one slot the next flush waits for the store, but no commit needs the stored SDL.
-// SDL comes from finished writes alone, so the stored SDL is never ahead of the log.
+// free slot. No commit needs the stored SDL, so a store may be left out. With one slot the next
+// flush waits for the store. SDL comes from finished writes alone, so it is never ahead of the log.
 void StreamState::store_sdl(uint64_t sdl) {
   StripedDevices::Member& member = devices_.device_of(0);
   if (sdl == sdl_ || member.free_slots == 0 || !devices_.finished(member, sdl_order_)) return;
@@ -109,7 +109,7 @@ void StreamState::store_sdl(uint64_t sdl) {
 }
 
 // Looks how far the ring is filled, unless the next write already has the greatest length: a look
-// may take long, because ELEDA crawls over the filled bytes. With a gap it always looks, because
+// may take long, because ELEDA crawls over the filled bytes. With a gap, always looks, because
 // bytes that this flush misses wait for a whole gap.
 const Progress& StreamState::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);

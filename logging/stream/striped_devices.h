@@ -4,8 +4,8 @@
 // write crosses the end of its stripe. A device takes a write in each of its slots. The writes
 // finish in any order. A device's position is the first byte of its stripes that is not durable.
 // The position passes a write only when all earlier writes have finished. The smallest of these
-// positions is the stream's watermark, SDL. After a crash a later write may be on the device and an
-// earlier write missing: the log ends there.
+// positions is the stream's watermark, SDL. After a crash a later write may be on the device while
+// an earlier write is missing. The log then ends before the missing write.
 //
 // A write begins at the start of the block in which the write before it ended. If that write ended
 // inside the block, the next write waits until it has finished: two simultaneous writes of one
@@ -85,7 +85,7 @@ class StripedDevices {
   }
   // Notes that the caller starts a write that does not change the device's position.
   Flight begin_rewrite(Member& member) { return starts(member, member.next); }
-  // Returns whether finish() has seen the end of write `order`; true if there is no such write.
+  // Returns whether finish() has seen the end of write number `order`, or there is no such write.
   bool finished(const Member& member, uint64_t order) const {
     const auto flight = std::ranges::find(member.flights, order, &Flight::order);
     return flight == member.flights.end() || flight->finished;
