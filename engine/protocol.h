@@ -47,7 +47,7 @@ struct WorkerContext {
 // workload calls the Transaction API, and the worker calls commit() or abort().
 class ProtocolTransaction : public Transaction {
  public:
-  // Starts a transaction. With `retry`, repeats the previous transaction with its age (wait-die).
+  // Starts a transaction. With `retry`, repeats the previous one with the same age (wait-die).
   virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
   // Executes the pre-commit. kOk: the transaction must wait for commit_point() before it is
@@ -69,8 +69,8 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // A transaction holds no lock before its commit(). So a replay of commands may execute it before
-  // an earlier transaction (engine/recovery/commands/replay_commands.h).
+  // If true, a transaction holds no lock before its commit(). So a replay of commands may execute
+  // it before an earlier transaction (engine/recovery/commands/replay_commands.h).
   bool optimistic = false;
 };
 

@@ -62,7 +62,7 @@ class Transaction {
     table.prefetch(keys, table.row_bytes());
   }
 
-  // Reads the row of `key`, with this transaction's writes. Returns kOk, kNotFound or kAbort.
+  // Reads the row of `key`, including this transaction's writes. Returns kOk, kNotFound or kAbort.
   virtual Status read(Table& table, Key key, const std::byte** row) = 0;
   // Reads at least the first `bytes` bytes of the row. The caller does not look at later bytes.
   virtual Status read_head(Table& table, Key key, uint32_t /*bytes*/, const std::byte** row) {
@@ -89,8 +89,8 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`. Returns kOk or kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // Visits the same rows. At least the first `bytes` bytes of the visitor's `row` are valid. They
-  // must contain all fields from which the index computes its key.
+  // Visits the same rows as read_secondary(). At least the first `bytes` bytes of the visitor's
+  // `row` are valid. They must contain all fields from which the index computes its key.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);

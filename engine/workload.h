@@ -1,9 +1,9 @@
 // The interface of a workload.
 //
-// A new workload must define next and execute of Client, and create_tables, load, spec, make_client
-// and verify of Workload. A run calls, in this order: create_tables; load, or resume if the run
-// continues a log; start_history; make_client for each worker; the clients' functions; shares and
-// verify, after the clients are destroyed.
+// A new workload must define next() and execute() of Client, and create_tables(), load(), spec(),
+// make_client() and verify() of Workload. A run calls, in this order: create_tables(); load(), or
+// resume() if the run continues a log; start_history(); make_client() for each worker; the clients'
+// functions; shares() and verify(), after the clients are destroyed.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,7 @@ class Client {
   }
 
   // Announces that the last executed transaction is about to commit. Returns the number with which
-  // acknowledged() will name it: its place in a history, or a count of the client; 0 for none.
+  // acknowledged() will name it. This is its place in a history, or a count of the client, or 0.
   virtual uint64_t committing() { return 0; }
   virtual CommitObserver* commit_observer() { return nullptr; }
 };

@@ -2,15 +2,15 @@
 // thread for each log directory. The steps of a checkpoint:
 //
 //   1. Reclaimers pause: until step 3 has ended, no tuple leaves an index.
-//   2. RSN, the positions: for each stream a record's end up to which the log has no hole
-//      (LogScheme::published_positions).
+//   2. The positions of the RSN: for each stream, the daemon takes the end of a record before which
+//      the log has no hole (LogScheme::published_positions).
 //   3. The walk: the writers copy all tuples, present and absent, with their versions. A writer
 //      waits for a tuple that a transaction has locked (try_copy_committed()).
-//   4. The wait: until a transaction that has read the largest number that step 3 copied would be
-//      safe, and until each stream is durable up to its position.
-//   5. RSN, the numbers: for each stream a number up to which the stream lacks no record
-//      (LogScheme::durable_sequences), and a record's end up to which the stream is durable. No
-//      record up to that number lies after that end.
+//   4. The wait: the daemon waits until each stream is durable up to its position. It also waits
+//      until a transaction that has read the largest number that step 3 copied would be safe.
+//   5. The numbers of the RSN: for each stream, the daemon takes a sequence number up to which the
+//      stream lacks no record (LogScheme::durable_sequences). It also takes the end of a record up
+//      to which the stream is durable. No record up to that number lies after that end.
 //   6. The manifest says that the checkpoint is complete. In the same step it marks as removable
 //      all checkpoints before the last two, and the log before the RSN of the older of the two.
 //
@@ -23,9 +23,9 @@
 // An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
 // bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
 // reclaimed before step 1 needs no tombstone: its erase was safe, and so were all earlier writes of
-// the row, which lie before the RSN. (There a blind write depends on the write before it:
-// Run::make_checkpointer() notes a membership change.) A truncated stream without a record after
-// its RSN does not bound the cut: step 5 records up to which number the stream is complete.
+// the row, which lie before the RSN. (In such tables a blind write depends on the write before it,
+// because Run::make_checkpointer() notes a membership change.) A truncated stream without a record
+// after its RSN does not lower the cut: step 5 records up to which number the stream is complete.
 //
 // The last two checkpoints stay, with all records after the earlier checkpoint's RSN. If the later
 // checkpoint is corrupt, recovery loads the earlier one.
@@ -53,7 +53,7 @@ struct CheckpointOptions {
   uint64_t every_bytes = 0;         // bytes of log between two starts; 0: never
   double bytes_per_second = 0;      // of all writers together; 0: no limit
   uint32_t files = 1;               // files of rows in each directory
-  // For each directory, the socket on whose cores its writer runs. Empty: writers run on all cores.
+  // By directory: the socket on whose cores the writer runs. Empty: writers run on all cores.
   std::vector<int> sockets = {};
   // The part of each checkpoint that is known before it begins: ordinal, revision, flags.
   Checkpoint about;

@@ -59,7 +59,7 @@ RowWriter::~RowWriter() {
 }
 
 // Opens the file for direct writes if possible: in the page cache, the rows would push out the log,
-// and the kernel would choose when to write them back.
+// and the kernel would choose when to write the rows back.
 bool RowWriter::open_file() {
   out_ = platform::create_file(options_.path, O_WRONLY | O_DIRECT);
   if (out_ == -EINVAL) out_ = platform::create_file(options_.path);

@@ -2,8 +2,8 @@
 //
 // Protocol. The thread that sets the lock bit of a tuple's version word (acquire) may compare
 // sequence numbers and write the row. Its store of the new version (release) clears the lock bit. A
-// write with a smaller or equal sequence number than the tuple has changes nothing. So the write
-// with the largest number remains, in whichever order threads apply the writes. An erase leaves an
+// write changes nothing if the tuple has the same or a larger sequence number. So the write with
+// the largest number remains, in whichever order threads apply the writes. An erase leaves an
 // absent tuple with the erase's number, so an older insert cannot bring the row back. A range image
 // waits until the row has the version that the image changes (WaitingRanges).
 #pragma once
@@ -45,7 +45,7 @@ class WaitingRanges {
   // Adds a copy of `image`, which waits until `tuple` has the version `version`.
   void add(Tuple& tuple, uint64_t version, uint64_t sequence, std::span<const std::byte> image);
   // Takes the range that waits for `now`, the present version of `tuple`. Returns a Range without
-  // an image if no range waits for it. Drops the ranges that wait for earlier versions.
+  // an image if no range waits for this version. Drops the ranges that wait for earlier versions.
   Range take(Tuple& tuple, Version now);
 
   uint64_t bytes() const { return bytes_.load(platform::memory_order_relaxed); }

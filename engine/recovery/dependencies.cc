@@ -79,7 +79,7 @@ class EdgeFinder {
  private:
   struct Place {
     uint64_t in_stream = 0;  // earlier transactions in its stream
-    uint64_t path = 1;       // transactions in the longest chain that ends with this one
+    uint64_t path = 1;       // transactions in the longest chain that ends here
   };
 
   LogDependencies& found_;

@@ -20,7 +20,7 @@ struct LoggedTransaction {
   uint64_t sequence = 0;  // the sequence number of the commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
-  // Orders by number. Transactions with equal numbers do not depend on each other.
+  // Orders by sequence number. Transactions with equal numbers do not depend on each other.
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 
@@ -37,7 +37,7 @@ struct Dependency {
 struct LogDependencies {
   std::string error;                            // one sentence; empty if the log can be used
   uint64_t log_transactions = 0;                // in the whole log
-  std::vector<LoggedTransaction> transactions;  // of the window, by number
+  std::vector<LoggedTransaction> transactions;  // of the window, by sequence number
   std::vector<Dependency> edges;                // in the window; sorted by `to`, then `from`
   uint64_t longest_path = 0;                    // transactions in the longest chain
 };

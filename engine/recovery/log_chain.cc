@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// Returns the start from `checkpoint`, or from the initial load, with the later ones of `runs`.
+// Returns the way to recover from `checkpoint`, or from the initial load, through the later `runs`.
 RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
                          const std::vector<ManifestRun>& runs) {
   RecoveryStart start;
@@ -34,7 +34,7 @@ LogChain find_log_chain(const std::vector<std::string>& directories, bool use_co
   chain.directories = std::move(found.directories);
   chain.manifest = std::move(found.manifest);
 
-  // A run that has not begun is empty. Use it only if no other run or complete checkpoint exists.
+  // A run that has not begun is empty. It counts if there is no other run or complete checkpoint.
   std::vector<ManifestRun> runs = chain.manifest.runs;
   const std::vector<Checkpoint>& checkpoints = chain.manifest.checkpoints;
   const bool more = runs.size() > 1 || std::ranges::any_of(checkpoints, &Checkpoint::complete);

@@ -33,7 +33,8 @@ struct LogChain {
   std::map<std::string, std::string> flags;
 };
 
-// Reads the manifest (if it is lost and `use_copy`: its copy). `directories` may be in any order.
+// Reads the manifest. If the manifest is lost and `use_copy` is true, reads its copy. `directories`
+// may be in any order.
 LogChain find_log_chain(const std::vector<std::string>& directories, bool use_copy = false);
 
 }  // namespace logjam

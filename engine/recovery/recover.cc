@@ -18,11 +18,11 @@ namespace {
 // different `which` begin with different streams. An applier never waits for another applier.
 //
 // While more than `most_waiting_bytes` of ranges wait for their versions, the applier takes bodies
-// from the stream that has reached the smallest number. If the numbers of each stream grow, the
-// ranges of these bodies need not wait: an applier has already taken the versions that they change.
-// If the stream's queue is empty, the applier waits for the stream's reader. If the stream's next
-// batch depends on unread parts of other streams, the applier takes from another stream, so that a
-// reader that waits for an applier finds one.
+// from the stream that has reached the smallest sequence number. If the numbers of each stream
+// grow, the ranges of these bodies need not wait: an applier has already taken the versions that
+// they change. If the stream's queue is empty, the applier waits for the stream's reader. If the
+// stream's next batch depends on unread parts of other streams, the applier takes from another
+// stream, so that a reader that waits for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;
@@ -73,7 +73,7 @@ struct Head {
   uint64_t sequence() const { return batch->records[record]->sequence; }
 };
 
-// Applies all records in the order of their numbers (P-WAL, Algorithm 3).
+// Applies all records in the order of their sequence numbers (P-WAL, Algorithm 3).
 void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& applier) {
   std::vector<Head> heads;
   for (auto& stream : streams) heads.push_back({stream.get()});
@@ -84,7 +84,7 @@ void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& a
   while (!heads.empty()) {
     const auto least = std::ranges::min_element(heads, {}, &Head::sequence);
     if (!least->stream->take(*least->batch, least->record, known, &ready)) {
-      // The cut in `known` may be outdated. If it is the newest, wait until more is read.
+      // The cut in `known` may be outdated. If this cut is the newest, waits until more is read.
       const auto newest = progress.known();
       const bool waits = known.cut == newest.cut;
       known = newest;
@@ -125,7 +125,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
                                                      paces.of(files.paths[s])));
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
-    // A rule may need the starts of all streams before any record survives.
+    // Reports all starts first: a rule may need them before any record can survive.
     progress.report_read(s, replays.back()->reader().tail(), false);
   }
   Applier applier(database, &meter);

@@ -1,7 +1,7 @@
 // Recovery of logged values, the same for every scheme. The ends of all streams (the cut) say which
 // records survive. A record that survives the cut of the parts read so far also survives the final
-// cut, so it is applied at once. Only other records stay in memory. If they do not fit, parts of a
-// stream are read twice (stream_replay.h).
+// cut, so it is applied at once. Only records that do not survive this cut stay in memory. If they
+// do not fit, parts of a stream are read twice (stream_replay.h).
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class ReplayOrder : uint8_t {
 // apply records (kParallel), and each stream also has a reader thread. Reads at most
 // `read_bytes_per_second` from each log directory; 0: no limit. Uses `memory_bytes` of memory for
 // the log (StreamShare). A damaged log is no error: recovery ends where the valid records end,
-// `tails` says why, and `damage` is set if a crash does not explain that end. If a stream cannot be
+// `tails` says why, and `damage` is set if no crash explains that end. If a stream cannot be
 // opened, replays nothing, because an empty stream would cut off the records of other streams.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,

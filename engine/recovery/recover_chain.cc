@@ -76,7 +76,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
   }
   options.before_run(files.header);
   // The clients that execute commands count their changes, and verify() expects no other change
-  // since the load. After a checkpoint or a run of values, clients count from the present rows.
+  // since the load. So after a checkpoint or a run of values, clients count from the present rows.
   if (scheme->traits.commands) {
     if (into->checkpoint || !into->runs.empty()) into->workload->resume(*into->database);
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,
@@ -105,7 +105,8 @@ bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredCha
   RecoveryResult result = replay(files, options, recovered);
   recovered->error = result.error;
   if (!wrong.empty()) {
-    // A bad header harms no record. If the log was continued, the manifest has the streams' ends.
+    // A bad header harms no record, but the stream's end may be lost with it. If the log was
+    // continued, the manifest has the streams' ends, so the bad header is no damage.
     if (files.ends.empty()) {
       recovered->damage = wrong;
     } else {
@@ -231,7 +232,7 @@ void reset_versions(Database& database, uint32_t threads) {
         if (absent && table->reclaims()) leaving[part].keys.push_back(tuple.key);
       });
     });
-    // Each part removes its own keys, and no thread inserts, so each removal succeeds in time.
+    // Each part removes its own keys, and no thread inserts. So each removal succeeds in the end.
     platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
       for (const Key key : leaving[part].keys) {
         while (!table->remove_absent(key, 0, &leaving[part].retired)) {

@@ -23,7 +23,7 @@ struct ChainOptions {
   uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
-  // A run or a checkpoint will follow, so the versions are reset after the last run, too.
+  // If true, a run or a checkpoint will follow. So the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
   // Called before a run is replayed, because its recovery rule may depend on flags in its header.

@@ -3,8 +3,8 @@
 // Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
 // reader thread puts batches into a queue under this stream's mutex. An applier takes the oldest
 // batch under the mutex (next), and applies it without the mutex, so several threads may apply
-// batches of one stream at the same time. An applier gets a batch when all of its records survive
-// the cut of the parts read so far, because this cut only grows. Otherwise the batch waits until
+// batches of one stream at the same time. The cut of the parts read so far only grows. So an
+// applier gets a batch once all of its records survive this cut. Otherwise the batch waits until
 // more is read. When all streams have ended, the cut is final, and the surviving records are taken.
 //
 // A merge (apply_merged() in recover.cc) runs on one thread, and takes single records of the oldest

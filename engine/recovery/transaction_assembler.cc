@@ -62,7 +62,7 @@ void TransactionAssembler::take(const RecordHeader& record, const LogMemory& mem
     case RecordKind::kVoid:
       open_.erase(record.txn);
       break;
-    case RecordKind::kCommand:  // not values: the applier will find that its body is malformed
+    case RecordKind::kCommand:  // not writes: the applier will report the body as malformed
     case RecordKind::kTransaction:
       ++counts_.transactions;
       ready->bodies.push_back({record.sequence, &record});

@@ -1,5 +1,5 @@
 // The commits of one worker that are not known to be durable yet. Each commit waits in the queue of
-// its commit point. In a queue, commits become durable in order.
+// its commit point. The commits of a queue become durable in the queue's order.
 #pragma once
 
 #include <algorithm>

@@ -27,8 +27,8 @@ namespace {
 // A signal handler stores this flag, so it must be lock-free. The main thread of a run loads it.
 platform::atomic<bool> stop_requested{false};
 
-// A run ends before its inserts exhaust the memory: when less is available than this, and less than
-// 1 / kShareToLeave of the memory that was available when the run began.
+// A run ends when less memory is available than kMemoryToLeave, and less than 1 / kShareToLeave of
+// the memory that was available when it began. So its inserts cannot exhaust the memory.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
@@ -113,7 +113,7 @@ void add_up(const Workers& workers, RunResult* result) {
 }
 
 // Shows the loading bar until `loaded` is true. The bar shows the memory of the arenas. At the end
-// it is not full, because `expected_bytes` includes memory that is in no arena.
+// the bar is not full, because `expected_bytes` includes memory that is in no arena.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
   constexpr uint64_t kCells = 40;

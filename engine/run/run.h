@@ -34,10 +34,10 @@ struct EndedTransactions {
 };
 using TypeCounts = EndedTransactions<uint64_t>;
 
-// Measurements that workers make and a run adds up. A new one needs a member and a line in visit().
+// Measurements that workers make and a run adds up. Each needs a member and a line in visit().
 //
 // In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, and other
-// threads may read. In a sum over all workers, they are uint64_t and HistogramSum.
+// threads may read. In a sum over all workers, the two are uint64_t and HistogramSum.
 template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
@@ -53,7 +53,8 @@ struct Measurements {
   // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
   // the transactions of `by_type` count. In an open loop every arrival of the measured phase
   // counts, unless it rolled back. A transaction that is acknowledged after the phase counts with
-  // its whole latency; one that never commits, with its wait until the worker gives it up.
+  // its whole latency. A transaction that never commits counts with its wait until the worker gives
+  // it up.
   Latencies commit;
 
   template <class Other, class Visit>

@@ -1,5 +1,5 @@
-// Whether the rate in a measured window is steady. It changes while a log buffer fills, while a
-// backlog of the warm-up is acknowledged, or while a cache warms up.
+// Tests whether the rate in a measured window is steady. The rate changes while a log buffer fills,
+// while a backlog of the warm-up is acknowledged, or while a cache warms up.
 #pragma once
 
 #include <algorithm>

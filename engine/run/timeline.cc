@@ -65,7 +65,8 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // Load these first: then they seldom exceed the logged bytes (relaxed loads may be reordered).
+    // Loads the acknowledged bytes first, so that they seldom exceed the logged bytes. (The
+    // processor may reorder relaxed loads.)
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();

@@ -38,9 +38,9 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
 
 class Timeline {
  public:
-  // Make the object before the workers, and end it after them. It calls options.on_sample, one call
-  // at a time, on its own thread or on the thread that calls enter() or end(). One thread calls
-  // begin(), enter() and end().
+  // Make the object before the workers, and end it after them. The timeline calls
+  // options.on_sample, one call at a time, on its own thread or on the thread that calls enter() or
+  // end(). One thread calls begin(), enter() and end().
   Timeline(const RunOptions& options, const CheckpointSide& scheme, Phase first);
   ~Timeline() { end(); }
 

@@ -63,8 +63,8 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has no commit in flight here. A poll might start a write, wait
-    // for that write, and hinder the thread that leads the flush.
+    // Under --commit=sync the worker has no commit in flight here, so it does not poll. A poll
+    // might start a write, wait for that write, and hinder the thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
     context_.acknowledge_durable();
@@ -214,7 +214,7 @@ void Worker::keep_locks(PendingCommit* txn) {
   spare_.pop_back();
 }
 
-// Settles a pre-committed transaction if it is durable. Otherwise puts it into the pipeline.
+// Settles a pre-committed transaction if it is durable. Otherwise queues it in the pipeline.
 void Worker::end_or_queue(PendingCommit& txn) {
   // Without a log, a transaction is durable as soon as it has committed.
   const bool waits_in_pipeline = !pipeline_.empty() || options_.commit == CommitPolicy::kAsync;

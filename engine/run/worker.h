@@ -43,8 +43,8 @@ struct RunControl {
 
 class alignas(platform::kCacheLine) Worker {
  public:
-  // Make it on the worker's thread, so that its memory lies near the worker's core, apart from
-  // other workers' cache lines. Only the worker uses `arena`. `timeline` may be null.
+  // Make a Worker on its own thread, so that its memory lies near its core, apart from other
+  // workers' cache lines. Only the worker uses `arena`. `timeline` may be null.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
          WorkerTimeline* timeline) LJ_REQUIRES(platform::worker_role);
@@ -69,7 +69,7 @@ class alignas(platform::kCacheLine) Worker {
     uint64_t number = 0;  // from Client::committing()
     uint32_t type = 0;
     bool miss = false;
-    std::unique_ptr<ProtocolTransaction> locks;  // --locks=write
+    std::unique_ptr<ProtocolTransaction> locks;  // keeps the locks until durable (--locks=write)
     uint32_t erased = 0;                         // erased rows, for the reclaimer
     uint32_t log_bytes = 0;
   };

@@ -1,7 +1,8 @@
-// Where a worker's time goes, by sampling: the breakdown reads the clock at every change of
-// activity in one of kSampleEvery transactions, because a reading costs tens of nanoseconds. A
-// sample runs from the start of one transaction to the start of the next. Waits for space in the
-// log are so rare that samples would miss most of them, so the breakdown times each of these waits.
+// Measures by samples where a worker's time goes. In one of kSampleEvery transactions, the
+// breakdown reads the clock at every change of activity. It reads no clock in the other
+// transactions, because a reading costs tens of nanoseconds. A sample runs from the start of one
+// transaction to the start of the next. Waits for space in the log are so rare that samples would
+// miss most of them, so the breakdown times each of these waits.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +89,7 @@ class Breakdown {
     }
   }
 
-  // Charges the time after the call to `next`. Returns the activity that was charged before it.
+  // Charges the time from this call on to `next`. Returns the activity that was charged before.
   Activity enter(Activity next) {
     if (!sampling_) return Activity::kWork;
     add_elapsed();

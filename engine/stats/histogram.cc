@@ -29,7 +29,7 @@ HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
     difference.bins_[i] = bins_[i] - earlier.bins_[i];
   }
   difference.max_ = max_;
-  if (max_ == earlier.max_) {  // the maximum may be older, so the largest bin is the best bound
+  if (max_ == earlier.max_) {  // the maximum may be old; the largest bin bounds the new values
     size_t last = bins_.size();
     while (last > 0 && difference.bins_[last - 1] == 0) --last;
     difference.max_ = last == 0 ? 0 : std::min(max_, Histogram::middle_of(last - 1));

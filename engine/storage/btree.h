@@ -141,7 +141,7 @@ class Tree final : public Index {
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
-      std::vector<std::pair<Rank, uint64_t>> leaves;  // highest rank; entries up to this rank
+      std::vector<std::pair<Rank, uint64_t>> leaves;  // highest rank; number of entries up to it
       uint64_t entries = 0;
       for (const LeafNode* leaf = &first_leaf_; leaf != nullptr;
            leaf = leaf->next.load(platform::memory_order_acquire)) {
@@ -158,8 +158,8 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Loads nothing: only a descent finds the leaf. Measured: a prefetch with a descent, and then
-  // find(), take longer than find() alone.
+  // Loads nothing, because only a descent finds the leaf. A prefetch with a descent, and then
+  // find(), took longer than find() alone.
   void prefetch(Key) const override {}
   void prefetch(std::span<const Key>, size_t) const override {}
 

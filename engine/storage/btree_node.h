@@ -199,7 +199,7 @@ struct alignas(platform::kCacheLine) Inner {
     latest = position;
   }
 
-  // Removes child `i`. Its ranks go to its right neighbour in this node, or else to its left one.
+  // Removes child `i`. Its ranks go to the next child of this node, or else to the previous one.
   void remove_child(uint32_t i) LJ_REQUIRES(latch) {
     const uint32_t n = size();
     LJ_ASSERT(n > 0 && i <= n);

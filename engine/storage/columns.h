@@ -65,7 +65,7 @@ class Columns {
     return *this;
   }
 
-  // Applies to the column added last, as does zero_is_null().
+  // Changes the column that was added last, as zero_is_null() does, too.
   Columns& decimals(uint32_t digits) {
     LJ_ASSERT(!empty());
     all_.back().decimals = digits;

@@ -79,7 +79,7 @@ bool lock_forever(Tuple& tuple, Version version) {
                                             platform::memory_order_seq_cst)) {
     return true;
   }
-  // If a transaction has begun to sleep on the lock, it wakes up after RowLock::kMaxSleepNs.
+  // A transaction that has begun to sleep on the lock wakes up after RowLock::kMaxSleepNs.
   tuple.lock.store(0, platform::memory_order_release);
   return false;
 }
@@ -92,8 +92,8 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // Either the row is present again; or a later transaction has erased it again, and will have
-    // the tuple removed; or another worker's reclaimer is removing the tuple.
+    // Nothing is left to do: the row is present again; or a later transaction has erased it again,
+    // and will have the tuple removed; or another worker's reclaimer is removing the tuple.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);

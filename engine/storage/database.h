@@ -110,7 +110,7 @@ class Table {
 
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
-  // Visits part `part` of `parts`. The parts, one after the other, have the order of for_each_row.
+  // Visits part `part` of `parts`. Part after part gives the order of for_each_row().
   void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:

@@ -1,9 +1,9 @@
 // A list of free memory blocks of one size.
 //
-// Each thread has a part of the blocks, with its own latch and cache line. With 32 parts and 256
-// cores, the few blocks of transactions that rolled back caused 73 % of all waits for cache lines
-// (NewOrder and Payment, simulated). If a thread frees many blocks and allocates few, other threads
-// take many blocks at once from its part.
+// Each thread has a part of the blocks, with its own latch and cache line. With only 32 parts for
+// 256 cores, the few blocks of transactions that rolled back caused 73 % of all waits for cache
+// lines (NewOrder and Payment, simulated). If a thread frees many blocks and allocates few, other
+// threads take many blocks at once from its part.
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,7 @@ class FreeList {
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
   // another part. If that part has at least kMany blocks, takes all of them; otherwise the next
   // visit goes to the next part. `arena` belongs to the calling thread, and counts the visits:
-  // counters in the parts cost more (64 simulated cores, TPC-C, one seed: 14.8 in place of 15.9
-  // M/s).
+  // counters in the parts cost more (TPC-C on 64 simulated cores, one seed: 14.8, not 15.9 M tps).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

@@ -26,7 +26,8 @@ namespace {
 constexpr double kMaxPerBucket = 3.0;
 // Up to this many entries of a key, find_all() takes no memory from the heap.
 constexpr size_t kUsualEntries = 16;
-// The core itself fetches the later lines of a long row when the row's first lines are read.
+// A prefetch loads at most this many bytes of a row: the core itself fetches the later lines of a
+// long row when the first lines are read.
 constexpr size_t kMostPrefetched = 512;
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;

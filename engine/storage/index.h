@@ -114,8 +114,8 @@ struct InsertResult {
 
 // The function that an insert of a new key calls under the node's latch. 2PL checks in it that no
 // other transaction has scanned the node. If the gate returns false, the insert is refused. If the
-// insert splits the node, it also calls the gate for the new node, before another thread can reach
-// that node, and ignores the result. 2PL then locks the new node like the old node.
+// insert splits the node, the insert also calls the gate for the new node, before another thread
+// can reach that node, and ignores the result. 2PL then locks the new node like the old node.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -178,7 +178,7 @@ class Index {
     LJ_ASSERT(removes());
     return true;
   }
-  // Reuses the memory of a removed node, which no thread can reach, first for the arena's thread.
+  // Frees a removed node's memory, which no thread can reach, first for the arena's thread.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits part `part` of `parts`. Each entry is in exactly one part. Later parts of an ordered

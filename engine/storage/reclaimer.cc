@@ -37,8 +37,9 @@ void Reclaimer::remove_some() {
 }
 
 void Reclaimer::recycle_safe() {
-  // A check loads a cache line of each worker. With 256 workers, a check in every 16th transaction
-  // caused 37 % of all waits for cache lines (NewOrder and Payment, simulated).
+  // A check loads a cache line of each worker, so workers check seldom if they are many. With 256
+  // workers, a check in every 16th transaction caused 37 % of all waits for cache lines (NewOrder
+  // and Payment, simulated).
   constexpr uint32_t kCheckEvery = 16;
   if (++since_check_ < std::max(kCheckEvery, epochs_.workers())) return;
   since_check_ = 0;

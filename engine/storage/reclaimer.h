@@ -11,17 +11,17 @@
 // the index, and a transaction that inserts the key again draws a larger number. Without
 // Table::reclaims(), absent tuples stay.
 //
-// Only transactions that began before the removal can reach the removed tuple and index nodes.
-// Their memory is not used again until each worker has been between two transactions
-// (quiescent-state-based reclamation, as in RCU). A parked transaction (--locks=write) may be
-// older, but it touches only locks that it holds, and a locked tuple is not reclaimed.
+// Only transactions that began before the removal can reach the removed tuple and index nodes. The
+// memory of these tuples and nodes is not used again until each worker has been between two
+// transactions (quiescent-state-based reclamation, as in RCU). A parked transaction (--locks=write)
+// may be older, but it touches only locks that it holds, and a locked tuple is not reclaimed.
 //
-// Protocol. Epochs::epoch_ only grows. Each batch of retired memory has the value of epoch_ before
-// the batch incremented it. Between two transactions, a worker loads epoch_ (acquire) and stores
-// the value as its own (release). Suppose that the values of all workers are larger than a batch's
-// value. Then each worker began its transaction after the removals, because it acquired the
-// increment, which released the removals. Its earlier accesses are finished, because its store
-// released them, and the reclaimer acquires that store.
+// Protocol. Epochs::epoch_ only grows. Each batch of retired memory increments epoch_, and has the
+// value of epoch_ before this increment. Between two transactions, a worker loads epoch_ (acquire)
+// and stores the value as its own (release). Suppose that the values of all workers are larger than
+// a batch's value. Then each worker began its transaction after the removals, because it acquired
+// the increment, which released the removals. The worker's earlier accesses are finished, because
+// its store released them, and the reclaimer acquires that store.
 //
 // A checkpoint pauses removals. It stores the flag before it ends an epoch. So a worker that has
 // seen the next epoch also sees the flag before it removes another tuple.

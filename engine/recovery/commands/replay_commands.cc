@@ -86,7 +86,7 @@ class CommitOrder {
   // Returns the error or an empty string. Join the threads of the replay first.
   const std::string& error() const { return error_; }
 
-  // Waits while another thread has the database alone. `thread` may then use it until end().
+  // Waits while another thread has the database alone. Then `thread` may use it until end().
   void begin(uint32_t thread) {
     auto& active = *active_[thread];
     LJ_ASSERT(!active.load(platform::memory_order_relaxed));
@@ -135,7 +135,7 @@ class ReplayLog final : public LogScheme {
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
   // Announces the next transaction, which repeats command `index`. This command has the turn. In
-  // the run it had the number `sequence`, and changed `rows` rows.
+  // the run, it had the sequence number `sequence` and changed `rows` rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -194,7 +194,7 @@ class ReplayLog final : public LogScheme {
 
 // The transaction of an attempt before the command's turn. It aborts if a row is missing, or if an
 // insert finds a row, because an earlier command may insert or erase this row later. A client that
-// saw the difference might end the process.
+// saw a missing or unexpected row might end the process.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}
@@ -238,8 +238,8 @@ constexpr uint32_t kQueue = 0;  // the reclaimer's only queue
 
 // One thread of a replay of commands. It executes a command before the command's turn, waits for
 // the turn, and commits. If the commit is refused, because an earlier command has overwritten a row
-// that the execution had read, the thread executes the command again at its turn. After two such
-// attempts the thread gets the database to itself, and a failure is an error.
+// that the execution had read, the thread executes the command again at the command's turn. After
+// two such attempts the thread gets the database to itself. Then a failure is an error.
 //
 // run() runs on a thread of its own. Call the other functions before or after it.
 class Replayer {
