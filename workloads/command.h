@@ -26,8 +26,8 @@ class CommandFields {
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Makes whole() false unless `drawn`, which says whether a client can draw the decoded values. A
-  // log that logjam did not write may have other values.
+  // Makes whole() false if `drawn` is false. `drawn` says whether a client can draw the decoded
+  // values. A log that logjam did not write may have other values.
   void require(bool drawn) { whole_ = whole_ && drawn; }
   // Returns whether the command had all fields copied so far, and each require() got true.
   bool whole() const {

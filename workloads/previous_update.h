@@ -5,8 +5,8 @@
 // row now has fewer updates, an update was lost, although the worker's next update was not.
 //
 // A recovery must not lose such an update either. R4 demands only the transactions from which
-// recovered transactions have read. But every scheme recovers in their order those transactions of
-// a worker that both read and write: a recovery keeps a prefix of the worker's log, or cuts by a
+// recovered transactions have read. But of the transactions of a worker that both read and write,
+// every scheme recovers a prefix. A recovery keeps a prefix of the worker's log, or cuts by a
 // number that grows with each transaction of the worker. Poplar also keeps transactions after its
 // cut, but none that has read a row, as each update does.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace logjam {
 
-// A part of each row R: the row that the worker who updated R last had updated before R.
+// A part of each row R. It names the row that the last updater of R had updated before R.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the row updated before
   uint32_t updates = 0;  // the updates of the row `key` at that time; 0: there is no such row

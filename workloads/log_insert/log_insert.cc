@@ -164,7 +164,7 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
-      // The scheme will read the record's length when it chooses the record's position.
+      // Writes a header: the scheme reads the record's length when it chooses the position.
       if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
@@ -216,7 +216,7 @@ struct Reading {
 template <class Log>
 Result drive(Log& log, const Options& options) {
   LJ_ASSERT(options.threads > 0);
-  platform::ns_per_tick();  // calibrates now, not during the run
+  platform::ns_per_tick();  // calibrates the clock now, not during the run
   Control control;
   std::vector<std::unique_ptr<Inserter<Log>>> inserters;
   for (uint32_t id = 0; id < options.threads; ++id) {

@@ -30,8 +30,8 @@ struct RecordSizes {
   // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: records of the sizes
   // SMALL and LARGE in random order, with the mean size MEAN. `dist:` alone means Aether's 40, 264
   // and 120 B. With `:OUTLIER` after either form, one record in each group of 60 has the size
-  // OUTLIER (Aether, Fig. 10), at an index that `seed` determines at random. With a fixed index,
-  // all threads would fill outliers at the same time, and no small record would wait for an
+  // OUTLIER (Aether, Fig. 10). `seed` determines the outlier's index in the group. With a fixed
+  // index, all threads would fill outliers at the same time, and no small record would wait for an
   // outlier. Returns an empty string, or in one sentence why `given` is refused.
   std::string parse(const std::string& given, uint64_t seed);
 
@@ -59,7 +59,7 @@ struct Options {
   double seconds = 1;
   uint64_t inserts = 0;  // a thread ends after this number of inserts; 0: only time ends the run
   RecordSizes sizes;
-  bool local = false;  // copy into memory of the thread that stays in the core's L1 cache
+  bool local = false;  // copy into the thread's own memory, which stays in the core's L1 cache
   // Every `sync_every`-th insert of a thread synchronises: the insert gets a larger sequence number
   // than the latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
@@ -74,7 +74,7 @@ struct Options {
 };
 
 struct Result {
-  double seconds = 0;  // like all members, about the measured phase only
+  double seconds = 0;  // as all members, of the measured phase only
   uint64_t inserts = 0, bytes = 0, commits = 0;
   uint64_t least_inserts = 0, most_inserts = 0;  // by a single thread
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement

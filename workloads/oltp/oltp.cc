@@ -108,7 +108,7 @@ class OltpClient : public Client {
  private:
   struct Statement {
     Key id;
-    uint64_t delta;  // the number that the statement adds to the number in c
+    uint64_t delta;  // the number that the statement adds to the number in column c
     uint32_t k;      // the column k of the row that kDeleteInsert inserts
     uint16_t table;  // an index into tables_
     Kind kind;
@@ -131,7 +131,8 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // Makes the changes of the numbers in c add up to 1. If a change is lost, the sum is arbitrary.
+  // Makes the changes of the numbers in column c add up to 1. If one change is lost, the sum is an
+  // arbitrary number.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;
@@ -159,7 +160,7 @@ class OltpClient : public Client {
         if (status == Status::kOk) add_to_c(changed, statement.id, statement.delta);
         return status;
       case kDeleteInsert: {
-        // The delete reads its row, as a database does to find the row.
+        // The delete reads its row first, as a database does to find the row.
         status = txn.read(table, statement.id, &row);
         if (status != Status::kOk) return status;
         Row fresh;

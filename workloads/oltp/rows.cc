@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kGroup = 11;
 
-// Writes groups of digits. The n-th digit is digit(n).
+// Writes groups of digits. Digit number n is digit(n).
 template <class Digit>
 void fill_groups(char* text, size_t bytes, const Digit& digit) {
   size_t n = 0;
@@ -23,8 +23,8 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 // Returns the number with which the loaded text c of row `id` begins.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
-// Fills pad so that updates_of_k() returns `updates` while the row has its present k. The upper
-// half of the number in pad serves only to make this number look random.
+// Fills column pad so that updates_of_k() returns `updates` while the row has its present k. The
+// upper half of the number in pad serves only to make this number look random.
 void fill_pad(Row* row, uint64_t id, int32_t updates) {
   const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
   fill_text(row->pad.data(), row->pad.size(), ~id, seed);
@@ -127,7 +127,7 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
   });
   // A row may have a posting under its present k, and others under earlier values of k. The index
   // has each (k, id) only once. So if the postings under present values of k are as many as the
-  // rows, each row has one.
+  // rows, each row has a posting under its present k.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;

@@ -56,8 +56,8 @@ struct Scale {
 // Returns the name of the table with this number, counted from 1.
 std::string table_name(uint32_t number);
 
-// Draws an id in [1, n]: uniformly or, if `special`, like --rand-type=special, sysbench's default
-// in version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12.
+// Draws an id in [1, n]. If `special` is false, draws uniformly. Otherwise draws as sysbench 1.0
+// does by default: --rand-type=special, --rand-spec-res=75, --rand-spec-pct=1, --rand-spec-iter=12.
 // A quarter of the special ids are the mean of twelve uniform numbers, so they are densest in the
 // middle. The other ids are in a hot range in the middle. sysbench chooses the hot range if a
 // number in [0, 1) is at least 1/4, and maps this number to an id of the range. So no id is in the

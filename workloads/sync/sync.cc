@@ -134,7 +134,7 @@ struct Reading {
 
 template <class Call>
 Result drive(const Options& options) {
-  platform::ns_per_tick();  // calibrates now, not during the run
+  platform::ns_per_tick();  // calibrates the clock now, not during the run
   BenchmarkControl control;
   // As in David et al., the main thread makes the lines, so they are in its socket's memory.
   std::vector<typename Call::Line> lines(options.lines);

@@ -21,7 +21,7 @@ DEFINE_string(tatp_only, "",
 namespace logjam::tatp {
 namespace {
 
-// Lets clients draw subscribers uniformly, and not by the specification's NURand, if it is 1.
+// Lets clients draw subscribers uniformly, and not by NURand, if the value is 1.
 const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
@@ -29,7 +29,7 @@ constexpr uint64_t kMaxSubscribers = 1'000'000'000;
 struct Options {
   Population population;
   bool uniform = false;
-  std::optional<Type> only;  // run this type alone; if empty, the standard mix
+  std::optional<Type> only;  // run this type alone; if there is none, the standard mix
 };
 
 Status rolled_back_if(Status failed, Status status) {
@@ -58,7 +58,7 @@ class TatpClient : public Client {
     acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
   }
 
-  // Draws the fields that most types need for every type, because branches would cost more.
+  // Draws, for every type, the fields that most types need, because branches would cost more.
   uint32_t next() override {
     before_ = last_;
     if (options_.only) {
@@ -135,7 +135,7 @@ class TatpClient : public Client {
     return fields.ended() && !command.empty();
   }
 
-  // Returns the type, because all committed transactions of a type have made the same changes.
+  // Returns the type, from which acknowledged() knows the changes of the transaction.
   uint64_t committing() override { return type_; }
   void acknowledged(uint64_t type) override {
     LJ_ASSERT_IN_TESTS(type < acknowledged_types_.size());
@@ -298,8 +298,8 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  // The worker's last update of a subscriber: in `before_` before the drawn transaction, and in
-  // `last_` after the transaction executed last, if that transaction commits.
+  // `before_` is the worker's last update of a subscriber before the drawn transaction. `last_` is
+  // the last update after the transaction executed last, if that transaction commits.
   PreviousUpdate before_, last_;
   std::vector<std::byte> command_;
 };

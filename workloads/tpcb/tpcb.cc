@@ -29,11 +29,12 @@ constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
 // The growth of HISTORY: 100 B for each of at most 2,000,000 transactions per second.
 constexpr uint64_t kGrowthBytesS = 200'000'000;
-enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
+enum Type : uint32_t { kHome, kAway };  // kHome: the account belongs to the teller's branch
 
-// Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Aether's program,
-// Shore-Kits (tpcb_input.cpp), skews three choices: the branch, the teller in this branch, and the
-// account in the account's branch. In each choice, number 0 is the most popular.
+// Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". These choosers skew the
+// three choices that Aether's program, Shore-Kits (tpcb_input.cpp), skews: the branch, the teller
+// in this branch, and the account in the account's branch. In each choice, number 0 is the most
+// popular.
 struct Choosers {
   Choosers(const Scale& scale, double theta)
       : branches(scale.branches, theta),

@@ -157,7 +157,7 @@ Key customer_order_key_of(Key primary, const std::byte* row) {
                             number_of_order(primary));
 }
 
-// Returns all tables. Those that grow have ordered indexes, because a hash index never grows.
+// Returns all tables. Tables that grow have ordered indexes, because a hash index never grows.
 std::vector<TableSchema> schemas(const Scale& scale) {
   const uint64_t warehouses = scale.warehouses, districts = scale.districts(),
                  customers = districts * scale.customers, waiting = districts * scale.undelivered(),

@@ -205,7 +205,8 @@ class CustomerChoice {
           }
           return true;
         });
-    // Every district has a customer with each last name that a terminal draws (load.h).
+    // Ends the process if no customer has the name: every district has a customer with each last
+    // name that a terminal draws (load.h).
     if (!found_or_die(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
                       "tpcc: a row of customer")) {
       return false;
@@ -338,7 +339,7 @@ class OrderStatusType : public TransactionType {
     if (customer == nullptr) return Status::kAbort;
     terminal_.screen.text += static_cast<uint64_t>(customer->balance);
 
-    // The load gives every customer one order.
+    // The load gives every customer one order, so there is a latest order.
     Key key = 0;
     if (!found(find_latest(txn, &key), tables_.order)) return Status::kAbort;
     terminal_.screen.customer = customer_.key();

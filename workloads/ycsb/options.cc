@@ -264,7 +264,8 @@ Options options_from_flags() {
   // As in YCSB with an operationcount of --ycsb_records: twice the expected number of inserts.
   options.expected_inserts = static_cast<uint64_t>(2 * std::max(0.0, options.insert_ratio) *
                                                    static_cast<double>(options.records));
-  // Operations of a transaction have different rows, so there are at most as many as records.
+  // Operations of a transaction have different rows, so a transaction has at most as many
+  // operations as there are records.
   if (FLAGS_ycsb_ops == 0) {
     options.ops = static_cast<uint32_t>(std::min<uint64_t>(options.ops, options.records));
   }

@@ -49,7 +49,7 @@ class YcsbClient : public Client {
   ~YcsbClient() override { shared_.acknowledged.add(acknowledged_); }
 
   uint32_t next() override {
-    // The worker calls next() only after the previous transaction has committed.
+    // The previous transaction has committed, so the rows that it inserted exist.
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
     drawn_inserts_ = 0;
@@ -118,7 +118,7 @@ class YcsbClient : public Client {
       operation.row = word & ((uint64_t{1} << kFieldShift) - 1);
       if (operation.kind == kScan) operation.length = static_cast<uint32_t>(words.next());
       if (operation.field >= fields_.count) return false;
-      // Only an ordered index has scans. The command may come from a foreign log.
+      // Refuses a command from a foreign log to scan a hash index.
       if (operation.kind == kScan && !options_.ordered) return false;
       if (operation.kind == kInsert) new_row_.resize(options_.value_bytes);
     }
@@ -140,7 +140,7 @@ class YcsbClient : public Client {
     uint64_t row;  // the row's number
     Key key;
     uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
-    uint32_t field;   // the number of the field in the row
+    uint32_t field;   // the field's number in the row
     uint32_t length;  // the number of rows of a scan
     Kind kind;
   };
