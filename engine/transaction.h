@@ -84,7 +84,7 @@ class Transaction {
   using RowVisitor = FunctionRef<bool(Key primary, const std::byte* row)>;
   virtual Status scan(Table& table, Key low, Key high, bool descending,
                       const RowVisitor& visit) = 0;
-  // Visits rows like scan(), but by the keys of the ordered secondary index `which`.
+  // Visits rows as scan() does, but by the keys of the ordered secondary index `which`.
   virtual Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`. Returns kOk or kAbort.

@@ -82,7 +82,7 @@ class Client {
   // expects; commit it, and count it as a miss.
   virtual Status execute(Transaction& txn) = 0;
   // Tells the client that transaction `number` (from committing()) is acknowledged. The worker
-  // calls it for every transaction that commits, and not for one that rolled back.
+  // calls this function for every transaction that commits, and for no other.
   virtual void acknowledged(uint64_t number) { (void)number; }
   // Returns whether the client can execute nothing more. The run then ends early, without an error.
   virtual bool exhausted() const { return false; }
@@ -94,8 +94,8 @@ class Client {
   virtual std::span<const std::byte> command() { return {}; }
   // Chooses the transaction with this logged `input`, in place of next(). Returns false if `input`
   // is no input of that type. The writes of execute() must follow from `input` and from the rows
-  // that it reads. A replay may execute the transaction before an earlier transaction. Its read of
-  // a row that the earlier transaction inserts then returns kAbort.
+  // that it reads. A replay may execute the transaction before an earlier transaction. The later
+  // transaction's read of a row that the earlier one inserts then returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) {
     (void)type;
     (void)input;
@@ -103,7 +103,7 @@ class Client {
   }
 
   // Announces that the last executed transaction is about to commit. Returns the number with which
-  // acknowledged() will name it. This is its place in a history, or a count of the client, or 0.
+  // acknowledged() will name the transaction: its place in a history, a count of the client, or 0.
   virtual uint64_t committing() { return 0; }
   virtual CommitObserver* commit_observer() { return nullptr; }
 };
@@ -137,8 +137,6 @@ class Workload {
   // Runs the workload's own consistency checks. No transaction runs during the call.
   virtual std::vector<Check> verify(Database& database) = 0;
   virtual std::vector<Share> shares() const { return {}; }
-
-  // Recovery.
 
   // Makes a client to which a thread of recovery gives the commands of all clients of the run.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
@@ -191,9 +189,9 @@ struct WorkloadInfo {
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
   std::vector<WorkloadVariant> variants = {};
-  // The workload's own clients keep a history with --history (ledger).
+  // Whether the workload's own clients keep a history with --history, as the ledger's clients do.
   bool keeps_history = false;
-  // The clients define command() and take(), so that a run may log commands.
+  // Whether the clients define command() and take(), so that a run may log commands.
   bool has_commands = false;
   // The source file of the registration. The workload owns the flags of the file's folder.
   std::string_view file = {};

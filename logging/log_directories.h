@@ -95,7 +95,7 @@ class LogDirectories {
   std::unique_ptr<DirectoryLocks> locks_;
   // The directories of the log, which the caller may have locked, and of the run.
   std::vector<platform::HeldDirectory> held_;
-  // The last member, so that the locks are still held while the undo runs.
+  // The last member is destroyed first, so the locks are still held while the undo runs.
   platform::Undo undo_;
 };
 

@@ -13,8 +13,7 @@ inline std::string refuse_outside(const std::string& flag, uint64_t value, uint6
   return "--" + flag + " is " + std::to_string(least) + " to " + std::to_string(most);
 }
 
-// Returns an empty string if `known`, or else a refusal of `given`; `what` names the allowed
-// values.
+// Returns an empty string if `known`, or else a refusal of `given`. `what` names the valid values.
 inline std::string refuse_unless(bool known, const std::string& what, const std::string& given) {
   return known ? "" : what + ", not \"" + given + "\"";
 }

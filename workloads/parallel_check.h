@@ -50,8 +50,8 @@ void add_part(Sum& sum, Sum& later) {
 
 // Computes a sum on all cores. count_part(part, parts, &sum) adds part number `part` of `parts` to
 // a Sum that begins as `nothing`. add_part() adds these sums in the order of the parts, so the
-// result does not depend on timing. Few `items` are summed by the calling thread alone, because
-// starting threads would cost more.
+// result does not depend on timing. If `items` is small, the calling thread computes the sum alone,
+// because starting threads would cost more.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
   constexpr uint32_t kPartsPerCore = 4;  // with smaller parts, a slow part delays the sum less
@@ -94,7 +94,7 @@ struct BrokenRows {
   uint64_t count = 0;
   std::string first;
 
-  // Counts a broken row. Calls what(), which returns a description of the row, only for the first.
+  // Counts a broken row. If it is the first, calls what(), which returns a description of the row.
   template <class What>
   void note(const What& what) {
     if (count++ == 0) first = what();

@@ -17,8 +17,8 @@
 // Why this is enough. A transaction locks all rows that it writes before it reserves its record (or
 // the first of its operation records), and keeps the locks until it has installed its writes. So
 // the walk finds the writes of every record before the RSN, or later writes of the same rows (R1).
-// All records after the RSN are replayed, and the write with the larger number wins (R3). Step 4
-// ensures that any later cut contains the transactions whose writes the walk has copied (R2, R4).
+// All records after the RSN are replayed, and the write with the larger sequence number wins (R3).
+// Step 4 ensures that a later cut contains the transactions whose writes the walk copied (R2, R4).
 //
 // An erased row is in the checkpoint as an absent tuple, so the replay of an older insert cannot
 // bring the row back; step 1 keeps such tuples in tables that reclaim them. A tuple that was
@@ -79,8 +79,8 @@ struct CheckpointStats {
 Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
 // Writes all tuples of `database` to the files of `checkpoint`, which has begun. Sets the fields
-// files, sequence and tables of `checkpoint`. Returns an empty string, RowWriter::kAbandoned, or
-// one sentence about a failure.
+// `files`, `sequence` and `tables` of `checkpoint`. Returns an empty string, RowWriter::kAbandoned,
+// or one sentence about a failure.
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* checkpoint);
 
@@ -90,8 +90,8 @@ void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& lat
 
 void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
-// Takes a checkpoint that covers the whole run of options.about, whose end the manifest has. No
-// transaction may run. Sets `wrong` as begin_checkpoint() does.
+// Takes a checkpoint that covers the whole run with the ordinal of options.about. The manifest has
+// the end of this run. No transaction may run. Sets `wrong` as begin_checkpoint() does.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              std::string* wrong);
 

@@ -104,8 +104,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // The tuple belongs to an insert that has not committed, or to a row that an earlier run erased.
-  // A recovery replays this run's writes of the row, because all their records lie after the RSN.
+  // Leaves the tuple out: it belongs to an insert that has not committed, or to a row that an
+  // earlier run erased. A recovery replays this run's writes of the row, which lie after the RSN.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();

@@ -24,7 +24,7 @@ struct LoggedTransaction {
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 
-// `to` overwrites `rows` rows that were last written by `from`. Both are indexes of
+// `to` overwrites `rows` rows that were last written by `from`. `to` and `from` are indexes of
 // LogDependencies::transactions.
 struct Dependency {
   uint64_t from = 0, to = 0;

@@ -38,13 +38,13 @@ enum class ReplayOrder : uint8_t {
   kMerged,    // one thread, in the order of all sequence numbers (P-WAL, Algorithm 3)
 };
 
-// Replays the log `files` into `database`, which holds its initial load, or the rows of a
-// checkpoint of the log before `files.starts`; no other thread uses the database. `threads` threads
+// Replays the log `files` into `database`, which no other thread uses. `database` holds its initial
+// load, or the rows of a checkpoint that covers the log before `files.starts`. `threads` threads
 // apply records (kParallel), and each stream also has a reader thread. Reads at most
 // `read_bytes_per_second` from each log directory; 0: no limit. Uses `memory_bytes` of memory for
-// the log (StreamShare). A damaged log is no error: recovery ends where the valid records end,
-// `tails` says why, and `damage` is set if no crash explains that end. If a stream cannot be
-// opened, replays nothing, because an empty stream would cut off the records of other streams.
+// the log (StreamShare). A damaged log is no error: recovery ends where the valid records end, and
+// `tails` says why. If no crash explains that end, `damage` is set. If a stream cannot be opened,
+// replays nothing, because an empty stream would cut off the records of other streams.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);

@@ -263,7 +263,7 @@ void settle(const RecoveredChain& recovered, Manifest* manifest) {
     if (!recovered.damage.empty()) run.accepted = recovered.damage;
   }
   manifest->remove_unfinished();
-  // No recovery needs a run without a record.
+  // Removes runs without records, because no recovery needs them.
   const std::vector<ManifestRun> runs = manifest->runs;
   for (const ManifestRun& run : runs) {
     const bool empty =

@@ -26,7 +26,7 @@ struct ChainOptions {
   // If true, a run or a checkpoint will follow. So the versions are reset after the last run, too.
   bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed, because its recovery rule may depend on flags in its header.
+  // Called before a run is replayed, because the recovery rule may depend on flags in the header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 
@@ -49,7 +49,7 @@ struct RecoveredChain {
   // One sentence, if the log has lost durable records. The database contains the remaining log up
   // to and including the run with the damage.
   std::string damage;
-  std::vector<uint32_t> dropped;  // unused runs: those after the run with the damage
+  std::vector<uint32_t> dropped;  // unused runs, which are all runs after the run with the damage
 };
 
 // Recovers from the best start of `chain` whose checkpoint can be used.
@@ -62,9 +62,9 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
 void reset_versions(Database& database, uint32_t threads);
 
 // Makes the recovered part of the log durable, because the next run or checkpoint builds on it.
-// Writes into `manifest` where this part ends and which damage was accepted, and removes from it
-// runs and checkpoints that no recovery needs. Ends the process if a file cannot be synced. The
-// caller holds the locks of the log's directories.
+// Writes into `manifest` where this part ends and which damage was accepted, and removes from
+// `manifest` the runs and checkpoints that no recovery needs. Ends the process if a file cannot be
+// synced. The caller holds the locks of the log's directories.
 void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

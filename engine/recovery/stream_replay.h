@@ -178,7 +178,7 @@ class StreamReplay {
   // Drops the oldest batch, whose records are all taken.
   void drop_oldest();
 
-  // Returns the reader or the assembler. Call it after all other threads are done.
+  // Returns the stream's reader. Call this function and the next after all other threads are done.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 
@@ -210,7 +210,7 @@ class StreamReplay {
   TransactionAssembler assembler_;  // under mutex_; but a merge uses it without the mutex
   std::deque<Held> held_ LJ_GUARDED_BY(mutex_);
   uint64_t held_bytes_ LJ_GUARDED_BY(mutex_) = 0;
-  // Only the reader stores these two: the end of the part read so far, and of the last batch kept.
+  // Only the reader stores the end of the part read so far, and the end of the last batch kept.
   uint64_t read_ LJ_GUARDED_BY(mutex_);
   uint64_t kept_ LJ_GUARDED_BY(mutex_);
   bool ended_ LJ_GUARDED_BY(mutex_) = false;

@@ -15,8 +15,8 @@
 
 namespace logjam {
 
-// `Log` has the is_durable() and wait_durable() of WaitSide. `Commit` has a `point`, and the
-// `start` of its transaction.
+// `Log` has the functions is_durable() and wait_durable() of WaitSide. `Commit` has a `point`, and
+// the `start` of its transaction.
 template <class Log, class Commit>
 class CommitPipeline {
  public:

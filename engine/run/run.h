@@ -48,13 +48,13 @@ struct Measurements {
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
   Number pipeline_wait_ticks{};  // waits because a pipeline was full
-  // Of the `committed` transactions: in ticks, from the first start to the pre-commit.
+  // The times of the `committed` transactions from the first start to the pre-commit, in ticks.
   Latencies execution;
-  // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
-  // the transactions of `by_type` count. In an open loop every arrival of the measured phase
-  // counts, unless it rolled back. A transaction that is acknowledged after the phase counts with
-  // its whole latency. A transaction that never commits counts with its wait until the worker gives
-  // it up.
+  // The times from the first start (open loop: the intended start) to the acknowledgement, in
+  // ticks. In a closed loop the transactions of `by_type` count. In an open loop every arrival of
+  // the measured phase counts, unless it rolled back. A transaction that is acknowledged after the
+  // phase counts with its whole latency. A transaction that never commits counts with its wait
+  // until the worker gives it up.
   Latencies commit;
 
   template <class Other, class Visit>

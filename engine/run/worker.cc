@@ -233,7 +233,7 @@ void Worker::end_or_queue(PendingCommit& txn) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
     pipeline_.wait();
-    // The wait may have begun in the warm-up, or may end after the measured time.
+    // Counts the measured part of the wait, which may begin in the warm-up or end after the phase.
     stats_[1].pipeline_wait_ticks.add(control_.window.part(full, ticks()));
   }
   acknowledge_durable();

@@ -178,8 +178,6 @@ class Tree final : public Index {
     if (changes != nullptr) changes->push_back(change);
   }
 
-  // --- walking down ---
-
   template <class Node>
   static Node* move_right(Node* node, Rank rank) {
     while (node->high.load() < rank) node = node->next.load(platform::memory_order_acquire);
@@ -250,8 +248,6 @@ class Tree final : public Index {
     }
   }
 
-  // --- scanning ---
-
   // Copies the entries with ranks in [from, to]. Returns false if the leaf does not cover `rank`.
   static bool read_leaf(const LeafNode& leaf, Rank rank, Rank from, Rank to,
                         LeafSnapshot& snapshot) {
@@ -306,8 +302,6 @@ class Tree final : public Index {
       to = snapshot.low - 1;
     }
   }
-
-  // --- splitting ---
 
   // Divides the entries of a full leaf, and the entry to be inserted, between the leaf and a new
   // right neighbour, which no other thread can reach yet. If inserts come in ascending order (as in
@@ -382,7 +376,7 @@ class Tree final : public Index {
   // Returns the node latched; the caller unlatches it.
   InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // Another thread can split the root's new sibling before the new root exists.
+    // Waits for the new root: another thread can split the root's new sibling before it exists.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);

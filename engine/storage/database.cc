@@ -79,7 +79,7 @@ bool lock_forever(Tuple& tuple, Version version) {
                                             platform::memory_order_seq_cst)) {
     return true;
   }
-  // A transaction that has begun to sleep on the lock wakes up after RowLock::kMaxSleepNs.
+  // Wakes no sleeper: a transaction that sleeps on the lock wakes up after RowLock::kMaxSleepNs.
   tuple.lock.store(0, platform::memory_order_release);
   return false;
 }

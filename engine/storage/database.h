@@ -101,7 +101,7 @@ class Table {
   // Reuses memory that remove_absent() retired, and that no thread can reach any more.
   void recycle(const Retired& retired, const Arena& arena);
   // Returns the largest sequence number of any removed tuple. An insert that makes a tuple must get
-  // a larger number.
+  // a larger sequence number than this.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
   // Sets removed_up_to() to 0 for a new run. No other thread may use the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }

@@ -49,7 +49,8 @@ class FreeList {
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call visits
   // another part. If that part has at least kMany blocks, takes all of them; otherwise the next
   // visit goes to the next part. `arena` belongs to the calling thread, and counts the visits:
-  // counters in the parts cost more (TPC-C on 64 simulated cores, one seed: 14.8, not 15.9 M tps).
+  // counters in the parts would cost more (TPC-C on 64 simulated cores, one seed: 14.8 instead of
+  // 15.9 M transactions/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

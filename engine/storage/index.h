@@ -148,8 +148,8 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Returns the entry of `key` in a unique index. Without an entry, returns null and sets
-  // `*missed_in` to the node that would have it. `missed_in` and `finger` may be null.
+  // Returns the entry of `key` in a unique index. If there is none, returns null and sets
+  // `*missed_in` to the node that would have the entry. `missed_in` and `finger` may be null.
   virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
   Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
@@ -178,7 +178,7 @@ class Index {
     LJ_ASSERT(removes());
     return true;
   }
-  // Frees a removed node's memory, which no thread can reach, first for the arena's thread.
+  // Puts a removed node's memory, which no thread can reach, into the arena's part of a free list.
   virtual void recycle(const Retired&, const Arena&) { LJ_ASSERT(removes()); }
 
   // Visits part `part` of `parts`. Each entry is in exactly one part. Later parts of an ordered

@@ -8,8 +8,8 @@
 //   does not wait for it (Version::removed, kLockedForever).
 //
 // The reclaimer raises Table::removed_up_to() to the tuple's sequence number before the key leaves
-// the index, and a transaction that inserts the key again draws a larger number. Without
-// Table::reclaims(), absent tuples stay.
+// the index, and a transaction that inserts the key again draws a number above removed_up_to().
+// Without Table::reclaims(), absent tuples stay.
 //
 // Only transactions that began before the removal can reach the removed tuple and index nodes. The
 // memory of these tuples and nodes is not used again until each worker has been between two

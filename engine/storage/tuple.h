@@ -72,10 +72,10 @@ struct Tuple : Keyed {
 };
 static_assert(sizeof(Tuple) == 24);
 
-// Copies the row of `tuple`, unless it is absent, to `to`, which has space for `row_bytes` padded
-// to 8. Sets `version`. Needs no transaction and no lock; transactions of any protocol may run.
-// Returns false if a transaction has the tuple locked, or wrote it during the copy. A removed tuple
-// counts as absent, with sequence number 0.
+// Copies the row of `tuple` to `to`, unless the tuple is absent. `to` has space for `row_bytes`,
+// rounded up to a multiple of 8. Sets `version`. Needs no transaction and no lock; transactions of
+// any protocol may run. Returns false if a transaction has the tuple locked, or wrote it during the
+// copy. A removed tuple counts as absent, with sequence number 0.
 //
 // Protocol. A writer has the tuple locked from before it reserves its log record until it has
 // installed the row and then the new version: under OCC by the lock bit, under 2PL by an exclusive

@@ -306,7 +306,7 @@ void LogManifest::commit() {
 void LogManifest::undo() {
   platform::files().remove(fresh_path(manifest_path(directories_.front())));
   const Manifest now = current();
-  if (now.generation != 0) return;  // the member files existed before prepare()
+  if (now.generation != 0) return;  // the member files existed before prepare(), and stay
   for (uint32_t place = 1; place < directories_.size(); ++place) {
     platform::files().remove(member_path(directories_[place], prepared_.log));
   }

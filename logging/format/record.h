@@ -28,12 +28,13 @@
 // kCommand holds a transaction's type and input, as its workload encodes them, in place of its
 // writes. Recovery executes all commands again in the log's order, which writes the same values.
 // `rows` is the number of rows that the transaction changed. If the repeated execution changes
-// another number of rows, it took another path.
+// another number of rows, it took another path, which is an error.
 //
 // kWatermark belongs to no transaction. Schemes with several streams write watermark records. A
 // watermark record without a body states that every later record of its stream has a larger
-// sequence number. With a body, the record has a word for each stream (WatermarkWord): a position,
-// whose meaning the scheme defines (dlog's tails). A kPadding record only fills space.
+// sequence number than this one. With a body, the record has a word for each stream
+// (WatermarkWord): a position, whose meaning the scheme defines (dlog's tails). A kPadding record
+// fills space.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run's number and the
 // record's position (R6). The check fails for bytes of an earlier run or lap of the ring buffer,

@@ -173,7 +173,7 @@ bool remove_abandoned_run(const std::string& path, uint64_t log) {
   if (platform::files().list(path, &names) != 0) return false;
   platform::read_file(id_path(path), &id);
   if (id != id_text(log)) {
-    // The process was killed right after it had created the directory.
+    // Removes the file of a process that was killed right after it had created the directory.
     if (names == std::vector<std::string>{"id.new"}) platform::files().remove(path + "/id.new");
   } else {
     // A header is written after the run is in the manifest. So if a header names this log, the

@@ -1,9 +1,10 @@
 // Removes files that no recovery needs: a log's removable files, and its runs' released segments.
 //
-// A file is removed only if there is proof that it belongs to the log. A log file has the run's
-// number in its header, or only zeros. A directory has a file `id`, with the id of the checkpoint
-// or, for a run, of the log. All other files stay, and so do their directories. Removal may stop at
-// any step and be repeated: the proof is removed last. No other process uses the log meanwhile.
+// A file is removed only if there is proof that it belongs to the log. The proof in a log file is
+// the run's number in its header, or that the file has only zeros. The proof in a directory is a
+// file `id` with the id of the checkpoint or, for a run, of the log. All other files stay, and so
+// do their directories. Removal may stop at any step and be repeated: the proof is removed last. No
+// other process uses the log meanwhile.
 #pragma once
 
 #include <functional>

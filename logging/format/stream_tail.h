@@ -27,7 +27,7 @@ struct Voucher {
 // Where a recovery begins to read a stream: a checkpoint has the records before `position`.
 struct StreamStart {
   uint64_t position = 0;  // the beginning of a record, or the stream's end
-  // The records from `durable` on, also future ones, have larger sequence numbers.
+  // The records from `durable` on, also future records, have sequence numbers above this number.
   uint64_t sequence = 0;
   // The stream was durable up to this position, the end of a record; 0 if that is not known.
   uint64_t durable = 0;

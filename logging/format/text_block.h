@@ -5,8 +5,8 @@
 //   ...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// A control character in a value, such as a line break, is written as a code and not decoded: only
-// texts for people have such characters. Any thread may call any function.
+// A control character in a value, such as a line break, is written as a code, which is not decoded:
+// only texts for people have such characters. Any thread may call any function.
 #pragma once
 
 #include <charconv>

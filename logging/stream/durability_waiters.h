@@ -46,7 +46,7 @@ class DurabilityWaiters {
   void wake_durable();
   // Unparks one worker that is ready to lead, and whose point in `stream` is not durable. Returns
   // false if there is no such worker: a worker that parks later sees the free lead, and leads. Any
-  // thread may call it, after it freed the lead of `stream`.
+  // thread that has freed the lead of `stream` may call it.
   bool wake_one_to_lead(uint32_t stream);
 
  private:

@@ -87,7 +87,7 @@ class FlushDaemon {
   void nap() LJ_REQUIRES(platform::log_role) {
     park(kNapping, nap_ns_, [this] { return !nobody_waits(); });
   }
-  // Sleeps until woken or for `timeout_ns`, unless `is_wanted()`.
+  // Sleeps until woken or for `timeout_ns`, unless `is_wanted()` returns true.
   template <class IsWanted>
   void park(State state, uint64_t timeout_ns, const IsWanted& is_wanted)
       LJ_REQUIRES(platform::log_role) {
@@ -103,7 +103,7 @@ class FlushDaemon {
   uint32_t idle_naps_ LJ_GUARDED_BY(platform::log_role) = 0;
   uint64_t helped_seen_ LJ_GUARDED_BY(platform::log_role) = 0;
   const uint64_t nap_ns_;
-  const bool naps_;   // workers do the daemon's work, and it does not preempt workers
+  const bool naps_;   // workers do the daemon's work, and the daemon does not preempt workers
   const bool leads_;  // the daemon sleeps on the device under the latch
   StreamState& stream_;
   FlushLead& lead_;

@@ -1,9 +1,10 @@
 // When a stream is flushed: the policy of --flush and --flush_gap_us.
 //
 // The numbers of --flush=txns:X,bytes:L,us:T are Aether's ("every X transactions, L bytes logged,
-// or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X
-// and L need a T, because without T the last transactions would wait for ever (cli/log_options.cc).
-// If all three are 0, the policy is *immediate*: it asks for a flush of all filled bytes.
+// or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. A
+// policy with X or L also needs T, because without T the last transactions would wait for ever
+// (cli/log_options.cc). If all three are 0, the policy is *immediate*: it asks for a flush of all
+// that is filled.
 //
 // The gap (flush_gap.h) belongs to the immediate policy: while workers are busy, a write begins at
 // least one gap after the write before it. A thread that waits for durability does not wait for the
@@ -57,8 +58,8 @@ struct FlushPolicy {
   }
 
   // Call the next two functions if there are filled bytes that no flush covers yet. If the policy
-  // is immediate, `since` is the start of the last write, otherwise the time of these bytes' oldest
-  // publish. `since` is 0 without such a write or publish, and kLongAgo if T is over.
+  // is immediate, `since` is the start of the last write. Otherwise `since` is the time of the
+  // oldest publish of these bytes, or kLongAgo if T is over. `since` is 0 if there is none.
 
   // Returns how many ticks after `now` the gap or T will be over; 0 if it is over already.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {

@@ -84,10 +84,10 @@ void Stream::lead(const CommitPoint& point) {
   state_.count_help(flushes);
 }
 
-// Takes the latch before it looks how far the ring is filled, if several workers fill the ring.
-// Otherwise all workers would load cache lines that other workers write, and most workers would
-// then find the latch taken. (TPC-C with `centr-faa` on 64 simulated cores: 13 M transactions/s if
-// the latch comes first, 8 M if the look comes first.)
+// Takes the latch before it looks how far the ring is filled, if several workers fill the ring. If
+// it looked first, all workers would load cache lines that other workers write, and most workers
+// would then find the latch taken. (TPC-C with `centr-faa` on 64 simulated cores: 13 M
+// transactions/s if the latch comes first, 8 M if the look comes first.)
 void Stream::poll(Flush flush) {
   if (!polls_) return;
   const bool under_way = state_.under_way() != 0;

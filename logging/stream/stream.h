@@ -64,7 +64,7 @@ class Stream {
     }
     return waited;
   }
-  // Wakes the daemon, or a waiter to lead, if they wait for filled() to advance. Call it after
+  // Wakes the daemon, or a waiter to lead, if one waits for filled() to advance. Call it after
   // filled() may have advanced. `commits` says whether the publish counts for --flush=txns.
   void on_publish(bool commits);
   // Wakes the same threads as on_publish(), because commits in other streams wait for this stream.

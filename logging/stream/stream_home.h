@@ -26,8 +26,8 @@ struct StreamHome {
 };
 
 // Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
-// of their sockets, so that its cache lines seldom move between sockets. If workers are not pinned,
-// worker i has stream i % `streams`. With a stream for each worker, worker i has stream i.
+// of their sockets, so that a stream's cache lines seldom move between sockets. If workers are not
+// pinned, worker i has stream i % `streams`. With a stream for each worker, worker i has stream i.
 std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`, which is no socket if workers are not pinned. The

@@ -125,7 +125,7 @@ bool StreamState::start(Flush flush, bool may_block) {
   if (member == nullptr) return false;
   const Due why = due(filled);
   const bool raises = flush == Flush::kNow || why == Due::kByTime || why == Due::kByAmount;
-  // The commits of `filled` were counted before the position that filled_to_write() returns.
+  // The commits of `filled` were counted before filled_to_write(), so they lie before the goal.
   uint64_t goal = goal_.load(platform::memory_order_relaxed);
   if (raises) goal = std::max(goal, goal_of(filled, *member, flush));
   member = devices_.ready(goal);

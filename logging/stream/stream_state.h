@@ -38,9 +38,9 @@ class StreamOwner {
   // Returns the position up to which the ring is filled without a hole, and may advance that
   // position. Loads with acquire: the caller may read the bytes before the position.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Returns the position up to which a write may go, which never decreases, after filled() has
-  // returned `filled`. A scheme overrides this function to prepare a write, such as by closing a
-  // segment; then filled() may count an open segment. The stream calls it under the flush latch.
+  // Returns the position up to which a write may go, after filled() has returned `filled`. The
+  // position never decreases. A scheme overrides this function to prepare a write, such as by
+  // closing a segment; then filled() may count an open segment. The flush latch is held.
   virtual uint64_t filled_to_write(uint32_t /*stream*/, uint64_t filled) { return filled; }
 
  protected:

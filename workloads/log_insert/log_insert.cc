@@ -28,8 +28,8 @@ namespace {
 
 // Takes the place of a log at the lowest possible cost, for the benchmark's lower bound. It copies
 // the same bytes as a log into the same kind of ring. With kShared, all workers share one ring.
-// Otherwise each worker has a ring of its own. The class has those functions of LogScheme that the
-// benchmark calls, but they are not virtual.
+// Otherwise each worker has a ring of its own. The class has the functions of LogScheme that the
+// benchmark calls, but not as virtual functions.
 //
 // Protocol. Only worker w accesses next_[w] and ring w. With kShared, workers take parts of the
 // ring by fetch-and-add (relaxed). A worker may overwrite a part into which another worker still

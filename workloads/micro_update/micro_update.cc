@@ -150,7 +150,7 @@ class UpdateClient : public Client {
   uint64_t sum_ = 0;           // a member, so that the compiler cannot drop the reads
 
   PreviousUpdate before_;  // the worker's last update before the drawn transaction
-  PreviousUpdate last_;    // the last update of the transaction executed last
+  PreviousUpdate last_;    // the last update of the latest executed transaction
   std::array<Key, kMostOperations> keys_{};
   std::array<int64_t, kMostOperations> deltas_{};
   std::vector<uint64_t> command_;

@@ -131,8 +131,7 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // Makes the changes of the numbers in column c add up to 1. If one change is lost, the sum is an
-  // arbitrary number.
+  // Makes the changes of the numbers in column c add up to 1. If one is lost, the sum is arbitrary.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;

@@ -184,7 +184,7 @@ std::vector<Check> verify(Database& database, const Scale& scale, const AckCount
            std::to_string(found.misled) + " to another; " + std::to_string(unposted.count) +
            " of " + std::to_string(found.rows) + " rows have none" + unposted.first},
   };
-  // A transaction has changed both k and c, or neither.
+  // A whole transaction changes both k and c, so the two sums agree.
   const uint64_t expected = kIndexUpdates * found.added_to_c;
   checks.push_back({"every transaction is whole", found.updates_of_k == expected,
                     "c says " + std::to_string(found.added_to_c) + " transactions, k " +

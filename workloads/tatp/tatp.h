@@ -16,7 +16,7 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows do not repeat their keys. Besides the columns in TATP's description they have members for
+// Rows do not repeat their keys. Besides the columns in TATP's description, rows have members for
 // verify(): the number of updates, the subscriber that the same worker updated before, and a seal,
 // which is a hash of the key and of all members that change.
 struct Subscriber {
@@ -48,7 +48,7 @@ static_assert(std::has_unique_object_representations_v<Subscriber> &&
               std::has_unique_object_representations_v<SpecialFacility> &&
               std::has_unique_object_representations_v<CallForwarding>);
 
-inline constexpr uint32_t kTypes = 4;   // types of access info, types of special facilities
+inline constexpr uint32_t kTypes = 4;   // number of types of access info, and of special facilities
 inline constexpr uint32_t kStarts = 3;  // 0, 8, 16 o'clock
 
 constexpr bool is_type(uint32_t type) { return type >= 1 && type <= kTypes; }
@@ -146,7 +146,7 @@ inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
 
 // The acknowledged changes of all clients of a run.
 struct Acknowledged {
-  AckCounter forwardings;  // inserted call forwardings, minus deleted ones
+  AckCounter forwardings;  // inserted call forwardings, minus deleted call forwardings
   AckCounter updates;      // updates of subscribers
 };
 

@@ -33,8 +33,7 @@ enum Type : uint32_t { kHome, kAway };  // kHome: the account belongs to the tel
 
 // Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". These choosers skew the
 // three choices that Aether's program, Shore-Kits (tpcb_input.cpp), skews: the branch, the teller
-// in this branch, and the account in the account's branch. In each choice, number 0 is the most
-// popular.
+// in this branch, and the account in the account's branch. Number 0 is always the most popular.
 struct Choosers {
   Choosers(const Scale& scale, double theta)
       : branches(scale.branches, theta),

@@ -1,8 +1,9 @@
-// TPC-B's four tables (specification 2.0, clause 3.2). A row has 100 bytes, a row of history 50.
+// TPC-B's four tables (specification 2.0, clause 3.2). Rows of HISTORY have 50 bytes, and all other
+// rows have 100 bytes.
 //
 // A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. The numbers of
-// branches, tellers and accounts begin at 0. Teller t belongs to branch t / 10, and account a
-// belongs to branch a / Scale::accounts.
+// branches, tellers and accounts begin at 0. Teller `t` belongs to branch `t / 10`, and account `a`
+// belongs to branch `a / Scale::accounts`.
 #pragma once
 
 #include "engine/storage/database.h"

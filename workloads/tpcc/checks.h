@@ -14,12 +14,12 @@ namespace logjam::tpcc {
 struct WarehouseSums {
   Cents ytd = 0;
   Cents district_ytd = 0;
-  Cents paid = 0;  // H_AMOUNT by H_W_ID
+  Cents paid = 0;  // sum of H_AMOUNT by H_W_ID
 };
 
 struct DistrictSums {
   Cents ytd = 0;
-  Cents paid = 0;  // H_AMOUNT by H_W_ID and H_D_ID
+  Cents paid = 0;  // sum of H_AMOUNT by H_W_ID and H_D_ID
   int64_t next_order = 0;
   int64_t last_order = 0;
   int64_t orders = 0;
@@ -38,7 +38,7 @@ struct DistrictSums {
 struct CustomerSums {
   Cents balance = 0;
   Cents ytd_payment = 0;
-  Cents paid = 0;         // H_AMOUNT by H_C_W_ID, H_C_D_ID and H_C_ID
+  Cents paid = 0;         // sum of H_AMOUNT by H_C_W_ID, H_C_D_ID and H_C_ID
   uint32_t payments = 0;  // the number of the customer's rows of HISTORY
   // The number of the customer's orders with O_CARRIER_ID, without orders that the load delivered.
   uint32_t deliveries = 0;

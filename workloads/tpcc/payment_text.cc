@@ -37,8 +37,8 @@ class Reader {
     }
   }
 
-  // Returns whether the payments not found yet explain C_DATA from index `at` on. Tries the latest
-  // of these payments of each worker, because payments of two workers may have equal notes.
+  // Returns whether the remaining payments explain C_DATA from index `at` on. Tries the latest
+  // remaining payment of each worker, because payments of two workers may have equal notes.
   bool explained_from(size_t at) {
     LJ_ASSERT(at < data_.size());
     bool any_left = false;

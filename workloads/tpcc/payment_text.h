@@ -9,7 +9,7 @@ namespace logjam::tpcc {
 // Sets H_DATA of `payment` to the names of warehouse and district, with four spaces between them.
 void name_places(const Warehouse& warehouse, const District& district, History* payment);
 
-// Inserts the note of `payment` at the begin of C_DATA. Cuts off the end of the old text.
+// Inserts the note of `payment` at the beginning of C_DATA. Cuts off the end of the old text.
 void note_bad_credit(const History& payment, char (&data)[500]);
 
 // A payment by a customer with bad credit, as HISTORY has it.

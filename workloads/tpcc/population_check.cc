@@ -16,8 +16,7 @@ struct Findings {
 
 // Returns the S_QUANTITY of a stock after orders with the total quantity `ordered`. The load wrote
 // the S_QUANTITY `loaded`. An order subtracts its quantity, and adds 91 if the result would be
-// below 10 (clause 2.4.2.2). So S_QUANTITY stays within [10, 100], whatever the sequence of the
-// orders.
+// below 10 (clause 2.4.2.2). So S_QUANTITY stays within [10, 100], and depends on the total alone.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));

@@ -145,7 +145,7 @@ constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
 inline constexpr uint32_t kHistoryBits = 40;  // for a worker's count of payments
 // Returns the key of a row of HISTORY, which has no key in TPC-C. In a run, the key is the worker
-// and the worker's count of payments; in the load, it is the customer.
+// and the worker's count of payments; in the load, the key is the customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) {
   LJ_ASSERT_IN_TESTS(count >> kHistoryBits == 0);
   return Key{worker} << kHistoryBits | count;

@@ -22,7 +22,7 @@ struct Tries {
   auto members() { return std::tie(hits, all); }
 };
 
-// The counts of those draws for whose outcomes the specification prescribes percentages.
+// The counts of draws, for the outcomes whose percentages the specification prescribes.
 struct Drawn {
   Tries remote_lines, unused_items, remote_payments, named, skipped;
   auto members() { return std::tie(remote_lines, unused_items, remote_payments, named, skipped); }
@@ -127,7 +127,7 @@ class TransactionType {
     if (status != Status::kOk && status != Status::kAbort) die(status, table);
     return status == Status::kOk;
   }
-  // Is never inlined, because its callers would then be too large to be inlined.
+  // Is never inlined: if it were, its callers would be too large to be inlined.
   [[gnu::cold, gnu::noinline]] static void die(Status status, const Table& table) {
     (void)found_or_die(status, ("tpcc: a row of " + table.schema().name).c_str());
   }

@@ -177,13 +177,13 @@ class Tpcc : public Workload {
     Specification spec{.description = said,
                        .expected_bytes = loaded_bytes(scale_),
                        .growth_bytes_s = kGrowthBytesS};
-    // Clause 2.4.1.4 requires that 1 % of NewOrders are rolled back.
+    // Clause 2.4.1.4 requires that 1 % of NewOrders are rolled back, so 99 % succeed.
     for (size_t type = 0; type < kTypes.size(); ++type) {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    // Not called tpmC, because tpmC demands keying times, think times and a price. Like tpmC, it
-    // includes NewOrders that are rolled back by clause 2.4.1.4.
+    // This figure is not tpmC, which demands keying times, think times and a price. As tpmC does,
+    // it includes NewOrders that are rolled back by clause 2.4.1.4.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

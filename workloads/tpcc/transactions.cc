@@ -12,7 +12,6 @@ class NewOrderType : public TransactionType {
  public:
   using TransactionType::TransactionType;
 
-  // Draws the order (clause 2.4.1).
   void draw() override {
     Random& random = terminal_.random;
     warehouse_ = terminal_.draw_warehouse();
@@ -251,7 +250,6 @@ class PaymentType : public TransactionType {
  public:
   explicit PaymentType(Terminal& terminal) : TransactionType(terminal), customer_(terminal) {}
 
-  // Draws the payment (clause 2.5.1).
   void draw() override {
     Random& random = terminal_.random;
     warehouse_ = terminal_.draw_warehouse();
@@ -265,7 +263,6 @@ class PaymentType : public TransactionType {
     history_ = history_key(terminal_.worker, terminal_.payments++);
   }
 
-  // Executes the transaction profile (clause 2.5.2.2).
   Status execute(Transaction& txn) override {
     customer_.prefetch(txn);
     auto* const warehouse = update<Warehouse>(txn, tables_.warehouse, warehouse_key(warehouse_));
@@ -325,13 +322,11 @@ class OrderStatusType : public TransactionType {
  public:
   explicit OrderStatusType(Terminal& terminal) : TransactionType(terminal), customer_(terminal) {}
 
-  // Draws the customer (clause 2.6.1).
   void draw() override {
     const uint32_t warehouse = terminal_.draw_warehouse();
     customer_.draw(warehouse, terminal_.draw_district());
   }
 
-  // Executes the transaction profile (clause 2.6.2.2).
   Status execute(Transaction& txn) override {
     if (!customer_.find(txn)) return Status::kAbort;
     const auto* const customer =
@@ -381,7 +376,6 @@ class DeliveryType : public TransactionType {
  public:
   using TransactionType::TransactionType;
 
-  // Draws the carrier (clause 2.7.1).
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     carrier_ = static_cast<uint8_t>(terminal_.draw_number(10));
@@ -450,8 +444,8 @@ class DeliveryType : public TransactionType {
   Tries skipped_;  // counts the districts that the latest execution has skipped
 };
 
-// Stock-Level (clause 2.8) counts the items with low stock among those of a district's last 20
-// orders. It is serializable here; clause 2.8.2.3 allows a lower isolation level.
+// Stock-Level (clause 2.8) counts the items with low stock among the items of a district's last 20
+// orders. Stock-Level is serializable here; clause 2.8.2.3 allows a lower isolation level.
 class StockLevelType : public TransactionType {
  public:
   explicit StockLevelType(Terminal& terminal) : TransactionType(terminal) {
@@ -466,7 +460,6 @@ class StockLevelType : public TransactionType {
     threshold_ = static_cast<int32_t>(terminal_.random.between(10, 20));
   }
 
-  // Executes the transaction profile (clause 2.8.2.2).
   Status execute(Transaction& txn) override {
     const auto* const district =
         read<District>(txn, tables_.district, district_key(warehouse_, district_));

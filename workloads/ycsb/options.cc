@@ -192,7 +192,7 @@ std::string check_sum_of_ratios(const Options& options) {
   return "";
 }
 
-// Returns a text: how many bytes of rows a transaction logs and changes, on average.
+// Returns a text that says how many bytes of rows a transaction logs and changes, on average.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;

@@ -117,8 +117,7 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
   }
 }
 
-// The fields of a row: either one field, which is the whole row, or ten. An update changes one
-// field.
+// The fields of a row: one field, which is the whole row, or ten fields. An update changes one.
 //
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
 // to a stamp. The numbers that a transaction adds have the sum 1, and look random if there are

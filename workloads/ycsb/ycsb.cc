@@ -273,7 +273,7 @@ class YcsbClient : public Client {
   std::vector<Operation> operations_;
   std::vector<std::byte> new_row_;
   std::vector<uint64_t> command_;
-  uint64_t scan_from_ = 0;    // the first row of the scan at the end
+  uint64_t scan_from_ = 0;    // the first row of the scan at the transaction's end
   uint32_t scan_length_ = 0;  // the number of rows of that scan
   uint64_t stamp_ = 0;
   bool updates_ = false;  // whether the current transaction updates

@@ -72,7 +72,6 @@ class CommandFeed {
     }
     end_.store(filled_, platform::memory_order_release);
   }
-  // Ends read().
   void stop() { stopped_.store(true, platform::memory_order_release); }
 
   // Takes a command for thread `thread` (from 0), which has released its previous command. Looks

@@ -18,7 +18,8 @@ namespace logjam {
 std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& scheme);
 
 // Returns how many of `threads` threads replay_commands() uses: one, unless the protocol is
-// optimistic. Under other protocols, transactions that wait for their turn hold locks.
+// optimistic. Under other protocols, a transaction that waits for its turn holds locks, for which
+// an earlier transaction might wait.
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads);
 
 // Executes the commands of the log `files` again, on replaying_threads() threads. No other thread
