@@ -24,7 +24,7 @@ struct Cut {
 // cut of some tails also survive the cut of longer tails. So replay may use such a record at once.
 struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
-  // Returns whether recovery uses a record before its stream's cut. Its body follows the header.
+  // Returns whether recovery uses a record before its stream's cut. The body follows the header.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
   // Drops the watermark records on which neither the cut of these tails nor the cut of longer tails
   // depends, so that memory does not hold all watermarks while the streams are read. A rule that

@@ -34,9 +34,9 @@ bool has_posting(Index& index, Key key, const Tuple& tuple);
 // also allows postings under earlier keys, which updates, aborted inserts and erases leave.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
-// Returns each worker's largest key below `end`, in an ordered table with the keys `worker <<
-// count_bits | count`. A process that continues with recovered rows learns from this key the
-// worker's last count. Searches the index once for each worker.
+// Returns each worker's largest key below `end`, in an ordered table. A key has the worker's number
+// and then, in its low `count_bits` bits, a count. A process that continues with recovered rows
+// learns from this key the worker's last count. Searches the index once for each worker.
 std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end);
 
 }  // namespace logjam

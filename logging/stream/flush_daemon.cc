@@ -39,7 +39,7 @@ void FlushDaemon::turn(Flush flush) {
 
 // Naps if a worker leads, or has taken steps since the last call. Returns whether it napped.
 bool FlushDaemon::nap_if_workers_flush(Flush flush) {
-  // Where log threads preempt workers, only a held lead counts: the next flush is the daemon's.
+  // Where log threads preempt workers, only a held lead counts: after it, the daemon flushes.
   const uint64_t helped = stream_.helped();
   const bool workers_flush = lead_.held() || (naps_ && helped != helped_seen_);
   helped_seen_ = helped;
