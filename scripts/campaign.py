@@ -45,6 +45,9 @@ PARTS = {
     "tables": "scripts/install_deps.sh judge && make build/logjam && "
               "proof/judge_tables.py --rounds=19 --break --seed={first}",
     "fuzz": "make fuzz SECONDS=400 SEED={seed}",
+    "systems": "for at in 'bookworm g++-11' 'bookworm clang++-14' 'trixie g++-13' 'trixie g++-14' "
+               "'trixie clang++-19'; do scripts/systems.sh $at user read-only build test demo || "
+               "exit; done",
 }
 
 
