@@ -19,8 +19,8 @@ using std::memory_order_relaxed;
 using std::memory_order_release;
 using std::memory_order_seq_cst;
 
-// Orders every earlier store of the calling thread before every later load of the same thread: the
-// only order for which x86 needs a fence.
+// Orders every earlier access of the calling thread before every later access of the same thread.
+// x86 needs it for one order only: a store before a later load.
 #if defined(__SANITIZE_THREAD__)
 // ThreadSanitizer does not model stand-alone fences. It does model a read-modify-write.
 inline std::atomic<uint32_t> full_fence_word{0};
@@ -42,7 +42,16 @@ inline bool atomic_max(std::atomic<T>& maximum, T value,
   return false;
 }
 
+// Words that are this far apart never share a cache line. Arm's processors have lines of 64 bytes
+// (Neoverse) or 128 (Apple); Fujitsu's A64FX alone has 256, and is slower here.
+#if defined(__aarch64__)
+inline constexpr std::size_t kCacheLine = 128;
+#else
 inline constexpr std::size_t kCacheLine = 64;
+#endif
+// The bytes that share a cache line on every processor: what one fetch is sure to bring. Layouts of
+// memory and of files use this size, so they do not depend on the processor.
+inline constexpr std::size_t kShortestLine = 64;
 
 // Holds a value alone in its cache line: writes to the value do not slow down reads of other data.
 template <class T>

@@ -1,4 +1,4 @@
-// The cache lines that a range of bytes touches.
+// The cache lines that a range of bytes touches. Where lines are longer, each has several of these.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace logjam::platform {
 
-using CacheLine = std::array<std::byte, kCacheLine>;
+using CacheLine = std::array<std::byte, kShortestLine>;
 
 inline std::span<const CacheLine> cache_lines_of(const void* address, size_t bytes) {
   if (bytes == 0) return {};
   const auto begin = reinterpret_cast<uintptr_t>(address);
-  const uintptr_t first = begin / kCacheLine, last = (begin + bytes - 1) / kCacheLine;
-  return {reinterpret_cast<const CacheLine*>(first * kCacheLine), last - first + 1};
+  const uintptr_t first = begin / kShortestLine, last = (begin + bytes - 1) / kShortestLine;
+  return {reinterpret_cast<const CacheLine*>(first * kShortestLine), last - first + 1};
 }
 
 }  // namespace logjam::platform

@@ -3,29 +3,20 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include <fstream>
 #include <random>
 
+#include "platform/kernel_files.h"
+#include "platform/processor_name.h"
 #include "platform/thread.h"
 
 namespace logjam::platform {
-namespace {
-
-std::string cpu_model() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown CPU";
-}
-
-}  // namespace
 
 std::string host_description() {
   utsname system;
   uname(&system);
-  return cpu_model() + ", " + std::to_string(core_count()) + " cores, " + system.sysname + " " +
-         system.release;
+  const std::string cpu = processor_name(KernelFiles().read("/proc/cpuinfo"));
+  return (cpu.empty() ? "unknown CPU" : cpu) + ", " + std::to_string(core_count()) + " cores, " +
+         system.sysname + " " + system.release;
 }
 
 bool is_simulated() { return false; }

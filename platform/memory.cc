@@ -22,14 +22,18 @@
 namespace logjam::platform {
 namespace {
 
+// The huge page of kernels whose pages have 4 KiB. With pages of 16 or 64 KiB a huge page has 32 or
+// 512 MiB, of which arenas would waste half; such kernels back 2 MiB with pages of their choice.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // of address space, for a mapped file
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+// Returns 4 KiB on x86; Arm's kernels also have pages of 16 and 64 KiB.
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
 bool is_page(const void* address) {
-  constexpr uintptr_t kPage = 4096;
-  return reinterpret_cast<uintptr_t>(address) % kPage == 0;
+  return reinterpret_cast<uintptr_t>(address) % page_bytes() == 0;
 }
 
 std::byte* map_anonymous(size_t bytes) {
@@ -74,12 +78,12 @@ uint64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   uint64_t mapped = 0, resident = 0;
   statm >> mapped >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return resident * page_bytes();
 }
 
 MirroredMemory::MirroredMemory(size_t bytes, int where) {
   LJ_ASSERT(bytes > 0);
-  size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  size_ = round_up(bytes, page_bytes());
   const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(size_)) != 0) {
     fatal("cannot create a log buffer of " + std::to_string(size_) + " bytes: " + strerror(errno));

@@ -25,8 +25,9 @@ inline void place(void* address, size_t bytes, int where) {
   if (where != kFirstTouch) place_on_node(address, bytes, where);
 }
 
-// Returns at least `bytes` zeros, aligned to 2 MiB, in huge pages if possible, placed by first
-// touch. The caller owns this memory. Ends the process with one sentence if the kernel refuses.
+// Returns at least `bytes` zeros, aligned to 2 MiB, in huge pages of 2 MiB if possible, placed by
+// first touch. The caller owns this memory. Ends the process with one sentence if the kernel
+// refuses.
 void* map_huge(size_t bytes);
 // Maps memory as map_huge(bytes) does, placed as `where` says. Returns when the kernel has
 // allocated and zeroed the first `prefaulted` bytes, or as many as possible until `until_ns`

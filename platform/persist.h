@@ -8,7 +8,8 @@ namespace logjam::platform {
 
 // Writes every cache line of [address, address + bytes) back to memory, and fences. If the memory
 // is persistent, the bytes then survive a power cut. Uses clwb, which keeps the line in the cache,
-// if the CPU has it; else clflushopt; else clflush.
+// if the CPU has it; else clflushopt; else clflush. On Arm: dc cvap, else dc cvac, which reaches
+// persistent memory only where the platform says so.
 void write_back(const void* address, size_t bytes);
 
 const char* write_back_instruction();

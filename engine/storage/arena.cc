@@ -8,7 +8,7 @@
 namespace logjam {
 
 void* Arena::allocate(size_t bytes, size_t align) {
-  LJ_ASSERT_IN_TESTS(std::has_single_bit(align) && align <= platform::kCacheLine);
+  LJ_ASSERT_IN_TESTS(std::has_single_bit(align) && align <= platform::kShortestLine);
   const auto gap = [&] { return -reinterpret_cast<uintptr_t>(next_) & (align - 1); };
   if (gap() + bytes > static_cast<size_t>(end_ - next_)) refill(bytes);
   std::byte* start = next_ + gap();

@@ -202,7 +202,7 @@ class Tree final : public Index {
 
   template <class Node>
   static void prefetch_node(const Node* node) {
-    for (size_t offset = 0; offset < sizeof(Node); offset += platform::kCacheLine) {
+    for (size_t offset = 0; offset < sizeof(Node); offset += platform::kShortestLine) {
       platform::prefetch(reinterpret_cast<const std::byte*>(node) + offset);
     }
   }

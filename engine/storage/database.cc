@@ -10,7 +10,7 @@
 namespace logjam {
 namespace {
 
-constexpr size_t kLine = platform::kCacheLine;
+constexpr size_t kLine = platform::kShortestLine;
 
 std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
   return kind == IndexKind::kHash ? make_hash_index(options) : make_ordered_index(options);

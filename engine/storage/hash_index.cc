@@ -37,16 +37,17 @@ using Slot = platform::atomic<uint64_t>;
 template <size_t kSlots>
 using Slots = std::array<Slot, kSlots>;
 
-struct alignas(platform::kCacheLine) Overflow {
+struct alignas(platform::kShortestLine) Overflow {
   platform::atomic<Overflow*> next{nullptr};
   Slots<7> slots{};
 };
 
-struct alignas(platform::kCacheLine) Bucket : IndexNode {
+struct alignas(platform::kShortestLine) Bucket : IndexNode {
   platform::atomic<Overflow*> next{nullptr};
   Slots<5> slots{};
 };
-static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
+static_assert(sizeof(Bucket) == platform::kShortestLine);
+static_assert(sizeof(Overflow) == platform::kShortestLine);
 
 // Multiplies and folds (as in wyhash). The multiplication spreads dense keys more evenly than
 // random bits would. The folding separates keys that differ in their high bits.
@@ -143,7 +144,7 @@ class Buckets {
 
  private:
   static constexpr size_t kHugeFrom = size_t{1} << 20;
-  static constexpr std::align_val_t kAlignment{platform::kCacheLine};
+  static constexpr std::align_val_t kAlignment{platform::kShortestLine};
   size_t bytes_;
   Bucket* data_;
 };

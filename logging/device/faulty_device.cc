@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kDiskSectorBytes = 512;
 constexpr uint64_t kMostEarlySectors = 8;
 constexpr uint64_t kCacheBytes = uint64_t{64} << 30;  // address space, as much as `nvm` reserves
-constexpr uint64_t kLineBytes = platform::kCacheLine;
+constexpr uint64_t kLineBytes = platform::kShortestLine;
 constexpr uint64_t kMostEarlyLines = 3, kEarlyReachBytes = 1024;
 
 }  // namespace

@@ -55,8 +55,8 @@ static_assert(sizeof(EntryHeader) == 24);
 EntryHeader& entry_at(std::byte* at) { return *reinterpret_cast<EntryHeader*>(at); }
 
 size_t bytes_of_counters(size_t counters) {
-  return (counters * sizeof(uint64_t) + platform::kCacheLine - 1) / platform::kCacheLine *
-         platform::kCacheLine;
+  return (counters * sizeof(uint64_t) + platform::kShortestLine - 1) / platform::kShortestLine *
+         platform::kShortestLine;
 }
 
 void put_text(char* to, size_t size, const std::string& text) {

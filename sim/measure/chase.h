@@ -12,12 +12,13 @@
 
 #include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/measured_loops.h"
 #include "platform/memory.h"
 #include "sim/measure/timing.h"
 
 namespace logjam::platform {
 
-struct alignas(kCacheLine) RingLine {
+struct alignas(kShortestLine) RingLine {
   RingLine* next;
   atomic<uint64_t> word;  // a thread that makes the line dirty stores here
 };
@@ -26,7 +27,7 @@ class Ring {
  public:
   // Makes a ring of `lines` lines, one in each `stride` bytes, and touches the memory first.
   Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
-    LJ_ASSERT(lines >= kStarts && stride >= kCacheLine && stride % kCacheLine == 0);
+    LJ_ASSERT(lines >= kStarts && stride >= kShortestLine && stride % kShortestLine == 0);
     memory_ = static_cast<std::byte*>(map_huge(bytes_));
     std::vector<uint32_t> order(lines);
     std::iota(order.begin(), order.end(), 0);
@@ -48,7 +49,7 @@ class Ring {
   }
 
   void evict() const {
-    for (size_t i = 0; i < lines_; ++i) __builtin_ia32_clflush(&line(i));
+    for (size_t i = 0; i < lines_; ++i) evict_line(&line(i));
     full_fence();
   }
 

@@ -5,81 +5,27 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/cpu.h"
+#include "platform/measured_loops.h"
+#include "platform/random.h"
 #include "sim/measure/costs.h"
 #include "sim/measure/timing.h"
 
 namespace logjam::platform {
 namespace {
 
-// Returns the time of one addition in a chain, which is a cycle. Both operands are registers,
-// because cores that fold additions of constants would seem faster than their clock. The chain is
-// unrolled, because a short loop may take longer than its additions.
+// Returns the time of one addition in a chain, which is a cycle.
 double add_ns() {
-  constexpr uint64_t kRounds = 5'000, kAddsInARound = 64;
-  uint64_t sum = 1, addend = 3;
-  const double ns = ns_of([&] {
-    for (uint64_t i = 0; i < kRounds; ++i) {
-      asm volatile(".rept 64\n\tadd %[addend], %[sum]\n\t.endr"
-                   : [sum] "+r"(sum)
-                   : [addend] "r"(addend)
-                   : "cc");
-    }
-  });
-  return ns / (kRounds * kAddsInARound);
+  constexpr uint64_t kRounds = 5'000;
+  return ns_of([] { add_in_a_chain(kRounds); }) / (kRounds * kAddsInARound);
 }
 
-// Hashes a key (xorshift), loads from the address that the hash gives, and stores next to it.
-#define LOGJAM_HASH_LOAD_STORE              \
-  "mov %[key], %[place]\n\t"                \
-  "shl $13, %[place]\n\t"                   \
-  "xor %[place], %[key]\n\t"                \
-  "mov %[key], %[place]\n\t"                \
-  "shr $7, %[place]\n\t"                    \
-  "xor %[place], %[key]\n\t"                \
-  "mov %[key], %[place]\n\t"                \
-  "shl $17, %[place]\n\t"                   \
-  "xor %[place], %[key]\n\t"                \
-  "mov %[key], %[place]\n\t"                \
-  "and $1022, %[place]\n\t"                 \
-  "mov (%[table],%[place],8), %[found]\n\t" \
-  "mov %[rounds], 8(%[table],%[place],8)\n\t"
-
-constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
-// Runs a loop that resembles the engine's code: all loads hit the L1, and one branch in 16 is
-// unpredictable. The first half of a round depends on no other round, the second half on the load
-// of the previous round, as in an index search. Returns the nanoseconds per instruction.
+// Returns the nanoseconds per instruction of a loop that resembles the engine's code.
 double instruction_ns() {
   constexpr uint64_t kRounds = 10'000;
-  alignas(kCacheLine) std::array<uint64_t, 1024> table;
-  const uint64_t step = 0x9E3779B97F4A7C15;
-  for (uint64_t i = 0; i < table.size(); ++i) table[i] = i * step;
-  uint64_t counted = 1, searched = 0x2545F4914F6CDD1D, rounds = kRounds;
-  uint64_t key = 0, place = 0, found = 0;
-  const double ns = ns_of([&] {
-    asm volatile(
-        "1:\n\t"
-        "add %[step], %[counted]\n\t"
-        "mov %[counted], %[key]\n\t" LOGJAM_HASH_LOAD_STORE
-        "test $15, %[found]\n\t"
-        "je 2f\n\t"
-        "2:\n\t"
-        "mov %[searched], %[key]\n\t" LOGJAM_HASH_LOAD_STORE
-        "xor %[found], %[key]\n\t"
-        "mov %[key], %[searched]\n\t"
-        "test $15, %[key]\n\t"
-        "je 3f\n\t"
-        "3:\n\t"
-        "add $1, %[found]\n\t"
-        "sub $1, %[rounds]\n\t"
-        "jne 1b"
-        : [counted] "+r"(counted), [searched] "+r"(searched), [rounds] "+r"(rounds),
-          [key] "+r"(key), [place] "+r"(place), [found] "+r"(found)
-        : [table] "r"(table.data()), [step] "r"(step)
-        : "cc", "memory");
-  });
-  return ns / (kRounds * kInstructionsInARound);
+  alignas(kShortestLine) HashTable table;
+  for (uint64_t i = 0; i < table.size(); ++i) table[i] = i * kGoldenRatio;
+  return ns_of([&] { hash_load_and_store(table, kRounds); }) / (kRounds * kInstructionsInARound);
 }
-#undef LOGJAM_HASH_LOAD_STORE
 
 template <class Operation>
 double operation_ns(Operation&& operation) {

@@ -109,7 +109,7 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
 // the cores have not reached the limit, and the bandwidth is an assumed number.
 void write_bandwidth(ProfileText& profile, const MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
-  const double alone_gb_s = kCacheLine / memory.stream_ns * memory.readers;
+  const double alone_gb_s = kShortestLine / memory.stream_ns * memory.readers;
   if (memory.gb_s < kMetALimit * alone_gb_s) {
     profile.measured("memory_gb_s", memory.gb_s, 1, "all allowed cores read it in order");
   } else {

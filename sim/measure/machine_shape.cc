@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "platform/processor_name.h"
 #include "sim/measure/costs.h"
 
 namespace logjam::platform {
@@ -21,16 +22,6 @@ int numbers_in(const std::string& list) {
     count += dash == std::string::npos ? 1 : std::atoi(part.c_str() + dash + 1) - first + 1;
   }
   return std::max(count, 1);
-}
-
-// Returns the value of the first line "key : value" of a text.
-std::string value_of(const std::string& text, const std::string& key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with(key) && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "";
 }
 
 void read_caches(const KernelFiles& kernel, int core, MachineShape& shape) {
@@ -54,7 +45,7 @@ void read_caches(const KernelFiles& kernel, int core, MachineShape& shape) {
 
 MachineShape machine_shape(const KernelFiles& kernel, std::span<const int> allowed) {
   MachineShape shape;
-  shape.name = value_of(kernel.read("/proc/cpuinfo"), "model name");
+  shape.name = processor_name(kernel.read("/proc/cpuinfo"));
   shape.kernel = kernel.word("/proc/sys/kernel/osrelease");
   read_caches(kernel, allowed[0], shape);
 

@@ -16,7 +16,7 @@ constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call of write_back()
 
-Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
+Ring dense_ring(size_t bytes) { return Ring(bytes / kShortestLine, kShortestLine); }
 
 // Returns the time of a load from a cache. The ring must be larger than the next smaller cache.
 // Then all loads miss the smaller cache: a line is used again only after all other lines.
@@ -102,7 +102,7 @@ double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
         ring.evict();
         ready.fetch_add(1);
         while (ready.load() < repetition * cores.size()) yield();
-        gb_s[i].push_back(kCacheLine / in_order_ns(ring));
+        gb_s[i].push_back(kShortestLine / in_order_ns(ring));
       }
     });
   }
@@ -130,7 +130,7 @@ double write_back_ns(size_t together) {
 
 double memory_ns(int core, int home, uint32_t repetitions) {
   std::unique_ptr<Ring> ring;
-  run_on(home, [&] { ring = std::make_unique<Ring>(kTableBytes / kCacheLine, kCacheLine); });
+  run_on(home, [&] { ring = std::make_unique<Ring>(kTableBytes / kShortestLine, kShortestLine); });
   double ns = 0;
   run_on(core, [&] {
     ns = median_of(repetitions, [&] {

@@ -10,6 +10,7 @@
 #include "platform/cpu_use.h"
 #include "platform/device_irq.h"
 #include "platform/host.h"
+#include "platform/processor_name.h"
 #include "platform/spin.h"
 #include "platform/thread.h"
 
@@ -46,6 +47,14 @@ TEST(Interrupts, ADeviceHasACoreIfNearlyAllItsInterruptsGoThere) {
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);
+}
+
+TEST(ProcessorName, IsTheKernelsOrThatOfArmsNumbers) {
+  EXPECT_EQ(processor_name("processor\t: 0\nmodel name\t: Xeon: fast\n"), "Xeon: fast");
+  const std::string arm = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: ";
+  EXPECT_EQ(processor_name(arm + "0xd0c\n"), "Arm Neoverse N1");
+  EXPECT_EQ(processor_name(arm + "0xfff\n"), "Arm processor 0xfff of implementer 0x41");
+  EXPECT_EQ(processor_name("processor\t: 0\n"), "");
 }
 
 TEST(ProcessUseTest, TheKernelsPartIsThatOfSystemCalls) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <numaif.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +13,8 @@ namespace {
 
 // The sizes are with and without huge pages.
 TEST(MirroredMemory, TheSecondHalfIsTheFirst) {
-  for (const size_t size : {size_t{4} << 10, size_t{2} << 20, size_t{3} << 20, size_t{4} << 20}) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (const size_t size : {page, size_t{2} << 20, size_t{3} << 20, size_t{4} << 20}) {
     const MirroredMemory memory(size);
     ASSERT_EQ(memory.size(), size);
     for (size_t at = 0; at < size; at += 4096) {
