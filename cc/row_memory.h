@@ -75,10 +75,11 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   LJ_ASSERT_IN_TESTS(reinterpret_cast<uintptr_t>(from) % 8 == 0);
+  platform::order_racy_stores();
   if (row_bytes <= 8) return platform::racy_store(to, from, 8);
   for (size_t left = row_bytes; left > 0;) {
     const size_t to_end_of_line =
-        platform::kCacheLine - reinterpret_cast<uintptr_t>(to) % platform::kCacheLine;
+        platform::kShortestLine - reinterpret_cast<uintptr_t>(to) % platform::kShortestLine;
     const size_t bytes = std::min(left, to_end_of_line);
     if (std::memcmp(to, from, bytes) != 0) platform::racy_store(to, from, bytes);
     to += bytes;

@@ -59,6 +59,14 @@ AROUND = [
     (r"^ *#\s*include\s*<(std)?(atomic|mutex|shared_mutex|thread|chrono|condition_variable|"
      r"semaphore|latch|barrier|x86intrin\.h|immintrin\.h|pthread\.h|sched\.h)(\.h)?>", "platform/"),
 ]
+# platform/ has two versions of what depends on the processor. The simulated machine is x86-64.
+PROCESSOR = (r"\b__(x86_64|aarch64)__\b|\b__builtin_ia32_|\b_mm\d*_|<(\w*intrin|arm_neon|cpuid)\.h>|"
+             r"\basm\b")
+MAY_KNOW_PROCESSOR = ("platform/", "sim/", "tests/sim/", "scripts/")
+KNOWS_NO_PROCESSOR = "sim/measure/"  # runs on each; the asm of timing.h has no instruction
+# The page that argues, for each file with such an access, why the order is enough on Arm.
+ORDERS_PAGE = "docs/MEMORY_ORDER.md"
+WEAK_ORDER = r"\bmemory_order_relaxed\b|\bfull_fence\(|\batomic_thread_fence\("
 # clang checks who holds a platform::mutex (platform/thread_annotations.h), but not a std::mutex.
 MUTEX = r"\bstd::(\w+_)?mutex\b|\bstd::(lock_guard|unique_lock|shared_lock|scoped_lock)\b"
 MAY_USE_STD_MUTEX = {
@@ -230,6 +238,12 @@ class Tree:
             below_cli and not path.startswith(tuple(MAY_USE_STD_MUTEX)))
         rules += [(ENDS, "ends the process below cli/: return a sentence, or refuse() or fail()")] * (
             below_cli and not path.startswith(ENDING_FILES))
+        if path != "sim/measure/timing.h" and (path.startswith(KNOWS_NO_PROCESSOR) or
+                                                not path.startswith(MAY_KNOW_PROCESSOR)):
+            rules += [(PROCESSOR, "knows the processor: use a function of platform/")]
+        orders = self.files.get(ORDERS_PAGE)
+        if orders is not None and below_cli and not path.startswith("sim/"):
+            rules += [(WEAK_ORDER, f"is not argued for in {ORDERS_PAGE}")] * (f"`{path}`" not in orders)
         if path.startswith(("logging/", "cc/")):
             rules += [(rule, f"goes around platform/: use {instead}") for rule, instead in AROUND]
         for rule, what in rules:

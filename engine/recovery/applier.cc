@@ -95,6 +95,7 @@ Version Applier::store(Table& table, Tuple& tuple, const LoggedWrite& write, uin
   if (write.has_ranges()) {
     change(table, tuple, write.image(), arena);
   } else if (write.header.op != WriteOp::kErase) {
+    platform::order_racy_stores();
     platform::racy_store(tuple.row(), write.after, write.header.image_bytes);
     if (table.secondary_count() > 0) table.index_row(&tuple, write.after, arena);
   }

@@ -95,7 +95,8 @@ inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte
   if (version->locked()) return false;
   if ((tuple.lock.load(platform::memory_order_acquire) & kExclusive) != 0) return false;
   if (!version->absent()) platform::racy_load(to, tuple.row(), row_bytes);
-  if ((tuple.lock.load(platform::memory_order_relaxed) & kExclusive) != 0 ||
+  // Acquire: a reader that finds the lock released must also find the version stored before.
+  if ((tuple.lock.load(platform::memory_order_acquire) & kExclusive) != 0 ||
       tuple.version.load(platform::memory_order_relaxed) != version->word()) {
     return false;
   }
