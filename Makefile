@@ -8,6 +8,7 @@
 #   make test       install what is missing, build, run the native program's tests
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
 #   make test-sim   the same for the simulated program: its own tests, and searches of all schedules
+#   make test-arm   the program for Arm (ARCH=aarch64), under qemu
 #   make test-tools the tests of scripts/; installs servers and a browser
 #   make test-all   these three, and the native tests under each sanitizer, with all combinations
 #   make campaign [HOURS=8]          the tests that take nights; continues where it stopped
@@ -20,15 +21,21 @@
 # CXX=clang++ builds in build-clang/, BUILD=DIR in DIR. WERROR=1 makes warnings errors. CXXFLAGS
 # (-O3 -march=native), CPPFLAGS and LDFLAGS are added to the flags that the sources need. Libraries are
 # also looked for in PREFIX=DIR (make deps PREFIX=DIR), and by pkg-config if PKG_CONFIG_PATH is set.
+# ARCH=aarch64 builds for Arm, on any machine, in build-aarch64/. Its libraries come from
+# make deps ARCH=aarch64 PREFIX=build-aarch64/prefix.
 
 .DEFAULT_GOAL := all
 SAN ?=
-CXX := g++
+ARCH ?=
+ifneq ($(filter-out aarch64,$(ARCH)),)
+$(error ARCH is aarch64 or empty, not "$(ARCH)")
+endif
+CXX := $(if $(ARCH),$(ARCH)-linux-gnu-)g++
 CLANG := $(findstring clang,$(notdir $(CXX)))
 # `make sim` sets SIM=1, and `make fuzz` sets FUZZ=1.
 SIM ?=
 FUZZ ?=
-BUILD := build$(if $(FUZZ),-fuzz,$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim))
+BUILD := build$(if $(ARCH),-$(ARCH))$(if $(FUZZ),-fuzz,$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim))
 BINARY := $(BUILD)/logjam
 ifneq ($(words $(BUILD)),1)
 $(error BUILD is a path without spaces, not "$(BUILD)")
@@ -40,6 +47,9 @@ endif
 # ---- Flags
 
 ifneq ($(SIM),)
+ifneq ($(ARCH)$(filter-out x86_64,$(shell uname -m)),)
+$(error the simulated machine is x86-64: only its instructions are known to sim/ and scripts/block_costs.py)
+endif
 ifneq ($(CLANG),)
 $(error the simulated machine needs g++: only its instrumentation is known to sim/hooks.cc)
 endif
@@ -47,7 +57,7 @@ endif
 CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie
 SIM_INCLUDE := -Isim/include
 endif
-CXXFLAGS ?= -O3 -march=native
+CXXFLAGS ?= -O3 -march=$(if $(ARCH),armv8-a,native)
 # Only .ci/run sets WERROR, because a newer compiler has new warnings. g++ 12 has false warnings:
 # about overlaps in "literal" + std::string (GCC bug 105651), about uninitialized values in its AVX-512
 # intrinsics (105593) and in std::regex (105562), and about copies beyond the end of a std::string.
@@ -184,7 +194,7 @@ endif
 
 # ---- Rules
 
-.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore fuzz format lint tidy clean
+.PHONY: all sim deps demo figure test test-sim test-arm test-tools test-all campaign explore fuzz format lint tidy clean
 # A tree that may only be read has no file for editors.
 all: $(BINARY) $(if $(shell test -w . && echo yes),compile_commands.json)
 
@@ -198,6 +208,12 @@ $(TEST_BINARY) $(BUILD)/tests/simulation: $(OBJECTS)
 # One program has all fuzz targets. The environment variable LOGJAM_FUZZ names the target to run.
 build-fuzz/fuzz: $(OBJECTS) $(call objects,$(filter-out %_test.cc,$(wildcard tests/fuzz/*.cc)) tests/fuzz/replaced/driver.cc)
 	$(LINK) -lgtest $(LDLIBS)
+
+# Runs a program for another processor. Its C library is the cross compiler's.
+$(BUILD)/%.qemu: $(BUILD)/%
+	@printf '#!/bin/sh\nexport QEMU_LD_PREFIX=$${QEMU_LD_PREFIX:-%s}\nexec qemu-$(ARCH) "%s" "$$@"\n' \
+	  '$(abspath $(dir $(shell $(CXX) -print-file-name=libc.so.6))..)' '$(abspath $<)' > $@
+	@chmod +x $@
 
 $(BUILD)/%.blocks: $(BUILD)/% scripts/block_costs.py
 	scripts/block_costs.py $< $@
@@ -256,6 +272,16 @@ test-sim:
 .PHONY: simulated-tests
 simulated-tests:
 	+@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
+
+# The native program lists the schemes, and exchanges logs with the program for Arm. Files of the hot
+# path are joined with the others: nobody measures under qemu.
+ARM := ARCH=aarch64 PREFIX=build-aarch64/prefix PARTS="platform cc"
+test-arm:
+	@scripts/install_deps.sh arm
+	@$(MAKE_QUIET) $(ARM) JOB=test deps
+	@$(MAKE_ALL) $(BINARY)
+	@CXXFLAGS="-O0 -g0" $(MAKE_ALL) $(ARM) HOT= build-aarch64/logjam.qemu build-aarch64/tests/only-platform-cc.qemu
+	@$(RUN_TESTS) build-aarch64/tests/only-platform-cc.qemu:tests/arm/main.py "" $(TEST_ARGS)
 
 test-tools:
 	@$(DEPS) tools
