@@ -13,7 +13,7 @@ namespace logjam::platform {
 // The speed of one core, alone and beside another core.
 struct CoreCosts {
   double ghz;
-  double instructions_per_cycle;
+  double instructions_per_cycle;  // x86's, on Arm too: kInstructionsInARound
   double rmw_ns;         // a fetch-add of a line in the core's L1, minus an increment of the line
   double fence_ns;       // full_fence() with an empty store buffer
   double pause_ns;       // pause()
