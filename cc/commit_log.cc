@@ -4,6 +4,7 @@
 
 #include "logging/format/range_image.h"
 #include "platform/fatal.h"
+#include "platform/most_workers.h"
 
 namespace logjam {
 
@@ -57,6 +58,7 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
     for (const Write& write : writes) parts_.row_vectors->gather(write.tuple, vector_);
     deps.vector = vector_.data();
   }
+  static_assert(platform::kMostWorkers <= uint64_t{1} << (64 - kWorkerShift));
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
   flags_ = deps.reads ? 0 : kWriteOnly;
   record_.start();

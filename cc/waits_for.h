@@ -35,13 +35,14 @@
 #include "cc/row_lock.h"
 #include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/most_workers.h"
 #include "platform/thread_annotations.h"
 
 namespace logjam {
 
 class WaitsFor {
  public:
-  static constexpr uint32_t kWorkers = 1024;
+  static constexpr uint32_t kWorkers = platform::kMostWorkers;
   static constexpr uint32_t kMostLocks = 128;
 
   void add_held(uint32_t worker, const RowLock::Word& lock) LJ_REQUIRES(platform::worker_role) {
@@ -90,6 +91,7 @@ class WaitsFor {
   // An edge: a lock's address in the low bits, and above it the exclusive holder's number plus 1.
   static constexpr int kWriterShift = 48;
   static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
+  static_assert(kWorkers < uint64_t{1} << (64 - kWriterShift));
 
   struct Announced {
     platform::atomic<uint64_t> edge{0};
@@ -100,6 +102,7 @@ class WaitsFor {
   struct Walk {
     std::bitset<kWorkers> reached;
     std::array<uint16_t, kWorkers> left;  // reached workers whose edges are still to be followed
+    static_assert(kWorkers <= UINT16_MAX);
     uint32_t count = 0;
   };
 

@@ -11,6 +11,7 @@
 #include "logging/scheme_registry.h"
 #include "platform/assert.h"
 #include "platform/fatal.h"
+#include "platform/most_workers.h"
 #include "platform/nearest_name.h"
 #include "platform/text.h"
 
@@ -35,7 +36,6 @@ struct Flag {
   }
 };
 
-constexpr uint32_t kMaxWorkers = 1024;  // a transaction's id has 16 bits for the worker
 constexpr uint32_t kMaxSockets = 64, kMostDepth = 64;
 constexpr double kMostSeconds = 1e9;  // the same time in nanoseconds fits into 64 bits
 // At the lowest rate, the nanoseconds until a worker's next transaction still fit in 64 bits.
@@ -77,7 +77,7 @@ DEFINE_FLAG(commit, string, "pipelined", kLogging | kExplore,
 DEFINE_FLAG(threads, uint32, 2, kLogging | kRecover | kExplore,
             "workers, or threads of a recovery; a log of commands is replayed by all of them if "
             "--cc is optimistic, else by one",
-            [] { return check_range("threads", FLAGS_threads, 1, kMaxWorkers); });
+            [] { return check_range("threads", FLAGS_threads, 1, platform::kMostWorkers); });
 DEFINE_FLAG(seconds, double, 5, kLogging | kDevice, "seconds of the measured time", [] {
   return refused_unless(FLAGS_seconds > 0 && FLAGS_seconds <= kMostSeconds,
                         "--seconds must be more than 0 and at most 1e9");

@@ -36,12 +36,14 @@
 #include "platform/assert.h"
 #include "platform/atomic.h"
 #include "platform/fatal.h"
+#include "platform/most_workers.h"
 
 namespace logjam {
 
 // worker << 48 | the number, from 1, of the worker's attempt or transaction. 0: the initial load.
 using TransactionId = uint64_t;
 
+static_assert(platform::kMostWorkers <= 1 << 16);
 constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
   return uint64_t{worker} << 48 | count;
 }

@@ -161,7 +161,7 @@ class alignas(platform::kCacheLine) Inserter {
     if (options_.seal) stage(bytes, kind);
     const LogReservation reservation = log_.reserve(id_, deps, bytes);
     if (options_.seal) {
-      record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
+      record_.fill(reservation, kind, uint64_t{id_} << kWorkerShift | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
       // Writes a header: the scheme reads the record's length when it chooses the position.

@@ -8,6 +8,7 @@
 
 #include "engine/storage/database.h"
 #include "platform/assert.h"
+#include "platform/most_workers.h"
 
 namespace logjam::tpcb {
 
@@ -50,6 +51,7 @@ static_assert(sizeof(History) == 50);
 // The key of a history row: a worker, and the worker's count of transactions, from 1. A retry uses
 // the same count, so a worker's rows have consecutive counts.
 inline constexpr int kCountBits = 40;
+static_assert(platform::kMostWorkers <= ~Key{0} >> kCountBits);
 constexpr Key history_key(uint32_t worker, uint64_t count) {
   LJ_ASSERT_IN_TESTS(count >> kCountBits == 0);
   return Key{worker} << kCountBits | count;

@@ -13,6 +13,7 @@
 #include "engine/storage/columns.h"
 #include "engine/storage/database.h"
 #include "platform/assert.h"
+#include "platform/most_workers.h"
 
 namespace logjam::tpcc {
 
@@ -151,6 +152,7 @@ constexpr Key history_key(uint32_t worker, uint64_t count) {
   return Key{worker} << kHistoryBits | count;
 }
 inline constexpr Key kFirstLoadedHistory = Key{1} << 63;
+static_assert(platform::kMostWorkers <= kFirstLoadedHistory >> kHistoryBits);
 constexpr Key loaded_history_key(Key customer) { return kFirstLoadedHistory | customer; }
 constexpr bool is_loaded_history(Key key) { return key >= kFirstLoadedHistory; }
 constexpr uint64_t worker_of_history(Key key) { return key >> kHistoryBits; }

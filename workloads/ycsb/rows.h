@@ -1,6 +1,6 @@
 // The rows of a YCSB table. Loaded rows have the numbers 0 to records - 1. The n-th row that worker
-// w inserts, counted from 0, has the number records + n * 1024 + w. A row's key is its number, or
-// YCSB's hash of its number.
+// w inserts, counted from 0, has the number records + n * kMostWorkers + w. A row's key is its
+// number, or YCSB's hash of its number.
 //
 // So each worker counts its inserts n = 0, 1, 2, ... (In YCSB, all threads take numbers from one
 // counter.) If a worker's row n is missing, and a later row of the worker exists, insert n was
@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "platform/most_workers.h"
 #include "platform/thread.h"
 #include "workloads/ack_counter.h"
 #include "workloads/ycsb/options.h"
@@ -19,15 +20,13 @@
 
 namespace logjam::ycsb {
 
-inline constexpr uint32_t kMaxWorkers = 1024;
-
 struct KeySpace {
   uint64_t records = 0;
   bool hashed = false;
 
   uint64_t inserted(uint64_t n, uint32_t worker) const {
-    LJ_ASSERT_IN_TESTS(worker < kMaxWorkers);
-    return records + n * kMaxWorkers + worker;
+    LJ_ASSERT_IN_TESTS(worker < platform::kMostWorkers);
+    return records + n * platform::kMostWorkers + worker;
   }
   // Returns the key of the row `number`. Two rows may have the same hash by chance: with a million
   // rows, in one of 10^7 loads. Such a load ends with an error message.
@@ -63,7 +62,7 @@ class FreeNumbers {
 // free() and workers() before any worker runs.
 class Inserted {
  public:
-  Inserted() : counts_(kMaxWorkers) {}
+  Inserted() : counts_(platform::kMostWorkers) {}
   void resume(uint32_t worker, FreeNumbers free) {
     publish(worker, free.at(0));
     workers_ = std::max(workers_, worker + 1);
@@ -77,7 +76,7 @@ class Inserted {
   // Returns one more than the largest number of a worker that inserted rows in an earlier process.
   uint32_t workers() const { return workers_; }
   void publish(uint32_t worker, uint64_t count) {
-    LJ_ASSERT_IN_TESTS(worker < kMaxWorkers && count >= this->count(worker));
+    LJ_ASSERT_IN_TESTS(worker < platform::kMostWorkers && count >= this->count(worker));
     counts_[worker]->store(count, platform::memory_order_relaxed);
   }
   uint64_t count(uint32_t worker) const {

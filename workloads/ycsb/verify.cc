@@ -91,7 +91,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
         sum->missing.note([&] { return "; missing: row " + std::to_string(number); });
       }
     }
-    for (uint32_t worker = part; options.insert_ratio != 0 && worker < kMaxWorkers;
+    for (uint32_t worker = part; options.insert_ratio != 0 && worker < platform::kMostWorkers;
          worker += parts) {
       follow_inserts(rows, worker, sum);
     }
@@ -143,11 +143,11 @@ struct Worker {
 };
 
 struct Workers {
-  std::vector<Worker> all{kMaxWorkers};
+  std::vector<Worker> all{platform::kMostWorkers};
   uint64_t found = 0;
   void add(const Workers& later) {
     found += later.found;
-    for (uint32_t worker = 0; worker < kMaxWorkers; ++worker) {
+    for (uint32_t worker = 0; worker < platform::kMostWorkers; ++worker) {
       all[worker].ordered += later.all[worker].ordered;
     }
   }
@@ -156,7 +156,7 @@ struct Workers {
 // Looks up the rows that workers may have inserted, until it has found `inserted` rows.
 Workers find_inserts(const Rows& rows, uint64_t inserted) {
   Workers workers = sum_of_parts(Workers{}, [&](uint32_t part, uint32_t parts, Workers* found) {
-    for (uint32_t worker = part; worker < kMaxWorkers; worker += parts) {
+    for (uint32_t worker = part; worker < platform::kMostWorkers; worker += parts) {
       found->found += found->all[worker].ordered = rows.inserted_in_order(worker);
     }
   });
@@ -164,7 +164,7 @@ Workers find_inserts(const Rows& rows, uint64_t inserted) {
   // not longer than the number of transactions that a worker has in flight.
   constexpr uint64_t kFurthest = 100'000;
   for (uint64_t step = 1; workers.found < inserted && step <= kFurthest; ++step) {
-    for (uint32_t w = 0; w < kMaxWorkers; ++w) {
+    for (uint32_t w = 0; w < platform::kMostWorkers; ++w) {
       Worker& worker = workers.all[w];
       if (!rows.have_insert(worker.ordered + step, w)) continue;
       worker.after_gap.push_back(worker.ordered + step);
@@ -187,7 +187,7 @@ void resume(Table& table, const Options& options, Inserted* inserted, Acknowledg
                         std::to_string(workers.found) + " under keys that workers insert",
                     platform::kExitViolation);
   }
-  for (uint32_t worker = 0; worker < kMaxWorkers; ++worker) {
+  for (uint32_t worker = 0; worker < platform::kMostWorkers; ++worker) {
     FreeNumbers free = workers.all[worker].free();
     if (free.at(0) != 0 || free.at(1) != 1) inserted->resume(worker, std::move(free));
   }

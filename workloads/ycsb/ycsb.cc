@@ -44,7 +44,7 @@ class YcsbClient : public Client {
         scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
         operations_(options_.ops),
         new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {
-    LJ_ASSERT(worker < kMaxWorkers && options_.ops > 0);
+    LJ_ASSERT(worker < platform::kMostWorkers && options_.ops > 0);
   }
   ~YcsbClient() override { shared_.acknowledged.add(acknowledged_); }
 
