@@ -301,7 +301,7 @@ std::vector<std::string> cautions_about_machine(const LogOptions& log) {
                        "period");
   }
   if (const std::string why = platform::why_not_pinned(); !why.empty()) {
-    cautions.push_back("workers were not pinned: " + why);
+    cautions.push_back("threads were not pinned: " + why);
   }
   if (const std::string why = caution_about_clock(); !why.empty()) cautions.push_back(why);
   if (!device_traits(log.device).needs_disk || !log.scheme->traits.logs) return cautions;

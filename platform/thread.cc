@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <vector>
 
 #include "platform/assert.h"
 #include "platform/atomic.h"
+#include "platform/fatal.h"
 #include "platform/topology.h"
 
 namespace logjam::platform {
@@ -56,17 +58,16 @@ int pin_to(const std::vector<int>& numbers) {
   return error;
 }
 
-// Returns the main thread's contexts, so that the answer is the same for every calling thread.
-std::vector<int> allowed_numbers() {
+// Returns the contexts that a thread may use; 0: the calling thread. Sets errno and returns none if
+// the kernel does not say.
+std::vector<int> allowed_numbers(pid_t thread) {
   std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
   const size_t bytes = set.size() * sizeof(cpu_set_t);
   std::vector<int> numbers;
-  if (sched_getaffinity(getpid(), bytes, set.data()) == 0) {
-    for (size_t number = 0; number < kMostContexts; ++number) {
-      if (CPU_ISSET_S(number, bytes, set.data())) numbers.push_back(static_cast<int>(number));
-    }
+  if (sched_getaffinity(thread, bytes, set.data()) != 0) return numbers;
+  for (size_t number = 0; number < kMostContexts; ++number) {
+    if (CPU_ISSET_S(number, bytes, set.data())) numbers.push_back(static_cast<int>(number));
   }
-  if (numbers.empty()) numbers.push_back(0);
   return numbers;
 }
 
@@ -80,12 +81,7 @@ int number_of(int index) {
 void pin_to_core(int index) { note_pin_error(pin_to({number_of(index)})); }
 
 void look_at_pin(int index) {
-  std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));
-  const size_t bytes = set.size() * sizeof(cpu_set_t);
-  const int error = pthread_getaffinity_np(pthread_self(), bytes, set.data());
-  const auto number = static_cast<size_t>(number_of(index));
-  const bool there = CPU_COUNT_S(bytes, set.data()) == 1 && CPU_ISSET_S(number, bytes, set.data());
-  note_pin_error(error != 0 ? error : there ? 0 : kMoved);
+  note_pin_error(allowed_numbers(0) == std::vector{number_of(index)} ? 0 : kMoved);
 }
 
 std::string why_not_pinned() {
@@ -100,7 +96,7 @@ void pin_to_socket(int socket) {
   for (const HardwareContext& context : placement().order()) {
     if (context.socket == socket) numbers.push_back(context.number);
   }
-  pin_to(numbers);
+  note_pin_error(pin_to(numbers));
 }
 
 bool set_scheduling_class(SchedulingClass wanted) {
@@ -132,7 +128,15 @@ void name_this_thread(const std::string& name) {
 }
 
 const Topology& this_machine() {
-  static const Topology machine = Topology::of_host(allowed_numbers());
+  // The main thread's contexts are those of the process, whichever thread calls.
+  static const Topology machine = [] {
+    const std::vector<int> allowed = allowed_numbers(getpid());
+    if (allowed.empty()) {
+      fail("the kernel does not say which cores this process may use: " +
+           std::string(strerror(errno)));
+    }
+    return Topology::of_host(allowed);
+  }();
   return machine;
 }
 

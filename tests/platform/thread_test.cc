@@ -1,13 +1,22 @@
 #include "platform/thread.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <vector>
+
+#include "tests/command_error.h"
 
 namespace logjam::platform {
 namespace {
@@ -44,11 +53,11 @@ TEST(Thread, PinnedThreadsBeginAtTheFirstCoreAndGoRoundInACircle) {
 }
 
 // Runs in a separate process, because a process remembers its first failure to pin a thread.
-void pin_to_a_core_that_is_not_there() {
-  Placement elsewhere(*Topology::described("core:4096 pu:1"), PlacementPolicy::kCompact);
+void pin_to_what_is_not_there(void (*pin)(int), int index) {
+  Placement elsewhere(*Topology::described("pack:64 core:64 pu:1"), PlacementPolicy::kCompact);
   elsewhere.begin_at(4095);
   use_placement(elsewhere);
-  thread([] { pin_to_core(0); }).join();
+  thread([=] { pin(index); }).join();
   std::fputs(why_not_pinned().c_str(), stderr);
   std::exit(0);
 }
@@ -69,10 +78,31 @@ void lose_a_pin() {
   std::exit(0);
 }
 
+// Lets no system call tell which cores the process may use, and then asks for the machine.
+void ask_for_unknown_cores() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getaffinity, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  as_main([] { this_machine(); });
+}
+
+TEST(ThreadDeathTest, NoCoreIsGuessed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(ask_for_unknown_cores(), testing::ExitedWithCode(kExitFailed),
+              "which cores this process may use: Operation not permitted");
+}
+
 TEST(ThreadDeathTest, WhyAThreadWasNotPinnedIsKept) {
   EXPECT_EQ(why_not_pinned(), "");
   const auto ended = testing::ExitedWithCode(0);
-  EXPECT_EXIT(pin_to_a_core_that_is_not_there(), ended, "^Invalid argument$");
+  EXPECT_EXIT(pin_to_what_is_not_there(pin_to_core, 0), ended, "^Invalid argument$");
+  EXPECT_EXIT(pin_to_what_is_not_there(pin_to_socket, 63), ended, "^Invalid argument$");
   if (core_count() == 1) GTEST_SKIP() << "one core is no pin";
   EXPECT_EXIT(lose_a_pin(), ended, "at first: \\.\nthe cores that the process may use changed");
 }

@@ -104,6 +104,7 @@ class alignas(platform::kCacheLine) Caller {
       if (pause_ticks_ != 0) platform::spin_ticks(pause_ticks_);
     }
     control_.ended.fetch_add(1, memory_order_relaxed);
+    if (options_.pin) platform::look_at_pin(static_cast<int>(id_));
   }
 
   platform::Counter calls, failed;
