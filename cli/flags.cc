@@ -74,7 +74,7 @@ DEFINE_FLAG(commit, string, "pipelined", kLogging | kExplore,
             "when to acknowledge: sync, pipelined or async; sync: the worker waits for each "
             "commit; pipelined: it continues, and acknowledges when the commit is durable; async: "
             "it acknowledges at once (UNSAFE)");
-DEFINE_FLAG(threads, uint32, 2, kLogging | kRecover | kExplore,
+DEFINE_FLAG(threads, uint32, 2, kLogging | kRecover | kExplore | kList,
             "workers, or threads of a recovery; a log of commands is replayed by all of them if "
             "--cc is optimistic, else by one",
             [] { return check_range("threads", FLAGS_threads, 1, platform::kMostWorkers); });
@@ -192,6 +192,11 @@ DEFINE_FLAG(sockets, uint32, 0, kLogging | kExplore,
             "sockets of the machine, and logs of dlog-*; 0: as many as this machine has; with "
             "another number the schemes behave as if it had that many",
             [] { return check_range("sockets", FLAGS_sockets, 0, kMaxSockets); });
+DEFINE_FLAG(topology, string, "", kList,
+            "the machine for `list placement`, as lstopo describes it; \"pack:8 numa:1 core:64 "
+            "pu:2\" (lstopo --of synthetic) has sockets, NUMA nodes, cores and contexts; FILE.xml "
+            "(lstopo FILE.xml) has all that is irregular; after \" allowed:0-3,8\" a cpuset "
+            "allows only these contexts; empty: this machine");
 
 GROUP(recovery_and_checks, "Recovery and checks");
 DEFINE_FLAG(verify, bool, true, kRun | kRecover, "run the workload's own checks afterwards");
@@ -289,7 +294,7 @@ constexpr CommandInfo kCommands[] = {
      machine_command},
     {kDevice, "device", "measure which durable writes the disk under --wal_dir can do",
      device_command},
-    {kList, "list", "[schemes|protocols|workloads|variants|devices]", nullptr},
+    {kList, "list", "[schemes|protocols|workloads|variants|devices|placement]", nullptr},
     {kHelp, "help", "[COMMAND] this text, or the flags of a command", nullptr},
 };
 

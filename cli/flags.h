@@ -56,6 +56,7 @@ DECLARE_string(sync);
 DECLARE_uint64(sync_every);
 DECLARE_uint32(threads);
 DECLARE_string(timeline);
+DECLARE_string(topology);
 DECLARE_uint64(transactions);
 DECLARE_bool(verify);
 DECLARE_string(wal_dir);

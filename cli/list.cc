@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/row.h"
 #include "engine/protocol.h"
@@ -14,6 +15,7 @@
 #include "platform/assert.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
+#include "platform/placement.h"
 
 namespace logjam {
 namespace {
@@ -136,6 +138,30 @@ std::vector<List> lists() {
            {{"DEVICE (--device)", "spec"}, {"WHAT", "what"}}}};
 }
 
+// Returns where each policy puts --threads workers, on this machine or on that of --topology.
+List placements() {
+  const auto machine = FLAGS_topology.empty() ? platform::this_machine()
+                                              : platform::Topology::described(FLAGS_topology);
+  if (!machine) {
+    platform::refuse("--topology=\"" + FLAGS_topology + "\" is neither a synthetic topology of " +
+                     "hwloc, such as \"pack:2 numa:1 core:8 pu:2\", nor its XML file");
+  }
+  const auto row = [&](platform::PlacementPolicy policy) -> Row {
+    const platform::Placement placement(*machine, policy, FLAGS_threads);
+    std::vector<Value> numbers;
+    for (uint32_t worker = 0; worker < FLAGS_threads; ++worker) {
+      numbers.push_back(number(placement.of(worker).number, 0));
+    }
+    return {{"name", platform::name_of(policy)},
+            {"nodes", platform::ranges_of(placement.nodes_of_workers())},
+            {"workers", placement.text()},
+            {"contexts", list_of(numbers)}};
+  };
+  return {"placement",
+          rows_of(platform::kPlacementPolicies, row),
+          {{"NODES", "nodes"}, {"PLACEMENT (--placement)", "workers"}}};
+}
+
 void print(const List& list) {
   std::vector<Line> lines(1);
   for (const auto& [heading, column] : list.shown) lines[0].push_back(heading);
@@ -152,9 +178,11 @@ struct ListOptions {
 };
 
 ListOptions list_options(const std::string& what) {
+  if (what == "placement") return {.wanted = {placements()}, .files = output_files()};
   std::vector<List> wanted = lists();
   std::vector<std::string_view> names;
   for (const List& list : wanted) names.push_back(list.name);
+  names.emplace_back("placement");
   if (!what.empty()) std::erase_if(wanted, [&](const List& list) { return list.name != what; });
   if (wanted.empty()) {
     platform::refuse("\"" + what + "\" cannot be listed" + platform::instead_of(what, names));

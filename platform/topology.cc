@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "platform/assert.h"
+#include "platform/fatal.h"
 
 namespace logjam::platform {
 namespace {
@@ -16,15 +18,20 @@ struct Destroy {
 };
 using Machine = std::unique_ptr<hwloc_topology, Destroy>;
 
-// Loads a synthetic machine, or the host if `description` is empty. Also loads the contexts that
-// the process may not use, because socket_key() needs all cores of a package.
+struct Free {
+  void operator()(hwloc_bitmap_t bits) const { hwloc_bitmap_free(bits); }
+};
+using Bits = std::unique_ptr<hwloc_bitmap_s, Free>;
+
+// Loads a synthetic machine, or an XML file, or the host if `description` is empty. Also loads the
+// contexts that the process may not use, because socket_key() needs all cores of a package.
 Machine load(const std::string& description) {
   hwloc_topology_t machine = nullptr;
   if (hwloc_topology_init(&machine) != 0) return nullptr;
   Machine owned(machine);
-  if (!description.empty() && hwloc_topology_set_synthetic(machine, description.c_str()) != 0) {
-    return nullptr;
-  }
+  const auto take =
+      description.ends_with(".xml") ? hwloc_topology_set_xml : hwloc_topology_set_synthetic;
+  if (!description.empty() && take(machine, description.c_str()) != 0) return nullptr;
   hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(machine) != 0) return nullptr;
   return owned;
@@ -37,11 +44,11 @@ class TopologyReader {
  public:
   explicit TopologyReader(const Machine& machine) : machine_(machine.get()) {}
 
-  Topology read(std::span<const int> allowed) {
+  Topology read(const Bits& allowed) {
     hwloc_obj_t context = nullptr;
     while ((context = hwloc_get_next_obj_by_type(machine_, HWLOC_OBJ_PU, context)) != nullptr) {
       const auto number = static_cast<int>(context->os_index);
-      if (allowed.empty() || std::ranges::count(allowed, number) != 0) add(number, context);
+      if (hwloc_bitmap_isset(allowed.get(), context->os_index) != 0) add(number, context);
     }
     found_.cores_ = static_cast<int>(cores_.size());
     found_.sockets_ = static_cast<int>(sockets_.size());
@@ -63,12 +70,11 @@ class TopologyReader {
     const int node_number = std::max(0, hwloc_bitmap_first(context->nodeset));
     const hwloc_obj_t of = hwloc_get_ancestor_obj_by_type(machine_, HWLOC_OBJ_CORE, context);
     const int core = counted(cores_, of != nullptr ? of : context);
-    const auto sibling = std::ranges::count(found_.contexts_, core, &HardwareContext::core);
     const int node = counted(nodes_, node_number);
     if (node == found_.nodes()) found_.node_numbers_.push_back(node_number);
     found_.contexts_.push_back({.number = number,
                                 .core = core,
-                                .sibling = static_cast<int>(sibling),
+                                .sibling = siblings_[core]++,
                                 .node = node,
                                 .socket = counted(sockets_, socket_key(context, node_number))});
   }
@@ -94,14 +100,21 @@ class TopologyReader {
   const hwloc_topology_t machine_;
   Topology found_;
   std::map<hwloc_obj_t, int> cores_;
+  std::map<int, int> siblings_;  // the contexts of each core that were added
   std::map<int, int> nodes_;
   std::map<std::pair<hwloc_obj_t, int>, int> sockets_;
 };
 
-std::optional<Topology> Topology::described(const std::string& description,
-                                            std::span<const int> allowed) {
-  const Machine machine = description.empty() ? nullptr : load(description);
+std::optional<Topology> Topology::described(const std::string& description) {
+  constexpr std::string_view kAllowed = " allowed:";
+  const size_t end = std::min(description.find(kAllowed), description.size());
+  const Machine machine = end == 0 ? nullptr : load(description.substr(0, end));
   if (machine == nullptr) return std::nullopt;
+  const Bits allowed(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(machine.get())));
+  if (end < description.size()) {
+    const std::string list = description.substr(end + kAllowed.size());
+    if (hwloc_bitmap_list_sscanf(allowed.get(), list.c_str()) != 0) return std::nullopt;
+  }
   Topology found = TopologyReader(machine).read(allowed);
   if (found.contexts_.empty()) return std::nullopt;
   return found;
@@ -110,7 +123,14 @@ std::optional<Topology> Topology::described(const std::string& description,
 Topology Topology::of_host(std::span<const int> allowed) {
   LJ_ASSERT(!allowed.empty());
   if (const Machine machine = load(""); machine != nullptr) {
-    Topology found = TopologyReader(machine).read(allowed);
+    if (hwloc_topology_is_thissystem(machine.get()) == 0) {
+      refuse(
+          "the environment makes hwloc describe another machine: unset HWLOC_SYNTHETIC, "
+          "HWLOC_XMLFILE and HWLOC_FSROOT, or set HWLOC_THISSYSTEM=1 if it is this one");
+    }
+    const Bits bits(hwloc_bitmap_alloc());
+    for (const int number : allowed) hwloc_bitmap_set(bits.get(), static_cast<unsigned>(number));
+    Topology found = TopologyReader(machine).read(bits);
     if (found.contexts_.size() == allowed.size()) return found;
   }
   return TopologyReader::flat(allowed);

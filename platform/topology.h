@@ -27,12 +27,12 @@ struct HardwareContext {
 class Topology {
  public:
   // Returns the machine that hwloc builds from a synthetic description such as "pack:4 numa:1
-  // core:16 pu:2", or nothing if hwloc does not understand it. If `allowed` is not empty, the
-  // result has only the contexts with these numbers.
-  static std::optional<Topology> described(const std::string& description,
-                                           std::span<const int> allowed = {});
-  // Returns the topology of the contexts `allowed`. If hwloc lacks one of these contexts, all are
-  // in one socket.
+  // core:16 pu:2", or reads from the file whose name, ending in ".xml", is given instead. After
+  // " allowed:0-3,8" the result has only these contexts. Returns nothing if hwloc does not
+  // understand the description, or no context remains.
+  static std::optional<Topology> described(const std::string& description);
+  // Returns the contexts `allowed` of this machine. If hwloc lacks one of them, all are cores of
+  // one socket. Refuses if the environment makes hwloc describe another machine.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.

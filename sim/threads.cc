@@ -1,6 +1,5 @@
 // The threads of platform/ on the simulated machine, and the machine's description of itself.
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,12 +108,11 @@ Topology topology_of(const sim::Machine& machine) {
       append_part(&numbers, ",", std::to_string(sibling * sockets * cores + core));
     }
   }
-  std::vector<int> used(machine.contexts);
-  std::iota(used.begin(), used.end(), 0);
   const std::string description = "pack:" + std::to_string(sockets) +
                                   " numa:1 core:" + std::to_string(cores) +
-                                  " pu:" + std::to_string(contexts) + "(indexes=" + numbers + ")";
-  const auto described = Topology::described(description, used);
+                                  " pu:" + std::to_string(contexts) + "(indexes=" + numbers +
+                                  ") allowed:0-" + std::to_string(machine.contexts - 1);
+  const auto described = Topology::described(description);
   if (!described) fatal("hwloc does not understand " + description);
   return *described;
 }

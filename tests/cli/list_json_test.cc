@@ -68,5 +68,16 @@ print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
             "['ledger']\n");
 }
 
+TEST(ListJson, APlacementGivesEachWorkerOfALargeMachineAContext) {
+  const Ended ended = shell(R"("$LOGJAM" list placement --threads=1024 --json \
+    --topology="pack:8 numa:1 core:64 pu:2" | python3 -c '
+import json, sys
+for one in json.load(sys.stdin)["placement"]:
+    print(one["name"], one["nodes"], one["contexts"][:3], set(one["contexts"]) == {*range(1024)})
+')");
+  EXPECT_EQ(ended.output,
+            "compact 0-7 [0, 2, 4] True\nscatter 0-7 [0, 128, 256] True\nsmt 0-7 [0, 1, 2] True\n");
+}
+
 }  // namespace
 }  // namespace logjam

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/text.h"
 #include "tests/with_placement.h"
 
 namespace logjam::platform {
@@ -17,7 +18,29 @@ namespace {
 constexpr const char* kMachines[] = {"pack:4 numa:1 core:16 pu:2", "pack:2 core:8 pu:1",
                                      "pack:1 core:2 pu:2",         "numa:2 pack:2 core:4 pu:2",
                                      "pack:2 numa:4 core:4 pu:2",  "pack:2 numa:1 core:4 pu:4"};
-constexpr uint32_t kMostWorkers = 128;
+constexpr uint32_t kManyWorkers = 128;
+
+// Large or irregular machines. Contexts with consecutive numbers share a node, `of_a_node` each.
+struct Large {
+  const char* description;
+  int sockets, nodes, cores;
+  uint32_t contexts;
+  int of_a_node;
+};
+constexpr Large kLarge[] = {
+    {"pack:1 core:64 pu:1", 1, 1, 64, 64, 64},
+    {"pack:2 numa:2 core:16 pu:2", 2, 4, 64, 128, 32},
+    {"pack:4 numa:1 core:24 pu:2", 4, 4, 96, 192, 48},
+    {"pack:8 numa:1 core:64 pu:2", 8, 8, 512, 1024, 128},
+    {"pack:2 numa:4 core:15 pu:2", 2, 8, 120, 240, 30},  // sub-NUMA clusters
+    {"tests/platform/socket_without_memory.xml", 2, 1, 4, 4, 4},
+    // Eight cores of two contexts, and eight of one.
+    {"core:16 pu:2 allowed:0-15,16,18,20,22,24,26,28,30", 1, 1, 16, 24, 32},
+    // The odd contexts are offline.
+    {"pack:2 numa:1 core:4 pu:2 allowed:0,2,4,6,8,10,12,14", 2, 2, 8, 8, 8},
+    {"pack:8 numa:1 core:64 pu:2 allowed:1016-1023", 1, 1, 4, 8, 128},
+    {"pack:1 core:1 pu:1", 1, 1, 1, 1, 1},
+};
 
 Placement placement_on(const std::string& machine, PlacementPolicy policy, uint32_t workers = 0) {
   return {machine_of(machine), policy, workers};
@@ -46,14 +69,43 @@ void expect_even(const std::map<int, uint32_t>& shares, uint32_t workers, size_t
   EXPECT_EQ(most(shares), (workers + parts - 1) / parts);
 }
 
-// Calls check(placement, workers) for each machine and each number of workers.
+// Calls check(placement, workers) for each machine and each number of workers. A large machine gets
+// 1, 7, as many as it has contexts, and one more.
 template <class Check>
 void on_all_machines(PlacementPolicy policy, const Check& check) {
-  for (const char* machine : kMachines) {
-    SCOPED_TRACE(machine);
-    for (uint32_t workers = 1; workers <= kMostWorkers; ++workers) {
-      check(placement_on(machine, policy, workers), workers);
-      if (testing::Test::HasFailure()) FAIL() << workers << " workers";
+  const auto checked = [&](const Topology& machine, uint32_t workers) {
+    check(Placement(machine, policy, workers), workers);
+    if (testing::Test::HasFailure()) FAIL() << workers << " workers";
+  };
+  for (const char* description : kMachines) {
+    SCOPED_TRACE(description);
+    const Topology machine = machine_of(description);
+    for (uint32_t workers = 1; workers <= kManyWorkers; ++workers) checked(machine, workers);
+  }
+  for (const Large& large : kLarge) {
+    SCOPED_TRACE(large.description);
+    const Topology machine = machine_of(large.description);
+    for (const uint32_t workers : {1u, 7u, large.contexts, large.contexts + 1}) {
+      checked(machine, workers);
+    }
+  }
+}
+
+// Returns `workers`, or the number of contexts if there are fewer.
+uint32_t with_a_context(const Placement& placement, uint32_t workers) {
+  return std::min(workers, static_cast<uint32_t>(placement.order().size()));
+}
+
+TEST(LargeMachine, HasTheSocketsNodesAndCoresThatAreDescribed) {
+  for (const Large& large : kLarge) {
+    SCOPED_TRACE(large.description);
+    const Topology machine = machine_of(large.description);
+    EXPECT_EQ(machine.sockets(), large.sockets);
+    EXPECT_EQ(machine.nodes(), large.nodes);
+    EXPECT_EQ(machine.cores(), large.cores);
+    EXPECT_EQ(machine.contexts().size(), large.contexts);
+    for (const HardwareContext& context : machine.contexts()) {
+      EXPECT_EQ(machine.node_number(context.node), context.number / large.of_a_node);
     }
   }
 }
@@ -78,6 +130,7 @@ TEST(Placement, CompactAndScatterTakeACoreBeforeASibling) {
   for (const auto policy : {PlacementPolicy::kCompact, PlacementPolicy::kScatter}) {
     SCOPED_TRACE(name_of(policy));
     on_all_machines(policy, [](const Placement& placement, uint32_t workers) {
+      workers = with_a_context(placement, workers);
       expect_even(shares(placement, workers, &HardwareContext::core), workers,
                   static_cast<size_t>(placement.topology().cores()));
     });
@@ -108,15 +161,15 @@ TEST(Placement, ScatterGivesAllSocketsAndAllNodesTheirShare) {
 
 TEST(Placement, SmtFillsACoreBeforeTheNext) {
   on_all_machines(PlacementPolicy::kSmt, [](const Placement& placement, uint32_t workers) {
-    const Topology& machine = placement.topology();
-    const auto contexts = static_cast<uint32_t>(machine.contexts().size()),
-               cores = static_cast<uint32_t>(machine.cores()),
-               sockets = static_cast<uint32_t>(machine.sockets());
-    const auto needed = [&](uint32_t parts) {
-      return std::min((workers + contexts / parts - 1) / (contexts / parts), parts);
-    };
-    EXPECT_EQ(shares(placement, workers, &HardwareContext::core).size(), needed(cores));
-    EXPECT_EQ(shares(placement, workers, &HardwareContext::socket).size(), needed(sockets));
+    workers = with_a_context(placement, workers);
+    const auto contexts = static_cast<uint32_t>(placement.order().size());
+    for (const auto of : {&HardwareContext::core, &HardwareContext::socket}) {
+      const auto all = shares(placement, contexts, of);
+      for (const auto& [part, share] : shares(placement, workers, of)) {
+        if (part == placement.of(workers - 1).*of) continue;
+        EXPECT_EQ(share, all.at(part));
+      }
+    }
   });
 }
 
@@ -141,9 +194,11 @@ TEST(Placement, HoldsItsPromisesOnAnyPartOfAMachine) {
       if (random() % 3 == 0) allowed.push_back(number);
     }
     if (allowed.empty()) continue;
-    const auto machine = Topology::described("pack:2 numa:2 core:4 pu:2", allowed);
+    const Topology machine =
+        machine_of("pack:2 numa:2 core:4 pu:2 allowed:" +
+                   join(allowed, ",", [](int n) { return std::to_string(n); }));
     for (const PlacementPolicy policy : kPlacementPolicies) {
-      Placement placement(*machine, policy);
+      Placement placement(machine, policy);
       if (policy != PlacementPolicy::kSmt) expect_cores_before_siblings(placement);
       for (const int first : allowed) {
         ASSERT_TRUE(placement.begin_at(first));
@@ -179,8 +234,8 @@ TEST(Placement, BeginsOrEndsAtAContext) {
 
 // The machine has two slow cores of one context each, and then two fast cores of two contexts each.
 TEST(Placement, NoSiblingComesBeforeAFreeCoreWhereverItBegins) {
-  Placement placement(*Topology::described("pack:1 core:4 pu:2", std::vector{0, 2, 4, 5, 6, 7}),
-                      PlacementPolicy::kCompact);
+  Placement placement =
+      placement_on("pack:1 core:4 pu:2 allowed:0,2,4-7", PlacementPolicy::kCompact);
   EXPECT_EQ(numbers_of(placement), (std::vector{0, 2, 4, 6, 5, 7}));
   ASSERT_TRUE(placement.begin_at(2));
   EXPECT_EQ(numbers_of(placement), (std::vector{2, 4, 6, 0, 5, 7}));

@@ -5,11 +5,16 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "platform/text.h"
+#include "tests/command_error.h"
+#include "tests/temporary_directory.h"
 #include "tests/with_placement.h"
 
 namespace logjam::platform {
@@ -56,13 +61,10 @@ TEST(Topology, DoesNotRelyOnTheKernelsNumbers) {
 }
 
 TEST(Topology, WhatMayNotBeUsedIsNotThere) {
-  const auto restricted = [](const std::vector<int>& allowed) {
-    return text_of(*Topology::described("pack:3 numa:1 core:2 pu:2", allowed));
-  };
+  const std::string machine = "pack:3 numa:1 core:2 pu:2 allowed:";
   // Context 3 is the only allowed context of its core. Sockets and nodes are numbered without gaps.
-  EXPECT_EQ(restricted({3, 8, 9, 10}), "3:0.0.0.0 8:1.1.1.0 9:1.1.1.1 10:1.1.2.0");
-  EXPECT_EQ(Topology::described("pack:3 numa:1 core:2 pu:2", std::vector{3, 8})->node_number(1), 2);
-  EXPECT_FALSE(Topology::described("pack:1 core:2 pu:1", std::vector{7}));
+  EXPECT_EQ(text_of(machine_of(machine + "3,8-10")), "3:0.0.0.0 8:1.1.1.0 9:1.1.1.1 10:1.1.2.0");
+  EXPECT_EQ(machine_of(machine + "3,8").node_number(1), 2);
 }
 
 TEST(Topology, OneCorePackagesOfAVirtualMachineAreOneSocket) {
@@ -71,11 +73,13 @@ TEST(Topology, OneCorePackagesOfAVirtualMachineAreOneSocket) {
   EXPECT_EQ(machine_of("numa:2 pack:4 core:1 pu:1").sockets(), 2);
   EXPECT_EQ(machine_of("pack:4 numa:1 core:1 pu:1").sockets(), 4) << "each has its own memory";
   // A package with several cores stays a socket, even if only one of its cores may be used.
-  EXPECT_EQ(Topology::described("pack:2 core:4 pu:1", std::vector{0, 4})->sockets(), 2);
+  EXPECT_EQ(machine_of("pack:2 core:4 pu:1 allowed:0,4").sockets(), 2);
 }
 
 TEST(Topology, WhatHwlocDoesNotUnderstandIsNoMachine) {
-  for (const char* bad : {"", "junk", "pack:2 nonsense:3", "pack:0 core:1 pu:1"}) {
+  for (const char* bad :
+       {"", "junk", "pack:2 nonsense:3", "pack:0 core:1 pu:1", " allowed:0", "no_such_file.xml",
+        "pack:1 core:2 pu:1 allowed:", "pack:1 core:2 pu:1 allowed:x", "core:2 pu:1 allowed:7"}) {
     EXPECT_FALSE(Topology::described(bad)) << bad;
   }
 }
@@ -88,6 +92,55 @@ TEST(Topology, ThisMachineHasTheContextsThatTheProcessMayUse) {
   EXPECT_EQ(numbers.size(), static_cast<size_t>(CPU_COUNT(&set)));
   EXPECT_EQ(this_machine().contexts().size(), numbers.size());
   for (const int number : numbers) EXPECT_TRUE(CPU_ISSET(number, &set)) << number;
+}
+
+// The files of /sys in which hwloc finds a machine of two sockets with two cores of two contexts
+// each. The odd contexts are offline, and only socket 0 has memory.
+class FakeSys {
+ public:
+  FakeSys() {
+    const std::string cpus = "sys/devices/system/cpu/", node = "sys/devices/system/node/node0/";
+    write(cpus + "online", "0,2,4,6");
+    for (const int number : {0, 2, 4, 6}) {
+      const std::string of = cpus + "cpu" + std::to_string(number) + "/topology/";
+      write(of + "core_id", std::to_string(number / 2 % 2));
+      write(of + "core_cpus", std::to_string(1 << number));
+      write(of + "physical_package_id", std::to_string(number / 4));
+      write(of + "package_cpus", number < 4 ? "05" : "50");
+    }
+    write("sys/devices/system/node/online", "0");
+    write(node + "cpumap", "05");
+    write(node + "meminfo", "Node 0 MemTotal: 1048576 kB");
+    setenv("HWLOC_FSROOT", root_.path().c_str(), 1);
+    setenv("HWLOC_COMPONENTS", "-x86", 1);  // hwloc asks no processor, only /sys
+  }
+  ~FakeSys() {
+    for (const char* name : {"HWLOC_FSROOT", "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM"}) {
+      unsetenv(name);
+    }
+  }
+
+ private:
+  void write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = std::filesystem::path(root_.path()) / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text << '\n';
+  }
+
+  const TemporaryDirectory root_;
+};
+
+TEST(Topology, OfTheHostMayHaveHolesAndASocketWithoutMemory) {
+  const FakeSys sys;
+  setenv("HWLOC_THISSYSTEM", "1", 1);
+  const Topology machine = Topology::of_host(std::vector{0, 2, 4, 6});
+  EXPECT_EQ(text_of(machine), "0:0.0.0.0 2:0.0.1.0 4:1.0.2.0 6:1.0.3.0");
+  EXPECT_EQ(machine.sockets(), 2);
+}
+
+TEST(Topology, OfTheHostIsNotWhatTheEnvironmentDescribes) {
+  const FakeSys sys;
+  EXPECT_REFUSED(Topology::of_host(std::vector{0}), "unset HWLOC_SYNTHETIC");
 }
 
 TEST(Topology, ContextsOfWhichHwlocKnowsNothingAreCoresOfOneSocket) {
