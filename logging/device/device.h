@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,25 @@ namespace logjam {
 
 // Whether a write also makes its bytes durable: kData does, kNone does not.
 enum class Sync : uint8_t { kNone, kData };
+
+// How a device with DeviceTraits::has_sync_methods makes a write with Sync::kData durable.
+enum class SyncMethod : uint8_t {
+  kDsync,      // the write itself is synced (RWF_DSYNC)
+  kFdatasync,  // fdatasync() after the write
+  kFsync,      // fsync() after the write
+  kNone,  // nothing: the bytes survive a killed process, and a power cut if no cache is volatile
+};
+inline constexpr std::string_view kSyncMethods[] = {"dsync", "fdatasync", "fsync", "none"};
+inline std::string_view name_of(SyncMethod method) {
+  return kSyncMethods[static_cast<size_t>(method)];
+}
+// Returns the method with this name, or nothing.
+inline std::optional<SyncMethod> sync_method(std::string_view name) {
+  for (size_t i = 0; i < std::size(kSyncMethods); ++i) {
+    if (kSyncMethods[i] == name) return static_cast<SyncMethod>(i);
+  }
+  return std::nullopt;
+}
 
 // A device that is memory, for schemes that put their records into it themselves. Any thread may
 // call any function; no two threads may use the same bytes. Offsets are those of the file.
@@ -48,7 +69,8 @@ struct DeviceTraits {
   bool discards = false;
   // A write is finished when start() returns. (`faulty` may finish later.)
   bool at_once = false;
-  bool needs_disk = false;  // needs a real disk, which a simulated machine does not have
+  bool needs_disk = false;        // needs a real disk, which a simulated machine does not have
+  bool has_sync_methods = false;  // uses DeviceOptions::sync_method
 };
 
 struct DeviceOptions;
@@ -118,6 +140,7 @@ struct DeviceOptions {
   uint64_t segment_bytes = 0;      // logging/format/segments.h; 0 unless DeviceTraits::has_segments
   // For `sim` under `faulty`: a write's bytes reach the file only when the write has finished.
   bool late = false;
+  SyncMethod sync_method = SyncMethod::kDsync;
 };
 
 }  // namespace logjam
