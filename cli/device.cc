@@ -14,12 +14,10 @@
 #include "cli/output.h"
 #include "cli/row.h"
 #include "logging/device/device_registry.h"
+#include "logging/device/probe.h"
 #include "logging/directory_locks.h"
-#include "platform/assert.h"
-#include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
-#include "platform/memory.h"
 #include "platform/test_value.h"
 #include "sim/measure/costs.h"
 
@@ -28,14 +26,15 @@ namespace {
 
 using platform::refuse;
 
-constexpr uint64_t kFileBytes = uint64_t{256} << 20, kLargest = uint64_t{1} << 20;
-constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10, kLargest};
+constexpr uint64_t kFileBytes = uint64_t{256} << 20;
+constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10,
+                                            Probe::kLargestBytes};
 constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
 constexpr double kSecondsOfAPoint = 0.3;  // the duration of a measurement without --seconds
 
 struct ProbeOptions {
   std::string device, directory;
-  double seconds = 0;  // the duration of the measurement of each Point
+  double seconds = 0;  // the duration of the measurement of each ProbePoint
   OutputFiles files;
 };
 
@@ -51,89 +50,24 @@ ProbeOptions probe_options() {
           .files = output_files()};
 }
 
-struct Point {
-  uint64_t bytes;  // of each write
-  uint32_t depth;  // the number of writes that are under way at once
-  bool one_call;   // Device::start_and_wait() starts each write and waits for its end
-};
-
 struct Measured {
   double seconds = 0;
   HistogramSum ticks;
   double writes_s() const { return static_cast<double>(ticks.count()) / seconds; }
-  double mb_s(const Point& of) const { return writes_s() * static_cast<double>(of.bytes) * 1e-6; }
+  double mb_s(const ProbePoint& of) const {
+    return writes_s() * static_cast<double>(of.bytes) * 1e-6;
+  }
 };
 
-// A device with a file of zeros. measure() writes the file from its begin to its end, repeatedly.
-class Probe {
- public:
-  Probe(const std::string& device, const std::string& path)
-      : device_(open_device(
-            device, {.path = path, .preallocate_bytes = kFileBytes, .depth = kDepths.back()})),
-        memory_(static_cast<std::byte*>(platform::map_huge(kDepths.back() * kLargest))) {}
-  ~Probe() { platform::unmap_huge(memory_, kDepths.back() * kLargest); }
-  Probe(const Probe&) = delete;
-  Probe& operator=(const Probe&) = delete;
+Measured measure(Probe& probe, const ProbePoint& point, double seconds) {
+  Histogram latency;
+  Measured measured;
+  measured.seconds = probe.measure(point, seconds, [&](uint64_t ticks) { latency.record(ticks); });
+  measured.ticks.add(latency);
+  return measured;
+}
 
-  uint32_t depth() const { return device_->depth(); }
-
-  Measured measure(const Point& point, double seconds) {
-    LJ_ASSERT(point.bytes != 0 && point.bytes <= kLargest && kFileBytes % point.bytes == 0);
-    LJ_ASSERT(point.depth != 0 && point.depth <= device_->depth() && point.depth <= kDepths.back());
-    LJ_ASSERT(!point.one_call || point.depth == 1);
-    Histogram latency;
-    const uint64_t begin = platform::now_ns();
-    const uint64_t end = begin + static_cast<uint64_t>(seconds * 1e9);
-    std::array<uint64_t, kDepths.back()> started{};  // in ticks; 0: the slot has no write under way
-    uint32_t under_way = 0;
-    const auto start = [&](uint32_t slot) {
-      LJ_ASSERT(started[slot] == 0);
-      started[slot] = platform::ticks();
-      ++under_way;
-      if (point.one_call) {
-        device_->start_and_wait(next(point.bytes), bytes_of(slot, point.bytes), Sync::kData,
-                                kSleepNs);
-      } else {
-        device_->start(next(point.bytes), bytes_of(slot, point.bytes), Sync::kData, slot);
-      }
-    };
-    for (uint32_t slot = 0; slot < point.depth; ++slot) start(slot);
-    while (under_way > 0) {
-      bool any = false;
-      for (uint32_t slot = 0; slot < point.depth; ++slot) {
-        if (started[slot] == 0 || !device_->finished(slot)) continue;
-        latency.record(platform::ticks() - std::exchange(started[slot], 0));
-        any = true;
-        --under_way;
-        if (platform::now_ns() < end) start(slot);
-      }
-      if (!any) device_->wait(kSleepNs);
-    }
-    Measured measured;
-    measured.seconds = static_cast<double>(platform::now_ns() - begin) * 1e-9;
-    measured.ticks.add(latency);
-    return measured;
-  }
-
- private:
-  static constexpr uint64_t kSleepNs = 20'000'000;
-
-  uint64_t next(uint64_t bytes) {
-    if (offset_ + bytes > kFileBytes) offset_ = 0;
-    const uint64_t at = offset_;
-    offset_ += bytes;
-    return at;
-  }
-  std::span<const std::byte> bytes_of(uint32_t slot, uint64_t bytes) const {
-    return {memory_ + slot * kLargest, bytes};
-  }
-
-  std::unique_ptr<Device> device_;
-  std::byte* const memory_;
-  uint64_t offset_ = 0;
-};
-
-Row make_row(const ProbeOptions& options, const Point& point, const Measured& measured) {
+Row make_row(const ProbeOptions& options, const ProbePoint& point, const Measured& measured) {
   Row row = {{"device", options.device},
              {"write_bytes", point.bytes},
              {"writes_at_once", point.depth},
@@ -162,10 +96,11 @@ int device_command() {
   uint32_t groups_at_once = 1;
   std::filesystem::remove(path);  // left by a killed command, or a link to another file
   {
-    Probe probe(options.device, path);
-    const auto measure = [&](const Point& point) {
+    Probe probe(options.device,
+                {.path = path, .preallocate_bytes = kFileBytes, .depth = kDepths.back()});
+    const auto try_point = [&](const ProbePoint& point) {
       if (point.depth > probe.depth()) return;
-      const Measured measured = probe.measure(point, options.seconds);
+      const Measured measured = measure(probe, point, options.seconds);
       const Row row = make_row(options, point, measured);
       options.files.append(row);
       if (point.depth == 1) alone = std::max(alone, measured.writes_s());
@@ -181,8 +116,8 @@ int device_command() {
       }
     };
     for (const uint64_t bytes : kBytes) {
-      measure({bytes, 1, true});
-      for (const uint32_t depth : kDepths) measure({bytes, depth, false});
+      try_point({bytes, 1, true});
+      for (const uint32_t depth : kDepths) try_point({bytes, depth, false});
     }
   }
   std::filesystem::remove(path);
