@@ -1,5 +1,6 @@
 #include "logging/log.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "platform/fatal.h"
 #include "platform/host.h"
 #include "platform/memory.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
@@ -78,6 +80,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
                                                     options_.overwrite);
   }
   describe(layout);
+  choose_sync(layout);
   open(layout);
   scheme_ = options_.scheme->make(options_.config);
   if (layout.streams != 0 && options_.record_bytes > scheme_->max_record_bytes()) {
@@ -93,6 +96,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   } else {
     options_.replaced();
   }
+  for (const SyncChoice& choice : choices_) choice.remember();
 }
 
 void Log::describe(const LogLayout& layout) {
@@ -114,6 +118,22 @@ void Log::describe(const LogLayout& layout) {
   options_.config.header_block = {header_block_.data(), block.size()};
 }
 
+void Log::choose_sync(const LogLayout& layout) {
+  if (!layout.has_files || !device_traits(options_.device).has_sync_methods) return;
+  for (const std::string& directory : options_.directories) {
+    if (!options_.sync) choices_.emplace_back(options_.device, directory);
+    methods_.push_back(options_.sync ? *options_.sync : choices_.back().method());
+  }
+}
+
+std::string Log::sync_text() const {
+  std::vector<std::string_view> names;
+  for (const SyncMethod method : methods_) {
+    if (std::ranges::find(names, name_of(method)) == names.end()) names.push_back(name_of(method));
+  }
+  return platform::join(names, " ");
+}
+
 void Log::open(const LogLayout& layout) {
   std::vector<std::string> paths(layout.files());
   if (directories_ != nullptr) {
@@ -125,11 +145,14 @@ void Log::open(const LogLayout& layout) {
     directories_->will_open(paths, layout.segment_bytes, segments);
   }
   for (uint32_t file = 0; file < paths.size(); ++file) {
+    const SyncMethod method =
+        methods_.empty() ? SyncMethod::kDsync : methods_[file % methods_.size()];
     devices_.push_back(open_device(options_.device, {.path = paths[file],
                                                      .preallocate_bytes = layout.preallocate_bytes,
                                                      .seed = options_.seed + file,
                                                      .depth = options_.io_depth,
-                                                     .segment_bytes = layout.segment_bytes}));
+                                                     .segment_bytes = layout.segment_bytes,
+                                                     .sync_method = method}));
     options_.config.devices.push_back(devices_.back().get());
   }
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "logging/device/device_registry.h"
+#include "logging/device/sync_choice.h"
 #include "logging/log_directories.h"
 #include "logging/scheme_registry.h"
 #include "platform/memory.h"
@@ -17,8 +19,10 @@ struct LogOptions {
   bool overwrite = false;                // --overwrite: a log in the directories may be replaced
   // --continue: the log that the run continues, whose directories are `directories`; or null.
   const ContinuedLog* continued = nullptr;
-  bool history = false;
-  std::string device;
+  bool history = false;  // whether the run keeps a history
+  std::string device;    // --device
+  // --sync, if the device has sync methods; nothing: SyncChoice chooses for each directory.
+  std::optional<SyncMethod> sync = SyncMethod::kDsync;
   uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;           // --io_depth, per file
   // The length of a segment file, if the device has segments; 0: segment_bytes_for().
@@ -71,6 +75,10 @@ class Log {
   const LogFileHeader& header() const { return options_.header; }
   // Returns the log's manifest, or null if the device keeps nothing. Any thread may change it.
   LogManifest* manifest() { return directories_ == nullptr ? nullptr : &directories_->manifest(); }
+  // Returns the sync methods of the directories, as "dsync"; "" if the device has none.
+  std::string sync_text() const;
+  // Returns by which interface of the kernel the devices write, or "" (Device::io).
+  std::string_view io() const { return devices_.empty() ? "" : devices_.front()->io(); }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
   // Returns the socket on which all flushers of a directory's streams run. If they run on several
@@ -93,11 +101,14 @@ class Log {
 
  private:
   void describe(const LogLayout& layout);
+  void choose_sync(const LogLayout& layout);
   void open(const LogLayout& layout);
   void write_headers();
 
   LogOptions options_;
   std::unique_ptr<LogDirectories> directories_;  // null if the device keeps nothing
+  std::vector<SyncChoice> choices_;              // one for each directory, if --sync=auto
+  std::vector<SyncMethod> methods_;              // of each directory; empty if the device has none
   const platform::MirroredMemory header_block_{kLogHeaderBytes};  // LogConfig::header_block
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<LogScheme> scheme_;

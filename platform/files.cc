@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -192,6 +193,15 @@ class SystemFiles final : public Files {
     const iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
     return call_again(
         [&] { return syscall(SYS_pwritev2, file, &vector, 1, offset, 0, RWF_DSYNC); });
+  }
+
+  // Tries it on a file in memory: whether the kernel knows the flag does not depend on the file.
+  int synced_write_error() override {
+    const int file = memfd_create("logjam-try", MFD_CLOEXEC);
+    if (file < 0) return 0;
+    const int64_t written = write(file, 0, std::as_bytes(std::span("x", 1)), true);
+    ::close(file);
+    return written < 0 ? static_cast<int>(-written) : 0;
   }
 
   int resize(int file, uint64_t bytes) override {

@@ -62,6 +62,8 @@ class Files {
   // value.
   virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
                         bool synced) = 0;
+  // Returns the errno with which the system refuses every synced write, or 0.
+  virtual int synced_write_error() { return 0; }
   // Cuts the file to `bytes`, or extends it with zeros.
   virtual int resize(int file, uint64_t bytes) = 0;
   virtual int size(int file, uint64_t* bytes) = 0;

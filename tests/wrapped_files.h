@@ -29,6 +29,7 @@ class WrappedFiles : public platform::Files {
   int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
     return inner_.write(file, offset, bytes, synced);
   }
+  int synced_write_error() override { return inner_.synced_write_error(); }
   int resize(int file, uint64_t bytes) override { return inner_.resize(file, bytes); }
   int size(int file, uint64_t* bytes) override { return inner_.size(file, bytes); }
   int sync(int file) override { return inner_.sync(file); }

@@ -107,6 +107,10 @@ class Device {
   // Returns whether start() waits for the device, so that workers should not help with flushes.
   virtual bool start_blocks() const = 0;
 
+  // Returns by which interface of the kernel the device writes, or "" if there is no choice.
+  virtual std::string_view io() const { return ""; }
+
+  // Returns the device's memory, or null if it is not memory.
   virtual PersistentMemory* memory() { return nullptr; }
 
   // Tells the device that the log needs no more bytes of its file below offset `before`, except the

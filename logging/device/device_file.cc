@@ -26,27 +26,46 @@ constexpr size_t kMostOpen = 8;
 constexpr uint64_t kMoreFree = 2;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 
+// Takes over a file that Files::open() has returned.
+DeviceFile::OpenFile owned(int file) {
+  return {new int(file), [](const int* open) {
+            platform::files().close(*open);
+            delete open;
+          }};
+}
+
 }  // namespace
 
 using platform::files;
+
+const DeviceOptions& with_usable_sync(const DeviceOptions& options) {
+  if (options.sync_method != SyncMethod::kDsync) return options;
+  const int error = files().synced_write_error();
+  if (error == 0) return options;
+  platform::refuse(
+      "--sync=dsync needs pwritev2() with RWF_DSYNC, which this machine does not have (" +
+      platform::error_text(error) + "); use --sync=fdatasync");
+}
 
 DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown)
     : path_(options.path),
       segments_{options.segment_bytes},
       open_flags_(open_flags),
+      sync_method_(options.sync_method),
       grows_(options.preallocate_bytes != 0),
       grown_(std::move(grown)),
       free_(path_),
       maker_(path_, segments_, open_flags, free_) {
   // A write past the file size limit must fail with EFBIG, and not end the process by a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  file_ = files().open(path_, O_RDWR | O_CREAT | open_flags);
-  if (file_ == -EINVAL && (open_flags & O_DIRECT) != 0) {
+  const int file = files().open(path_, O_RDWR | O_CREAT | open_flags);
+  if (file == -EINVAL && (open_flags & O_DIRECT) != 0) {
     platform::refuse(path_ + " is on a file system without direct I/O; use --device=sync there");
   }
-  if (file_ < 0)
-    platform::refuse("cannot open the log file " + path_ + ": " + platform::error_text(-file_));
-  hold(file_, path_);
+  if (file < 0)
+    platform::refuse("cannot open the log file " + path_ + ": " + platform::error_text(-file));
+  file_ = owned(file);
+  hold(file, path_);
   if (grows_) preallocate(options.preallocate_bytes);
   if (const int error = platform::sync_parent(path_); error != 0) {
     fail("sync the directory of", error);
@@ -57,8 +76,6 @@ DeviceFile::~DeviceFile() {
   closing_.store(true, platform::memory_order_release);
   event_.notify();
   if (grower_.joinable()) grower_.join();
-  for (const auto& [index, file] : open_) files().close(file);
-  files().close(file_);
 }
 
 // Makes the file `bytes` long. Keeps the bytes of a recycled file: they are a log until the header
@@ -74,11 +91,11 @@ void DeviceFile::preallocate(uint64_t bytes) {
     burst_ = kSegmentsBurst;
   } else {
     uint64_t old = 0;
-    error = pad_to_page(file_, &old);
-    if (error == 0 && grown_ != nullptr && old != 0) error = grown_(file_, 0, old);
+    error = pad_to_page(*file_, &old);
+    if (error == 0 && grown_ != nullptr && old != 0) error = grown_(*file_, 0, old);
     ready_.store(old);
     if (error == 0) error = write_zeros(bytes);
-    if (error == 0) error = files().sync_data(file_);
+    if (error == 0) error = files().sync_data(*file_);
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
     // Otherwise the file of a test or short run would grow before the log has used a quarter of it.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
@@ -100,8 +117,8 @@ int DeviceFile::write_zeros(uint64_t end) {
   uint64_t ready = ready_.load(platform::memory_order_relaxed);
   while (ready < end && !closing_.load(platform::memory_order_relaxed)) {
     const uint64_t piece = kMiB - ready % kMiB;  // a recycled file may have any size
-    int error = platform::write_all(file_, ready, zeros().first(piece));
-    if (error == 0 && grown_ != nullptr) error = grown_(file_, ready, ready + piece);
+    int error = platform::write_all(*file_, ready, zeros().first(piece));
+    if (error == 0 && grown_ != nullptr) error = grown_(*file_, ready, ready + piece);
     if (error != 0) return error;
     ready += piece;
     raise_ready(ready);
@@ -153,7 +170,7 @@ void DeviceFile::grower() {
     }
     int error = segments ? make_segments(wanted, kPieceBytes) : write_zeros(wanted);
     // This sync commits the new size and blocks, so that the log's syncs do not have to.
-    if (!segments && error == 0) error = files().sync_data(file_);
+    if (!segments && error == 0) error = files().sync_data(*file_);
     if (error != 0) {
       error_.store(error, platform::memory_order_release);
       event_.notify();
@@ -162,28 +179,29 @@ void DeviceFile::grower() {
   }
 }
 
-DeviceFile::Place DeviceFile::place(uint64_t offset) {
+DeviceFile::Piece DeviceFile::first_piece(uint64_t offset, std::span<const std::byte> bytes) {
   const uint64_t index = segments_.index(offset);
-  Place place{file_, segments_.within(offset), segments_.left(offset)};
-  if (index == 0) return place;
-  // Released segments are closed below: their files may have become other segments.
+  const uint64_t length = std::min<uint64_t>(bytes.size(), segments_.left(offset));
+  Piece piece{file_, segments_.within(offset), offset, bytes.first(length)};
+  if (index == 0) return piece;
+  // Released segments are dropped below: their files may have become other segments.
   const uint64_t released = free_.released();
   LJ_ASSERT(index >= released);
-  const auto [at, is_new] = open_.try_emplace(index, -1);
-  close_below(released);
+  const auto [at, is_new] = open_.try_emplace(index);
+  drop_below(released);
   if (is_new) {
     const std::string path = segment_path(path_, index);
-    at->second = files().open(path, O_RDWR | open_flags_);
-    if (at->second < 0) fail("open", path, -at->second);
-    hold(at->second, path);
+    const int file = files().open(path, O_RDWR | open_flags_);
+    if (file < 0) fail("open", path, -file);
+    at->second = owned(file);
+    hold(file, path);
   }
-  place.file = at->second;
-  // Closing a file does not disturb a write under way, which keeps the file open.
+  piece.file = at->second;
+  // A write under way keeps its file open.
   if (const auto oldest = open_.begin(); open_.size() > kMostOpen && oldest != at) {
-    files().close(oldest->second);
     open_.erase(oldest);
   }
-  return place;
+  return piece;
 }
 
 void DeviceFile::hold(int file, const std::string& path) const {
@@ -192,11 +210,8 @@ void DeviceFile::hold(int file, const std::string& path) const {
   }
 }
 
-void DeviceFile::close_below(uint64_t index) {
-  while (open_.begin()->first < index) {
-    files().close(open_.begin()->second);
-    open_.erase(open_.begin());
-  }
+void DeviceFile::drop_below(uint64_t index) {
+  while (open_.begin()->first < index) open_.erase(open_.begin());
 }
 
 void DeviceFile::release(uint64_t before) {
@@ -212,24 +227,32 @@ void DeviceFile::punch(uint64_t end) {
   const platform::lock_guard<platform::mutex> hold(punching_);
   end = end / kLogHeaderBytes * kLogHeaderBytes;
   if (end <= punched_) return;
-  const int error = files().punch(file_, punched_, end - punched_);
+  const int error = files().punch(*file_, punched_, end - punched_);
   // If the file system cannot give blocks back, the file stays large.
   if (error != 0 && error != EOPNOTSUPP) fail("give back blocks of", error);
   punched_ = end;
 }
 
 void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
-  const bool syncs = sync == Sync::kData;
   while (!bytes.empty()) {
-    const Place at = place(offset);
-    const auto piece = bytes.first(std::min<uint64_t>(bytes.size(), at.bytes));
-    if (const int error = platform::write_all(at.file, at.offset, piece, syncs); error != 0) {
-      const char* action = syncs ? "write and sync" : "write";
-      fail(action, segment_path(path_, segments_.index(offset)), error);
-    }
-    offset += piece.size();
-    bytes = bytes.subspan(piece.size());
+    const Piece piece = first_piece(offset, bytes);
+    write(piece, sync);
+    offset += piece.bytes.size();
+    bytes = bytes.subspan(piece.bytes.size());
   }
+}
+
+void DeviceFile::write(const Piece& piece, Sync sync) const {
+  const bool syncs = sync == Sync::kData;
+  const bool with_write = syncs && sync_method_ == SyncMethod::kDsync;
+  int error = platform::write_all(*piece.file, piece.in_file, piece.bytes, with_write);
+  if (error == 0 && syncs && sync_method_ == SyncMethod::kFdatasync) {
+    error = files().sync_data(*piece.file);
+  }
+  if (error == 0 && syncs && sync_method_ == SyncMethod::kFsync) error = files().sync(*piece.file);
+  if (error == 0) return;
+  const char* action = syncs ? "write and sync" : "write";
+  fail(action, segment_path(path_, segments_.index(piece.in_log)), error);
 }
 
 void DeviceFile::fail(const char* action, const std::string& path, int error) {

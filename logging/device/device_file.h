@@ -9,15 +9,18 @@
 // longer: it writes from offset `ready_` on, and raises `ready_` (release) when the log may use the
 // bytes before that offset. The device writes only before `ready_` (acquire), so the device and the
 // grower never write the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_`
-// and `closing_`, for threads that sleep. With segments, call place() and write() under the
-// stream's flush latch. Any thread may call release(): FreeSegments passes the freed segments to
-// the grower, and place() closes the freed segments that are open.
+// and `closing_`, for threads that sleep. With segments, call
+// first_piece(), and the write() of a whole write, under the stream's flush latch. A piece owns its
+// open file, so any thread may write a piece. Any thread may call release(); the segments that it
+// frees pass to the grower through FreeSegments, and first_piece() drops the freed segments that it
+// has open.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -110,6 +113,9 @@ std::span<const std::byte> zeros();
 // mappings need. Sets `bytes` to the length. Returns 0 or errno.
 int pad_to_page(int file, uint64_t* bytes);
 
+// Returns `options`. Refuses a sync method that this machine does not have.
+const DeviceOptions& with_usable_sync(const DeviceOptions& options);
+
 class DeviceFile {
  public:
   // Called with the bytes [begin, end) of a file without segments when they are in the file, before
@@ -127,21 +133,29 @@ class DeviceFile {
     if (grows_ && end + ahead_ > ready_.load(platform::memory_order_acquire)) grow(end);
   }
 
-  struct Place {
-    int file;         // an open file: a descriptor, if the system's files are in use
-    uint64_t offset;  // of the byte in that file
-    uint64_t bytes;   // from the byte to the end of that file
+  // An open file: a descriptor, if the system's files are in use. The last owner closes it.
+  using OpenFile = std::shared_ptr<const int>;
+  // The part of a write that lies in one file.
+  struct Piece {
+    OpenFile file;
+    uint64_t in_file;  // the offset in that file
+    uint64_t in_log;   // the offset in the log file
+    std::span<const std::byte> bytes;
   };
-  // Returns the place of the byte at `offset`, valid until the next call. Call make_room() before.
-  // Ends the process if the file cannot be opened.
-  Place place(uint64_t offset);
+  // Returns the first piece of a write of `bytes` at `offset`. Call make_room() before. Ends the
+  // process if the file cannot be opened.
+  Piece first_piece(uint64_t offset, std::span<const std::byte> bytes);
 
   // Releases the bytes before `before`, except the header (Device::release). Segments are reused or
   // removed. A file without segments returns its blocks to the file system.
   void release(uint64_t before);
 
-  // Ends the process if the write fails.
+  // Writes the bytes, and with Sync::kData makes them durable by DeviceOptions::sync_method. Ends
+  // the process if it fails.
   void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
+  // Writes a piece in the same way. Any thread may call it.
+  void write(const Piece& piece, Sync sync) const;
+  SyncMethod sync_method() const { return sync_method_; }
   // Ends the process with a sentence that names `action`, the file and errno `error`.
   [[noreturn]] void fail(const char* action, int error) const { fail(action, path_, error); }
 
@@ -157,19 +171,20 @@ class DeviceFile {
   void punch(uint64_t end);
   // Locks an open file after all writes of a killed process (logging/directory_locks.h).
   void hold(int file, const std::string& path) const;
-  void close_below(uint64_t index);
+  void drop_below(uint64_t index);
 
   const std::string path_;
   const Segments segments_;
   const int open_flags_;
-  int file_;  // the open file of segment 0
+  const SyncMethod sync_method_;
+  OpenFile file_;  // of segment 0
   const bool grows_;
   const Grown grown_;
   uint64_t ahead_ = 0;  // the grower begins when fewer bytes than this are ready for the log
   uint64_t burst_ = 0;  // further bytes that the grower makes, so that few writes wake the grower
   FreeSegments free_;
-  SegmentMaker maker_;            // only the grower uses it
-  std::map<uint64_t, int> open_;  // segments that the log has reached, by index
+  SegmentMaker maker_;                 // only the grower uses it
+  std::map<uint64_t, OpenFile> open_;  // segments that the log has reached, by index
 
   platform::mutex punching_;
   uint64_t punched_ LJ_GUARDED_BY(punching_) = kLogHeaderBytes;  // blocks below were given back

@@ -72,6 +72,11 @@ DeviceTraits device_traits(std::string_view spec) {
   return kind->wraps && accepted(spec) ? device_traits(wrapped(spec)) : kind->traits;
 }
 
+std::string_view unwrapped(std::string_view spec) {
+  const DeviceKind* kind = find_device(spec);
+  return kind != nullptr && kind->wraps && accepted(spec) ? unwrapped(wrapped(spec)) : spec;
+}
+
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options) {
   if (const std::string why = check_device_spec(spec); !why.empty()) platform::refuse(why);
   std::unique_ptr<Device> device = find_device(spec)->open(parameters_of(spec), options);

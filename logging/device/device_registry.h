@@ -40,6 +40,9 @@ std::string check_device_spec(std::string_view spec);
 // Returns the traits of the device that `spec` names, or the default traits if there is none.
 DeviceTraits device_traits(std::string_view spec);
 
+// Returns the spec of the innermost device: `sync` of `faulty:sync`.
+std::string_view unwrapped(std::string_view spec);
+
 // Opens `spec`. Refuses if it is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 

@@ -28,6 +28,7 @@ constexpr uint64_t kMostEarlyLines = 3, kEarlyReachBytes = 1024;
 
 FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& options)
     : inner_(std::move(inner)),
+      syncs_(options.sync_method != SyncMethod::kNone),
       depth_(inner_->memory() == nullptr ? options.depth : 1),
       path_(options.path),
       segments_{options.segment_bytes},
@@ -75,6 +76,7 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
     platform::fatal(std::string("the faulty device cannot remember a write: ") +
                     platform::error_text(error));
   }
+  if (!syncs_) sync = Sync::kNone;  // the cache keeps the bytes, and a power cut loses them
   unsynced_.push_back({offset, bytes.size(), sync, slot});
   write_back_sectors();
   // Sometimes delays this write, so that the inner device's next write is chosen from several.

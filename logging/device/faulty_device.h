@@ -44,6 +44,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
+  std::string_view io() const override { return inner_->io(); }
   void release(uint64_t before) override {
     if (!cut_.load()) inner_->release(before);
   }
@@ -74,6 +75,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   std::span<const std::byte> unsynced(const Write& write) LJ_REQUIRES(mutex_);
 
   std::unique_ptr<Device> inner_;
+  const bool syncs_;  // by DeviceOptions::sync_method
   const uint32_t depth_;
   const std::string path_;
   const Segments segments_;

@@ -12,7 +12,7 @@ const platform::TestValue skips_syncs("device_skips_syncs");
 class SyncDevice final : public Device {
  public:
   explicit SyncDevice(const DeviceOptions& options)
-      : file_(options, 0), syncs_(skips_syncs.get() == 0) {}
+      : file_(with_usable_sync(options), 0), syncs_(skips_syncs.get() == 0) {}
 
   uint32_t block_bytes() const override { return 1; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) override {
@@ -23,6 +23,7 @@ class SyncDevice final : public Device {
   void release(uint64_t before) override { file_.release(before); }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return true; }
+  std::string_view io() const override { return "pwritev2"; }
 
  private:
   DeviceFile file_;
@@ -33,7 +34,7 @@ const DeviceRegistration sync_device({
     .name = "sync",
     .parameters = "",
     .what = "synced writes through the page cache",
-    .traits = {.has_segments = true, .at_once = true, .needs_disk = true},
+    .traits = {.has_segments = true, .at_once = true, .needs_disk = true, .has_sync_methods = true},
     .open = open_plain<SyncDevice>,
 });
 

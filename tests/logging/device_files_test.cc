@@ -9,9 +9,11 @@
 #include "logging/format/log_reader.h"
 #include "logging/format/segments.h"
 #include "platform/files.h"
+#include "platform/memory.h"
 #include "proof/disk/memory_files.h"
 #include "tests/command_error.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
@@ -21,16 +23,19 @@ using platform::files;
 constexpr uint64_t kSegment = uint64_t{128} << 10, kPiece = kSegment / 8;
 constexpr const char* kPath = "log/stream-0.log.db";
 
-// Returns the `kPiece` bytes that the log must have from `offset` on.
-std::vector<std::byte> piece_at(uint64_t offset) {
-  std::vector<std::byte> piece(kPiece);
-  for (uint64_t i = 0; i < kPiece; ++i) piece[i] = std::byte(1 + (offset + i) / 512 % 251);
+// Returns the bytes that the log must have from `offset` on.
+std::vector<std::byte> bytes_at(uint64_t offset, uint64_t bytes) {
+  std::vector<std::byte> piece(bytes);
+  for (uint64_t i = 0; i < bytes; ++i) piece[i] = std::byte(1 + (offset + i) / 512 % 251);
   return piece;
 }
+std::vector<std::byte> piece_at(uint64_t offset) { return bytes_at(offset, kPiece); }
 
-std::unique_ptr<Device> open_sync_device() {
-  return open_device("sync",
-                     {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = kSegment});
+std::unique_ptr<Device> open_sync_device(SyncMethod method = SyncMethod::kDsync) {
+  return open_device("sync", {.path = kPath,
+                              .preallocate_bytes = 2 * kSegment,
+                              .segment_bytes = kSegment,
+                              .sync_method = method});
 }
 
 // Writes the bytes [begin, end) of the log in pieces. Marks each piece's end as acknowledged.
@@ -38,6 +43,48 @@ void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) 
   for (uint64_t at = begin; at < end; at += kPiece) {
     device.write_through(at, piece_at(at));
     disk.mark(at + kPiece);
+  }
+}
+
+// Writes the bytes [begin, end) of the log with several writes under way, each in two segment files
+// now and then. Marks the end of the longest prefix of finished writes as acknowledged.
+void write_log_at_depth(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) {
+  constexpr uint64_t kPieceHere = kPiece + 4096;
+  struct Write {
+    std::unique_ptr<platform::MirroredMemory> memory;
+    uint64_t end = 0;
+    bool finished = true;
+  };
+  std::vector<Write> slots(device.depth());
+  uint64_t next = begin, acknowledged = begin;
+  while (acknowledged < end) {
+    for (uint32_t slot = 0; slot < slots.size(); ++slot) {
+      Write& write = slots[slot];
+      if (write.end <= acknowledged && next < end) {
+        const std::vector<std::byte> bytes = bytes_at(next, kPieceHere);
+        write.memory = std::make_unique<platform::MirroredMemory>(kPieceHere);
+        std::memcpy(write.memory->data(), bytes.data(), kPieceHere);
+        write.end = next + kPieceHere;
+        write.finished = false;
+        device.start(next, {write.memory->data(), kPieceHere}, Sync::kData, slot);
+        next = write.end;
+      }
+      write.finished = write.finished || device.finished(slot);
+    }
+    const uint64_t before = acknowledged;
+    for (bool more = true; more;) {
+      more = false;
+      for (const Write& write : slots) {
+        if (!write.finished || write.end != acknowledged + kPieceHere) continue;
+        acknowledged = write.end;
+        more = true;
+      }
+    }
+    if (acknowledged != before) {
+      disk.mark(acknowledged);
+    } else {
+      device.wait(1'000'000);
+    }
   }
 }
 
@@ -56,9 +103,10 @@ void expect_log(const CrashState& state) {
   ASSERT_EQ(file.error(), "");
   EXPECT_EQ(file.why_lost(), "");
   for (uint64_t at = released / kPiece * kPiece; at < acknowledged; at += kPiece) {
-    std::vector<std::byte> found(kPiece);
-    ASSERT_EQ(file.read(found.data(), at, kPiece), kPiece) << at;
-    ASSERT_EQ(found, piece_at(at)) << at;
+    const uint64_t bytes = std::min(kPiece, acknowledged - at);
+    std::vector<std::byte> found(bytes);
+    ASSERT_EQ(file.read(found.data(), at, bytes), bytes) << at;
+    ASSERT_EQ(found, bytes_at(at, bytes)) << at;
   }
 }
 
@@ -75,11 +123,49 @@ size_t expect_log_at_each_step(const MemoryFiles& disk) {
 }
 
 TEST(DeviceFiles, AfterACutAtAnyStepTheLogHasWhatWasAcknowledged) {
+  for (const SyncMethod method : {SyncMethod::kDsync, SyncMethod::kFdatasync}) {
+    SCOPED_TRACE(name_of(method));
+    MemoryFiles disk;
+    const platform::ReplaceFiles replace(disk);
+    ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+    write_log(disk, *open_sync_device(method), 0, 3 * kSegment);
+    EXPECT_GT(expect_log_at_each_step(disk), 200u);
+  }
+}
+
+// Without io_uring the device `file` writes in threads, which a disk in memory can record.
+TEST(DeviceFiles, AfterACutAtAnyStepWritesUnderWayAtOnceKeepWhatWasAcknowledged) {
+  ScopedFlags flags;
+  flags.set("test", std::string("no_io_uring:1"));
+  for (const SyncMethod method : {SyncMethod::kDsync, SyncMethod::kFdatasync}) {
+    SCOPED_TRACE(name_of(method));
+    MemoryFiles disk;
+    const platform::ReplaceFiles replace(disk);
+    ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+    write_log_at_depth(disk,
+                       *open_device("file", {.path = kPath,
+                                             .preallocate_bytes = 2 * kSegment,
+                                             .depth = 4,
+                                             .segment_bytes = kSegment,
+                                             .sync_method = method}),
+                       0, 3 * kSegment);
+    EXPECT_GT(expect_log_at_each_step(disk), 100u);
+  }
+}
+
+// Shows that the tests above would notice a sync that is left out.
+TEST(DeviceFiles, WithoutASyncACutLosesWhatWasAcknowledged) {
   MemoryFiles disk;
   const platform::ReplaceFiles replace(disk);
   ASSERT_EQ(platform::make_directories("log", nullptr), 0);
-  write_log(disk, *open_sync_device(), 0, 3 * kSegment);
-  EXPECT_GT(expect_log_at_each_step(disk), 200u);
+  const auto device = open_sync_device(SyncMethod::kNone);
+  write_log(disk, *device, 0, kSegment);
+  bool lost = false;
+  for (const CrashState& state : disk.states_after(disk.steps(), 8, 1)) {
+    const FileImage& image = state.files.at(kPath);
+    lost |= image.sector(0) == nullptr;
+  }
+  EXPECT_TRUE(lost);
 }
 
 // A log directory on a disk in memory, and its SegmentMaker, which the test calls.

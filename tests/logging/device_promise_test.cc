@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -14,8 +15,11 @@
 #include "logging/device/device_registry.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
+#include "tests/wrapped_files.h"
 
 namespace logjam {
 namespace {
@@ -45,20 +49,38 @@ void fail_syncs() {
 // this test would see the write reported as durable.
 TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const char* spec : {"sync", "file"}) {
-    SCOPED_TRACE(spec);
-    const LogDirectory directory;
-    const auto write = [&](Sync sync) {
-      const platform::MirroredMemory memory(kBytes);
-      const auto device = open_device(spec, {directory.file(), 0, 1});
-      fail_syncs();
-      device->start_and_wait(0, {memory.data(), kBytes}, sync, 1'000'000);
-      while (!device->finished()) device->wait(1'000'000);
-      std::_Exit(0);
-    };
-    EXPECT_EXIT(write(Sync::kData), testing::ExitedWithCode(3),
-                "cannot write and sync the log file .*: Input/output error");
-    EXPECT_EXIT(write(Sync::kNone), testing::ExitedWithCode(0), "");
+  struct Way {
+    const char* spec;
+    bool threads;  // `file` without io_uring, and start()
+  };
+  for (const Way& way : {Way{"sync", false}, {"file", false}, {"file", true}}) {
+    ScopedFlags flags;
+    if (way.threads) flags.set("test", std::string("no_io_uring:1"));
+    for (const std::string_view name : kSyncMethods) {
+      SCOPED_TRACE(std::string(way.spec) + " " + std::string(name));
+      const LogDirectory directory;
+      const SyncMethod method = *sync_method(name);
+      const auto write = [&](Sync sync) {
+        const platform::MirroredMemory memory(kBytes);
+        const auto device =
+            open_device(way.spec, {.path = directory.file(), .depth = 2, .sync_method = method});
+        fail_syncs();
+        if (way.threads) {
+          device->start(0, {memory.data(), kBytes}, sync, 1);
+        } else {
+          device->start_and_wait(0, {memory.data(), kBytes}, sync, 1'000'000);
+        }
+        while (!device->finished(way.threads ? 1 : 0)) device->wait(1'000'000);
+        std::_Exit(0);
+      };
+      if (method != SyncMethod::kNone) {
+        EXPECT_EXIT(write(Sync::kData), testing::ExitedWithCode(3),
+                    "cannot write and sync the log file .*: Input/output error");
+      } else {
+        EXPECT_EXIT(write(Sync::kData), testing::ExitedWithCode(0), "");
+      }
+      EXPECT_EXIT(write(Sync::kNone), testing::ExitedWithCode(0), "");
+    }
   }
 }
 
@@ -75,22 +97,78 @@ const io_uring_sqe* submission_entries() {
   return nullptr;
 }
 
-// The test reads the request from the queue that the device shares with the kernel.
-TEST(FileDevice, AnAsynchronousWriteAsksForItsSync) {
+// The test reads the requests from the queue that the device shares with the kernel. The write lies
+// in two segment files, so it has a sync in each file.
+TEST(FileDevice, EachPartOfAnAsynchronousWriteAsksForItsSync) {
+  constexpr uint64_t kSegment = uint64_t{64} << 10;
+  constexpr uint32_t kEntries = 4;  // of the ring of a device of depth 2
+  for (const std::string_view name : kSyncMethods) {
+    const SyncMethod method = *sync_method(name);
+    const LogDirectory directory;
+    const platform::MirroredMemory memory(kBytes);
+    const auto device = open_device("file", {.path = directory.file(),
+                                             .preallocate_bytes = 3 * kSegment,
+                                             .depth = 2,
+                                             .segment_bytes = kSegment,
+                                             .sync_method = method});
+    const io_uring_sqe* entries = submission_entries();
+    ASSERT_NE(entries, nullptr);
+    uint32_t entry = 0;
+    for (const Sync sync : {Sync::kData, Sync::kNone}) {
+      SCOPED_TRACE(std::string(name) + (sync == Sync::kData ? " synced" : " not synced"));
+      device->start(kSegment - kBytes / 2, {memory.data(), kBytes}, sync, 1);
+      while (!device->finished(1)) device->wait(1'000'000);
+      const bool apart =
+          sync == Sync::kData && (method == SyncMethod::kFdatasync || method == SyncMethod::kFsync);
+      const bool with_write = sync == Sync::kData && method == SyncMethod::kDsync;
+      for (const uint64_t offset : {kSegment - kBytes / 2, uint64_t{0}}) {
+        const io_uring_sqe& write = entries[entry++ % kEntries];
+        EXPECT_EQ(write.opcode, IORING_OP_WRITE);
+        EXPECT_EQ(write.off, offset);
+        EXPECT_EQ(write.len, kBytes / 2);
+        EXPECT_EQ(write.rw_flags, with_write ? RWF_DSYNC : 0);
+        EXPECT_EQ(write.flags, apart ? IOSQE_IO_LINK : 0);
+        if (!apart) continue;
+        const io_uring_sqe& synced = entries[entry++ % kEntries];
+        EXPECT_EQ(synced.opcode, IORING_OP_FSYNC);
+        EXPECT_EQ(synced.fd, write.fd);
+        EXPECT_EQ(synced.fsync_flags, method == SyncMethod::kFsync ? 0 : IORING_FSYNC_DATASYNC);
+      }
+    }
+  }
+}
+
+// Lets no write go on before as many writes as `wanted` are under way.
+class Gathered final : public WrappedFiles {
+ public:
+  int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) override {
+    ++under_way_;
+    while (under_way_ < wanted) std::this_thread::yield();
+    return WrappedFiles::write(file, offset, bytes, synced);
+  }
+  std::atomic<uint32_t> wanted{0};
+
+ private:
+  std::atomic<uint32_t> under_way_{0};
+};
+
+// Without threads of its own for each slot, the device would hang here.
+TEST(FileDevice, WithoutIoUringSeveralWritesAreUnderWayAtOnce) {
+  constexpr uint32_t kDepth = 4;
+  ScopedFlags flags;
+  flags.set("test", std::string("no_io_uring:1"));
   const LogDirectory directory;
   const platform::MirroredMemory memory(kBytes);
-  const auto device = open_device("file", {directory.file(), 0, 1});
-  const io_uring_sqe* entries = submission_entries();
-  ASSERT_NE(entries, nullptr);
-  int entry = 0;
-  for (const Sync sync : {Sync::kData, Sync::kNone}) {
-    device->start(4096, {memory.data(), kBytes}, sync);
-    while (!device->finished()) device->wait(1'000'000);
-    EXPECT_EQ(entries[entry].opcode, IORING_OP_WRITE);
-    EXPECT_EQ(entries[entry].off, 4096u);
-    EXPECT_EQ(entries[entry].len, kBytes);
-    EXPECT_EQ(entries[entry].rw_flags, sync == Sync::kData ? RWF_DSYNC : 0);
-    ++entry;
+  Gathered files;
+  const platform::ReplaceFiles replace(files);
+  const auto device = open_device("file", {.path = directory.file(), .depth = kDepth});
+  EXPECT_EQ(device->io(), "pwritev2");
+  files.wanted = kDepth;
+  for (uint32_t slot = 0; slot < kDepth; ++slot) {
+    device->start(slot * kBytes, {memory.data(), kBytes}, Sync::kData, slot);
+  }
+  for (uint32_t slot = 0; slot < kDepth; ++slot) {
+    while (!device->finished(slot)) device->wait(1'000'000'000);
   }
 }
 
