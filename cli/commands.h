@@ -31,8 +31,8 @@ struct StreamCount {
 };
 StreamCount stream_count_of(const SchemeInfo& scheme);
 
-// Sets kind, lines and pause from KIND[:LINES[:PAUSE_NS]], the value of --sync. Returns an empty
-// string, or in one sentence why the value is refused.
+// Sets kind, lines and pause from KIND[:LINES[:PAUSE_NS]], the value of --primitive. Returns "", or
+// in one sentence why the value is refused.
 std::string parse_sync(const std::string& given, sync::Options* options);
 
 }  // namespace logjam

@@ -117,6 +117,14 @@ DEFINE_FLAG(
     "stream stripes it over them, other schemes divide their streams among them");
 DEFINE_FLAG(device, string, "file", kLogging | kDevice,
             "where the log goes (`logjam list devices`)");
+DEFINE_FLAG(
+    sync, string, "auto", kLogging,
+    "how devices file and sync make a write durable: auto, dsync, fdatasync, fsync or none; "
+    "dsync: the write itself is synced (RWF_DSYNC); fdatasync, fsync: the file is synced "
+    "after the write; none: not at all (UNSAFE, except on device file if the disk says that "
+    "its cache is protected); auto: dsync or fdatasync, whichever is faster in the first "
+    "0.3 s on a new --wal_dir, which remembers it; the environment variable LOGJAM_SYNC "
+    "takes the place of auto");
 DEFINE_FLAG(overwrite, bool, false, kLogging,
             "replace the log that the --wal_dir directories hold");
 DEFINE_FLAG(continue, bool, false, kRun,
@@ -238,7 +246,7 @@ DEFINE_FLAG(floor, string, "", kMicro,
             "without a log: copy or fetch-add; copy: each thread copies to its own ring; "
             "fetch-add: threads add to a shared counter, then copy to a shared ring");
 DEFINE_FLAG(
-    sync, string, "", kMicro,
+    primitive, string, "", kMicro,
     "without a log: KIND[:LINES[:PAUSE_NS]], such as faa or ticket:512; KIND is an atomic "
     "operation (faa, cas, cas-faa, swap, load, tas-once) on one of "
     "LINES words, or a lock (tas, ticket, ticket-backoff, mcs, clh), one of LINES; a thread pauses "

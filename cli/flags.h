@@ -52,6 +52,7 @@ DECLARE_double(seconds);
 DECLARE_uint64(seed);
 DECLARE_uint32(sockets);
 DECLARE_uint64(stripe_kb);
+DECLARE_string(primitive);
 DECLARE_string(sync);
 DECLARE_uint64(sync_every);
 DECLARE_uint32(threads);

@@ -15,6 +15,7 @@
 #include "platform/assert.h"
 #include "platform/cpu_use.h"
 #include "platform/device_irq.h"
+#include "platform/disk_cache.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/host.h"
@@ -121,6 +122,20 @@ void set_preallocation(LogOptions* log) {
   log->segment_bytes = uint64_t{*segment} << 20;
 }
 
+// Sets the sync method from --sync, or from the environment.
+void set_sync(LogOptions* log) {
+  std::string flag = "--sync=", given = FLAGS_sync;
+  if (const char* fixed = std::getenv("LOGJAM_SYNC"); fixed != nullptr && given == "auto") {
+    flag = "LOGJAM_SYNC=", given = fixed;
+  }
+  log->sync = sync_method(given);
+  if (given == "auto" && platform::is_simulated()) log->sync = SyncMethod::kDsync;
+  if (log->sync || given == "auto") return;
+  std::vector<std::string_view> names = {"auto"};
+  for (const std::string_view name : kSyncMethods) names.push_back(name);
+  refuse(flag + given + " is not a sync method" + platform::instead_of(given, names));
+}
+
 struct Wanted {
   platform::PlacementPolicy policy = platform::PlacementPolicy::kCompact;
   bool pinned = true;
@@ -179,6 +194,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.scheme = &scheme;
   log.config = log_config();
   log.device = FLAGS_device;
+  set_sync(&log);
   set_preallocation(&log);
   log.io_depth = FLAGS_io_depth;
   log.seed = FLAGS_seed;
@@ -197,6 +213,24 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.header.workers = FLAGS_threads;
   log.header.revision = revision();
   return log;
+}
+
+bool syncs_nothing(const LogOptions& log) {
+  return log.sync == SyncMethod::kNone && device_traits(log.device).has_sync_methods &&
+         log.scheme->traits.logs;
+}
+
+std::string unsafe_sync(const LogOptions& log) {
+  if (!syncs_nothing(log)) return "";
+  const bool is_protected = std::ranges::all_of(log.directories, [](const std::string& directory) {
+    return platform::writes_through(directory);
+  });
+  return log.device == "file" && log.preallocate_bytes != 0 && is_protected ? "" : "sync none";
+}
+
+std::string sync_column(const LogOptions& log, const Log& running) {
+  const bool is_safe = syncs_nothing(log) && unsafe_sync(log).empty();
+  return running.sync_text() + (is_safe ? ": the disk has no volatile cache" : "");
 }
 
 LogBuffers log_buffers(const LogOptions& log) {

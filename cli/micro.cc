@@ -1,4 +1,4 @@
-// `logjam micro`: the log-insert benchmark. With --sync it measures atomic operations and locks.
+// `logjam micro`: the log-insert benchmark. With --primitive, measures atomic operations and locks.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -38,7 +38,8 @@ struct MicroOptions {
   LogOptions log;
   platform::WorkerClass::Request worker_class;
   log_insert::Options insert;
-  std::string commit;  // as --commit names it
+  std::string commit;    // as --commit names it
+  std::string sync, io;  // columns of the row; set only when the log is open
   OutputFiles files;
 };
 
@@ -108,9 +109,12 @@ MicroOptions micro_options() {
   return options;
 }
 
-log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options options) {
-  log_options.record_bytes = options.sizes.largest();
-  Log log(log_options);
+// Inserts, and sets the columns `sync` and `io` of `micro`.
+log_insert::Result insert_into_log(MicroOptions& micro, log_insert::Options options) {
+  micro.log.record_bytes = options.sizes.largest();
+  Log log(micro.log);
+  micro.sync = sync_column(micro.log, log);
+  micro.io = log.io();
   options.run = log.run();
   log.start();
   auto result = insert_into(log.scheme(), options);
@@ -133,11 +137,16 @@ Row make_row(const MicroOptions& micro, const log_insert::Result& result,
   const log_insert::Options& options = micro.insert;
   const auto inserts = static_cast<double>(result.inserts);
   const bool logs = micro.floor == Floor::kNone;
+  std::string unsafe = micro.scheme->unsafe();
+  const std::string sync = unsafe_sync(micro.log);
+  if (!sync.empty()) platform::append_part(&unsafe, ", ", sync);
   Row row = {
       {"log", logs ? std::string(micro.scheme->name) : "floor:" + micro.floor_name},
       {"log_differs", logs ? micro.scheme->differs : ""},
-      {"unsafe", logs ? micro.scheme->unsafe() : ""},
+      {"unsafe", logs ? unsafe : ""},
       {"device", logs ? micro.log.device : ""},
+      {"sync", micro.sync},
+      {"io", micro.io},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text(options.pin)},
@@ -181,13 +190,13 @@ constexpr uint32_t kMostLines = 1 << 20;
 // al., which is the default of their libslock (bmarks/atomic_bench.c).
 constexpr double kPauseNs = 50;
 
-// The flags that --sync accepts. All other flags of `micro` concern the log.
+// The flags that --primitive accepts. All other flags of `micro` concern the log.
 constexpr std::array<std::string_view, 11> kTaken = {
-    "sync",      "threads", "seconds", "warmup",   "transactions", "seed",
+    "primitive", "threads", "seconds", "warmup",   "transactions", "seed",
     "placement", "csv",     "json",    "flagfile", "test"};
 
 struct MicroSyncOptions {
-  std::string kind;  // as --sync names it
+  std::string kind;  // as --primitive names it
   sync::Options sync;
   OutputFiles files;
 };
@@ -197,14 +206,14 @@ MicroSyncOptions sync_options() {
   for (const auto& flag : own_flags()) {
     if (flag.is_default || flag.filename.starts_with("sim/")) continue;
     if (std::ranges::find(kTaken, flag.name) == kTaken.end()) {
-      refuse("--" + flag.name + " is about a log, and micro has none with --sync");
+      refuse("--" + flag.name + " is about a log, and micro has none with --primitive");
     }
   }
   MicroSyncOptions options;
-  options.kind = FLAGS_sync.substr(0, FLAGS_sync.find(':'));
+  options.kind = FLAGS_primitive.substr(0, FLAGS_primitive.find(':'));
   options.files = output_files();
   sync::Options& sync = options.sync;
-  refuse_if(parse_sync(FLAGS_sync, &sync));
+  refuse_if(parse_sync(FLAGS_primitive, &sync));
   sync.threads = FLAGS_threads;
   sync.seconds = FLAGS_seconds;
   sync.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
@@ -218,7 +227,7 @@ Row make_row(const MicroSyncOptions& micro, const sync::Result& result) {
   const sync::Options& options = micro.sync;
   const auto calls = static_cast<double>(result.calls);
   Row row = {
-      {"sync", micro.kind},
+      {"primitive", micro.kind},
       {"lines", options.lines},
       {"pause_ns", number(options.pause_ns)},
       {"threads", options.threads},
@@ -236,6 +245,7 @@ Row make_row(const MicroSyncOptions& micro, const sync::Result& result) {
   return row;
 }
 
+// Runs the benchmark of --primitive and writes its row. Returns the exit status.
 int micro_sync() {
   const MicroSyncOptions options = sync_options();
   place_threads({}, false);
@@ -265,7 +275,7 @@ void print_notes(const log_insert::Result& result, const std::vector<std::string
 }  // namespace
 
 int micro_command() {
-  if (!gflags::GetCommandLineFlagInfoOrDie("sync").is_default) return micro_sync();
+  if (!gflags::GetCommandLineFlagInfoOrDie("primitive").is_default) return micro_sync();
   MicroOptions options = micro_options();
   LogOptions& log = options.log;
   log_insert::Options& insert = options.insert;
@@ -281,7 +291,7 @@ int micro_command() {
   log.config.preemptible_workers = workers.preemptible() && options.worker_class.preemption_helps;
   log.config.run_delay_ns = [&workers] { return workers.run_delay().ns(); };
   const log_insert::Result result = floor == Floor::kNone
-                                        ? insert_into_log(log, insert)
+                                        ? insert_into_log(options, insert)
                                         : insert_into_floor(floor, log.config.buffer_bytes, insert);
   workers.end();
   std::vector<std::string> cautions = cautions_about_machine(log);
@@ -301,20 +311,21 @@ std::string parse_sync(const std::string& given, sync::Options* options) {
   const std::string_view name = rest.substr(0, rest.find(':'));
   const auto kind = sync::kind_named(name);
   if (!kind) {
-    return "--sync=" + given + " is not a kind" + platform::instead_of(name, sync::kind_names());
+    return "--primitive=" + given + " is not a kind" +
+           platform::instead_of(name, sync::kind_names());
   }
   options->kind = *kind;
   rest.remove_prefix(std::min(rest.find(':'), rest.size()));
   double lines = 1;
   if (!rest.empty() && (!take_number(&rest, &lines) || lines < 1 || lines > kMostLines ||
                         lines != std::floor(lines))) {
-    return "--sync=" + given + ": 1 to " + std::to_string(kMostLines) +
+    return "--primitive=" + given + ": 1 to " + std::to_string(kMostLines) +
            " lines come after the first colon";
   }
   options->lines = static_cast<uint32_t>(lines);
   options->pause_ns = options->lines == 1 ? kPauseNs : 0;
   if (!rest.empty() && (!take_number(&rest, &options->pause_ns) || !rest.empty())) {
-    return "--sync=" + given + ": a pause of 0 to 1e9 ns comes after the second colon";
+    return "--primitive=" + given + ": a pause of 0 to 1e9 ns comes after the second colon";
   }
   return "";
 }

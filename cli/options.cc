@@ -145,7 +145,7 @@ constexpr Condition kConditions[] = {
     {" replay read_mb_s accept_damage ", [](const Settings& s) { return s.continues; },
      "--continue"},
     {" wal_dir overwrite log_prealloc_mb log_records flush flush_gap_us flush_help io_bytes "
-     "io_depth stripe_kb ",
+     "io_depth stripe_kb sync ",
      [](const Settings& s) { return s.scheme->traits.logs; }, "a scheme that logs"},
     {" log_buffer_mb ", [](const Settings& s) { return !in_place_of_a_log(s); },
      "a scheme with log buffers"},
@@ -156,6 +156,8 @@ constexpr Condition kConditions[] = {
      "a device that is preallocated"},
     {" io_depth ", [](const Settings& s) { return !traits_of(s).at_once; },
      "a device with several writes at once"},
+    {" sync ", [](const Settings& s) { return traits_of(s).has_sync_methods; },
+     "devices file and sync"},
     {" stripe_kb ", [](const Settings& s) { return s.log.directories.size() > 1; },
      "several --wal_dir"},
     {" flush_gap_us ", [](const Settings& s) { return !s.flushes_for_reasons; },

@@ -43,6 +43,11 @@ LogOptions log_options(const SchemeInfo& scheme);
 // Returns the scheduling class that workers of this log ask for. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
+// Returns why a log of these options may lose acknowledged transactions because of --sync, or "".
+std::string unsafe_sync(const LogOptions& log);
+// Returns the row's column `sync` about a running log of these options.
+std::string sync_column(const LogOptions& log, const Log& running);
+
 // The buffers of a log, one for each stream.
 struct LogBuffers {
   uint64_t count = 0;
@@ -70,7 +75,8 @@ struct Settings {
   uint64_t timeline_ms = 0;  // the duration of an interval of the timeline
   std::string checkpoint;    // --checkpoint; empty: none
   OutputFiles files;
-  std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if none may be
+  std::string unsafe;    // R8: why acknowledged transactions may be lost; empty if none may be
+  std::string sync, io;  // columns of the row; set only when the log is open
   std::string without_effect;         // given flags that change nothing
   std::vector<std::string> cautions;  // set only when the run has ended
 };

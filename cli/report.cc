@@ -183,6 +183,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"elr", options.early_lock_release},
       {"log_records", settings.log_records},
       {"device", settings.log.device},
+      {"sync", settings.sync},
+      {"io", settings.io},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text(options.pin)},

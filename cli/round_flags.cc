@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
+#include "logging/device/device.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 #include "platform/nearest_name.h"
@@ -162,6 +163,7 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
   flags.emplace_back("seed", std::to_string(seed));
   give("device", in_memory ? "nvm:0" : "sync");
+  if (!in_memory) give("sync", std::string(kSyncMethods[seed % 3]));  // each method that is safe
   give("seconds", "20");
   give("warmup", "0");
   give("log_buffer_mb", "1");

@@ -115,6 +115,8 @@ void Steps::settle() {
   settings_.log.header.given = given;
   claim_outputs(settings_, make_row(settings_, *workload_, RunResult{}, ""));
   refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
+  const std::string sync = unsafe_sync(settings_.log);
+  if (!sync.empty()) platform::append_part(&settings_.unsafe, ", ", sync);
   excused_ = settings_.unsafe;
   const std::string unsafe = settings_.scheme->unsafe();
   if (!unsafe.empty()) platform::append_part(&settings_.unsafe, ", ", unsafe);
@@ -157,6 +159,8 @@ void Steps::open() {
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
   log_.emplace(settings_.log);
+  settings_.sync = sync_column(settings_.log, *log_);
+  settings_.io = log_->io();
   if (!continued_) {
     database_ = std::make_unique<Database>();
     load(*workload_, *database_, settings_.run.threads, settings_.run.progress);

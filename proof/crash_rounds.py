@@ -5,7 +5,8 @@ Each round runs the ledger in a configuration that follows from its seed, kills 
 recovers, and checks R1 to R4 and serializability against the history. The same seed gives the same
 configuration again: proof/crash_rounds.py --rounds=1 --seed=S
 Consecutive seeds walk through all schemes. With --scheme=NAME, the script runs only the rounds of
-that scheme. With --lives, each round has three to five lives on one set of directories.
+that scheme. With --sync=fdatasync, all rounds have this sync method. With --lives, each round has
+three to five lives on one set of directories.
 """
 
 import collections
@@ -32,6 +33,8 @@ def arguments():
                       help="play rounds of three to five lives, with checkpoints (crash_round.h)")
     made.add_argument("--scheme",
                       help="play only this scheme's rounds: some 48 of 924 consecutive seeds")
+    made.add_argument("--sync", choices=("dsync", "fdatasync", "fsync"),
+                      help="the sync method of all rounds, in place of drawn ones")
     made.add_argument("--build", default="build", help="the binaries' directory, under the root")
     given = made.parse_args()
     if given.rounds < 1:
@@ -52,6 +55,8 @@ def main():
         LOGJAM_CRASH_SEED=str(seed),
         LOGJAM_CRASH_ROUNDS=str(given.rounds),
     )
+    if given.sync:
+        environment["LOGJAM_CRASH_SYNC"] = given.sync
     only = given.scheme.replace("-", "_") + "_" if given.scheme else ""
     command = [os.path.join(ROOT, given.build, "tests/all"), "--gtest_color=no",
                "--gtest_filter=Rounds/" +

@@ -3,7 +3,7 @@
 of the simulation was fitted to these curves.
 
 For each point of config/holdout/david.csv, or of another file there (--curves), the script runs
-`build-sim/logjam micro --sync` on the profile of the point's machine. Then it prints for each curve
+`build-sim/logjam micro --primitive` on the profile of the point's machine. Then it prints for each curve
 and each machine: the number of points, the median and the 90th percentile of
 |ln(simulated / published)|, the median of simulated / published, and the rank correlation
 (Spearman) of simulated and published. For several curves it prints the median of their values.
@@ -73,7 +73,7 @@ class Simulation:
             changes.append(f"rmw_cycles={price}")
         if sync in settings.get("set", {}):
             changes.append(settings["set"][sync])
-        return [f"--machine={machine}", f"--sync={sync}:{lines}:{pause / profile['ghz']:.1f}",
+        return [f"--machine={machine}", f"--primitive={sync}:{lines}:{pause / profile['ghz']:.1f}",
                 f"--threads={threads}", f"--seconds={self._seconds}",
                 f"--warmup={self._seconds / 5}", f"--sim_seed={self._seed}"] + (
                     [f"--set={','.join(changes)}"] if changes else [])

@@ -55,6 +55,8 @@ PROCESSES_A_JOB = 8
 TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
 LOOK_SECONDS = 5
 SLOWEST = 20
+# Runs with --sync=auto would measure the disk, each in its own new directory.
+os.environ.setdefault("LOGJAM_SYNC", "dsync")
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
 # Other text without a line break may precede these matches on the same line.
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")

@@ -171,6 +171,7 @@ std::vector<std::string> LedgerFlags::arguments() const {
   give("commit", commit);
   give("log_records", log_records);
   give("device", device);
+  if (device_traits(device).has_sync_methods) give("sync", sync);
   give("seed", seed);
   give("seconds", 20);
   give_unless_0("transactions", transactions);
@@ -198,7 +199,8 @@ std::vector<std::string> LedgerFlags::arguments() const {
                      {"ledger_yield", yield},
                      {"ledger_dawdle", dawdle},
                      {"ledger_die_after", die_after},
-                     {"ledger_die_early", die_early}});
+                     {"ledger_die_early", die_early},
+                     {"no_io_uring", no_io_uring ? 1 : 0}});
   give("history_mb", history_mb);
   return all;
 }
@@ -254,6 +256,8 @@ CrashRound derive_round(uint64_t seed) {
     const uint64_t magnitude = uint64_t{1} << random.below(14);
     flags.die_after = magnitude + random.below(magnitude);
   }
+  flags.sync = random.one_of({"dsync", "fdatasync", "fsync"});
+  flags.no_io_uring = random.one_in(3);
   return round;
 }
 

@@ -14,6 +14,8 @@ namespace logjam {
 // are 0.
 struct LedgerFlags {
   std::string scheme, protocol, commit, log_records, device;
+  std::string sync = "dsync";  // has an effect if the device has sync methods
+  bool no_io_uring = false;
   uint64_t seed = 0;
   uint64_t transactions = 0;  // the run ends after these; 0: after 20 s
   uint32_t threads = 1, sockets = 2, pipeline_depth = 1;

@@ -50,7 +50,7 @@ TEST(Columns, AreThoseOfTheRows) {
             small + log,
         "recover" + log, "dump" + log,
         "micro --device=discard --threads=1 --transactions=50 --log=aether-cd" + small,
-        std::string("micro --threads=1 --transactions=50 --sync=faa"),
+        std::string("micro --threads=1 --transactions=50 --primitive=faa"),
         "device --device=null --seconds=0.001 --wal_dir=" + at.path()}) {
     const std::string name = command.substr(0, command.find(' '));
     const std::string csv = at.path_of(std::to_string(rows.size()) + ".csv");

@@ -1,4 +1,4 @@
-// The output row of `logjam micro`, and the values of --sync.
+// The output row of `logjam micro`, and the values of --primitive.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -117,11 +117,11 @@ TEST(MicroSync, ARowHasTheCallsOfTheFastestAndTheSlowestThread) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
-      "\"$LOGJAM\" micro --sync=clh:4 --threads=3 --transactions=200 --seconds=3600 --csv=" + csv +
-      " >/dev/null && cat " + csv);
+      "\"$LOGJAM\" micro --primitive=clh:4 --threads=3 --transactions=200 --seconds=3600 --csv=" +
+      csv + " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0);
   const std::string header =
-      "sync,lines,pause_ns,threads,placement,seconds,calls,calls_s,least_calls,most_calls,"
+      "primitive,lines,pause_ns,threads,placement,seconds,calls,calls_s,least_calls,most_calls,"
       "failed_pct,cpu_pct,revision,machine,flags\n";
   EXPECT_TRUE(ended.output.starts_with(header + "clh,4,0.0,3,")) << ended.output;
   EXPECT_NE(ended.output.find(",600,"), std::string::npos) << ended.output;

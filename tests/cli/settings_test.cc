@@ -31,6 +31,29 @@ TEST(Settings, TheFlushGapIsFixedOrChosen) {
   EXPECT_EQ(run_settings().log.config.gap_latency_us, 900);
 }
 
+TEST(Settings, TheSyncMethodIsThatOfTheFlagOrTheEnvironmentOrMeasured) {
+  const char* const before = std::getenv("LOGJAM_SYNC");
+  const std::string kept = before == nullptr ? "" : before;
+  ScopedFlags flags;
+  flags.set("device", "null");
+  unsetenv("LOGJAM_SYNC");
+  EXPECT_EQ(run_settings().log.sync, std::nullopt);
+  setenv("LOGJAM_SYNC", "fsync", 1);
+  EXPECT_EQ(run_settings().log.sync, SyncMethod::kFsync);
+  flags.set("sync", "none");
+  EXPECT_EQ(run_settings().log.sync, SyncMethod::kNone);
+  EXPECT_EQ(unsafe_sync(run_settings().log), "") << "null has no method";
+  flags.set("wal_dir", "/proc");  // on no disk
+  for (const char* device : {"sync", "file", "faulty:file"}) {
+    flags.set("device", device);
+    EXPECT_EQ(unsafe_sync(run_settings().log), "sync none");
+  }
+  flags.set("sync", "auto");
+  setenv("LOGJAM_SYNC", "never", 1);
+  EXPECT_REFUSED(run_settings(), "LOGJAM_SYNC=never is not a sync method");
+  before == nullptr ? unsetenv("LOGJAM_SYNC") : setenv("LOGJAM_SYNC", kept.c_str(), 1);
+}
+
 TEST(Settings, LocksTakesAChoiceAndATime) {
   ScopedFlags flags;
   flags.set("device", "null");

@@ -69,6 +69,8 @@ TEST(WithoutEffect, FlagsThatNeedAnotherChoiceAreNamed) {
   EXPECT_EQ(of_run({{"history_mb", "9"}}), "--history_mb (of --history)");
   EXPECT_EQ(of_run({{"read_mb_s", "9"}}), "--read_mb_s (of --continue)");
   EXPECT_EQ(of_run({{"wal_dir", "/tmp"}}), "--wal_dir (of a device that keeps the log)");
+  EXPECT_EQ(of_run({{"sync", "fsync"}}), "--sync (of devices file and sync)");
+  EXPECT_EQ(of_run({{"sync", "fsync"}, {"device", "sync"}, {"wal_dir", "/tmp"}}), "");
   EXPECT_EQ(of_run({{"flush_gap_us", "9"}, {"flush", "us:9"}}),
             "--flush_gap_us (of runs without --flush)");
   EXPECT_EQ(of_run({{"log", "none"}, {"log_buffer_mb", "9"}}),

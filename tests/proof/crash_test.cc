@@ -6,6 +6,7 @@
 // LOGJAM_TEST_ALL      if set, a round for each scheme x protocol x commit policy x granularity
 // LOGJAM_CRASH_SEED    if set, only rounds of consecutive seeds are played; this is the first seed
 // LOGJAM_CRASH_ROUNDS  the number of rounds that LOGJAM_CRASH_SEED begins
+// LOGJAM_CRASH_SYNC    if set, the sync method of all rounds
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -55,6 +56,18 @@ std::vector<uint64_t> asked_seeds() {
   return seeds;
 }
 
+void force_sync(LedgerFlags* flags) {
+  if (const char* sync = std::getenv("LOGJAM_CRASH_SYNC")) flags->sync = sync;
+}
+CrashRound with_sync(CrashRound round) {
+  force_sync(&round.flags);
+  return round;
+}
+LivesRound with_sync(LivesRound round) {
+  for (Life& life : round.lives) force_sync(&life.flags);
+  return round;
+}
+
 std::vector<CrashRound> rounds() {
   std::vector<uint64_t> seeds = asked_seeds();
   if (seeds.empty() && tries_all()) {
@@ -63,7 +76,7 @@ std::vector<CrashRound> rounds() {
   }
   if (seeds.empty()) seeds = seeds_of_each_scheme_and_protocol();
   std::vector<CrashRound> all;
-  for (const uint64_t seed : seeds) all.push_back(derive_round(seed));
+  for (const uint64_t seed : seeds) all.push_back(with_sync(derive_round(seed)));
   return all;
 }
 
@@ -99,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Rounds, Crash, testing::ValuesIn(rounds()),
 
 std::vector<LivesRound> rounds_of_lives() {
   std::vector<LivesRound> all;
-  for (const uint64_t seed : asked_seeds()) all.push_back(derive_lives(seed));
+  for (const uint64_t seed : asked_seeds()) all.push_back(with_sync(derive_lives(seed)));
   if (!all.empty()) return all;
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
     constexpr uint64_t kEach = 3;  // a third of the pairs is tested; the seed chooses it

@@ -75,7 +75,7 @@ class Holdout(unittest.TestCase):
         self.assertIn("--set=occupancy=0.3,pause_cycles=1",
                       simulation.flags("w2104", "ticket", 1, 4))
         self.assertIn("--set=occupancy=0.3", simulation.flags("w2104", "faa", 1, 4))
-        self.assertIn("--sync=faa:1:0.0", simulation.flags("graviton2", "faa", 1, 16))
+        self.assertIn("--primitive=faa:1:0.0", simulation.flags("graviton2", "faa", 1, 16))
 
     def test_a_fit_takes_the_value_that_is_nearest_to_the_atomics_and_does_not_look_at_locks(self):
         class Fake:
@@ -97,12 +97,12 @@ class Holdout(unittest.TestCase):
     def test_pauses_grow_with_the_distance_and_prices_are_those_of_the_kind(self):
         simulation = holdout.Simulation("", settings(), 0.001, 1, "occupancy=0.3")
         flags = simulation.flags("opteron4x12", "faa", 1, 6)
-        self.assertIn("--sync=faa:1:52.4", flags)  # 110 cycles at 2.1 GHz
+        self.assertIn("--primitive=faa:1:52.4", flags)  # 110 cycles at 2.1 GHz
         self.assertIn("--set=occupancy=0.3", flags)
-        self.assertIn("--sync=faa:1:102.9", simulation.flags("opteron4x12", "faa", 1, 12))
-        self.assertIn("--sync=faa:1:141.0", simulation.flags("opteron4x12", "faa", 1, 48))
-        self.assertIn("--sync=faa:1:0.0", simulation.flags("opteron4x12", "faa", 1, 1))
-        self.assertIn("--sync=tas:512:0.0", simulation.flags("t5120", "tas", 512, 64))
+        self.assertIn("--primitive=faa:1:102.9", simulation.flags("opteron4x12", "faa", 1, 12))
+        self.assertIn("--primitive=faa:1:141.0", simulation.flags("opteron4x12", "faa", 1, 48))
+        self.assertIn("--primitive=faa:1:0.0", simulation.flags("opteron4x12", "faa", 1, 1))
+        self.assertIn("--primitive=tas:512:0.0", simulation.flags("t5120", "tas", 512, 64))
         self.assertIn("--set=occupancy=0.3,rmw_cycles=31", simulation.flags("t5120", "tas", 1, 64))
 
     def test_every_point_names_a_machine_of_the_source_a_kind_and_a_source(self):
@@ -154,7 +154,7 @@ class Holdout(unittest.TestCase):
     @NEEDS_BINARY
     def test_a_simulated_run_repeats_to_the_last_byte(self):
         for kind in ("faa", "tas", "ticket-backoff", "mcs:16", "clh"):
-            words = [LOGJAM_SIM, "micro", f"--sync={kind}", "--threads=24",
+            words = [LOGJAM_SIM, "micro", f"--primitive={kind}", "--threads=24",
                      f"--machine={ROOT}/config/machines/westmere8x10.toml", "--seconds=0.0001",
                      "--warmup=0.00002", "--json=-"]
             rows = [subprocess.run(words, capture_output=True, text=True, check=True).stdout

@@ -23,7 +23,7 @@ CUT_OFF = 141  # exit status of a pipe whose last program (`head`) ends before t
 # Replacements that make a command faster, and keep its files in the scratch directory.
 SHORTER = (
     (r"/var/tmp/logjam|/tmp/simulated", "wal"),
-    (r"\bbuild/logjam (run|micro)\b(?!.* --sync=)", r"\g<0> --warmup=0.05 --log_prealloc_mb=16 --log_buffer_mb=4"),
+    (r"\bbuild/logjam (run|micro)\b(?!.* --primitive=)", r"\g<0> --warmup=0.05 --log_prealloc_mb=16 --log_buffer_mb=4"),
     (r"--seconds=\d+(?= |$)", "--seconds=0.2"),
     (r"--seconds=0\.00\d+", "--seconds=0.0005"),
     (r"--flagfile=config/ycsb-a\.flags",
