@@ -15,7 +15,7 @@
 #include "platform/assert.h"
 #include "platform/cpu_use.h"
 #include "platform/device_irq.h"
-#include "platform/disk_cache.h"
+#include "platform/disk_facts.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/host.h"
@@ -215,6 +215,13 @@ LogOptions log_options(const SchemeInfo& scheme) {
   return log;
 }
 
+bool keeps_without_sync(const platform::DiskFacts& facts) {
+  // Another file system may need a sync to find the bytes again.
+  const bool in_place = facts.file_system == "ext4" || facts.file_system == "xfs";
+  const bool journals = facts.mount_options.find("data=journal") != std::string::npos;
+  return facts.write_cache == "write through" && in_place && !journals;
+}
+
 bool syncs_nothing(const LogOptions& log) {
   return log.sync == SyncMethod::kNone && device_traits(log.device).has_sync_methods &&
          log.scheme->traits.logs;
@@ -223,7 +230,7 @@ bool syncs_nothing(const LogOptions& log) {
 std::string unsafe_sync(const LogOptions& log) {
   if (!syncs_nothing(log)) return "";
   const bool is_protected = std::ranges::all_of(log.directories, [](const std::string& directory) {
-    return platform::writes_through(directory);
+    return keeps_without_sync(platform::disk_facts({}, directory));
   });
   return log.device == "file" && log.preallocate_bytes != 0 && is_protected ? "" : "sync none";
 }

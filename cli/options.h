@@ -16,6 +16,7 @@
 #include "engine/workload.h"
 #include "logging/log.h"
 #include "logging/scheme_registry.h"
+#include "platform/disk_facts.h"
 #include "platform/placement.h"
 #include "platform/worker_class.h"
 
@@ -43,6 +44,9 @@ LogOptions log_options(const SchemeInfo& scheme);
 // Returns the scheduling class that workers of this log ask for. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
+// Returns whether a direct write into durable blocks of a file is durable when it ends. Then the
+// disk says that it has no volatile cache, and the file system writes in place.
+bool keeps_without_sync(const platform::DiskFacts& facts);
 // Returns why a log of these options may lose acknowledged transactions because of --sync, or "".
 std::string unsafe_sync(const LogOptions& log);
 // Returns the row's column `sync` about a running log of these options.

@@ -54,6 +54,27 @@ TEST(Settings, TheSyncMethodIsThatOfTheFlagOrTheEnvironmentOrMeasured) {
   before == nullptr ? unsetenv("LOGJAM_SYNC") : setenv("LOGJAM_SYNC", kept.c_str(), 1);
 }
 
+TEST(Settings, NoSyncIsSafeOnlyIfTheCacheIsProtectedAndTheFileSystemWritesInPlace) {
+  struct Case {
+    const char *cache, *type, *options;
+    bool expected;
+  };
+  for (const Case& each : {Case{"write through", "ext4", "rw,relatime", true},
+                           {"write through", "xfs", "rw,attr2", true},
+                           {"write back", "ext4", "rw", false},
+                           {"", "ext4", "rw", false},
+                           {"write through", "ext4", "rw,data=journal", false},
+                           {"write through", "btrfs", "rw", false},
+                           {"write through", "tmpfs", "rw", false}}) {
+    SCOPED_TRACE(std::string(each.cache) + " " + each.type + " " + each.options);
+    platform::DiskFacts facts;
+    facts.file_system = each.type;
+    facts.mount_options = each.options;
+    facts.write_cache = each.cache;
+    EXPECT_EQ(keeps_without_sync(facts), each.expected);
+  }
+}
+
 TEST(Settings, LocksTakesAChoiceAndATime) {
   ScopedFlags flags;
   flags.set("device", "null");
