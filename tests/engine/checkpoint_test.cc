@@ -1,7 +1,6 @@
 // Checkpoints without transactions: a load reads back every tuple, and refuses damage.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +20,7 @@
 #include "platform/files.h"
 #include "platform/mutex.h"
 #include "proof/disk/memory_files.h"
+#include "tests/allowed_now.h"
 #include "tests/temporary_directory.h"
 #include "tests/with_placement.h"
 #include "tests/wrapped_files.h"
@@ -263,14 +263,7 @@ TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
     const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
     if (!path.filename().native().starts_with("rows-")) return;
     const platform::lock_guard<platform::mutex> hold(mutex);
-    cpu_set_t allowed_here;
-    CPU_ZERO(&allowed_here);
-    sched_getaffinity(0, sizeof allowed_here, &allowed_here);
-    for (const int core : allowed) {
-      if (CPU_ISSET(static_cast<size_t>(core), &allowed_here)) {
-        cores[path.parent_path().parent_path().filename()].insert(core);
-      }
-    }
+    cores[path.parent_path().parent_path().filename()].merge(allowed_now());
   });
   const platform::ReplaceFiles replace(watched);
   options_.sockets = {1, 0};
