@@ -98,7 +98,9 @@ class FileDevice final : public DirectDevice {
     uint64_t offset = 0;
     std::span<const std::byte> bytes;  // those that are not durable yet
     Sync sync = Sync::kNone;
-    uint64_t piece_bytes = 0;     // of `bytes`, in the file of the present requests
+    // The part of `bytes` of the present requests. Owns its file, because the kernel looks up the
+    // descriptor of a linked request only when it begins the request.
+    DeviceFile::Piece piece = {};
     uint32_t requests = 0;        // under way
     int written = 0, synced = 0;  // the results of the requests
   };
@@ -106,10 +108,9 @@ class FileDevice final : public DirectDevice {
     return write.sync == Sync::kData && (file_.sync_method() == SyncMethod::kFdatasync ||
                                          file_.sync_method() == SyncMethod::kFsync);
   }
-  void prepare_sync(uint32_t slot, const DeviceFile::Piece& piece);
+  void prepare_sync(uint32_t slot);
   io_uring_sqe* entry();
   void submit(uint32_t slot);
-  void submit_sync(uint32_t slot);
   void submit_entries();
   void ended(uint32_t slot);
 
@@ -141,8 +142,7 @@ io_uring_sqe* FileDevice::entry() {
 // Submits the write of the rest of the slot's first piece, and its sync.
 void FileDevice::submit(uint32_t slot) {
   Write& write = writes_[slot];
-  const DeviceFile::Piece piece = file_.first_piece(write.offset, write.bytes);
-  write.piece_bytes = piece.bytes.size();
+  const DeviceFile::Piece& piece = write.piece = file_.first_piece(write.offset, write.bytes);
   io_uring_sqe* request = entry();
   io_uring_prep_write(request, *piece.file, piece.bytes.data(),
                       static_cast<uint32_t>(piece.bytes.size()), piece.in_file);
@@ -154,25 +154,29 @@ void FileDevice::submit(uint32_t slot) {
   }
   if (syncs_apart(write)) {
     request->flags |= IOSQE_IO_LINK;
-    prepare_sync(slot, piece);
+    prepare_sync(slot);
   }
   submit_entries();
 }
 
-void FileDevice::prepare_sync(uint32_t slot, const DeviceFile::Piece& piece) {
+// Prepares the sync of the file of the slot's piece.
+void FileDevice::prepare_sync(uint32_t slot) {
   io_uring_sqe* request = entry();
   const bool data = file_.sync_method() == SyncMethod::kFdatasync;
-  io_uring_prep_fsync(request, *piece.file, data ? IORING_FSYNC_DATASYNC : 0);
+  io_uring_prep_fsync(request, *writes_[slot].piece.file, data ? IORING_FSYNC_DATASYNC : 0);
   request->user_data = uint64_t{slot} * 2 + 1;
   ++writes_[slot].requests;
 }
 
 void FileDevice::submit_entries() {
+  const uint32_t prepared = io_uring_sq_ready(ring_.get());
   int submitted;
   do {
     submitted = io_uring_submit(ring_.get());
   } while (submitted == -EINTR || submitted == -EAGAIN);
   if (submitted < 0) file_.fail("submit a write to", -submitted);
+  // A sync that the kernel gets alone would not wait for its write.
+  if (static_cast<uint32_t>(submitted) != prepared) file_.fail("submit a write to", EAGAIN);
 }
 
 bool FileDevice::finished(uint32_t slot) {
@@ -198,22 +202,21 @@ void FileDevice::ended(uint32_t slot) {
   if (result < 0) file_.fail(action, -result);
   if (result == 0) file_.fail("write", EIO);
   const auto done = static_cast<size_t>(result);
-  LJ_ASSERT(done <= write.piece_bytes);
-  // After a short write, the sync of the rest of the piece covers these bytes, too.
-  if (syncs_apart(write) && done == write.piece_bytes) {
-    if (write.synced == -ECANCELED) return submit_sync(slot);  // the kernel has not begun it
-    if (write.synced < 0) file_.fail(action, -write.synced);
+  LJ_ASSERT(done <= write.piece.bytes.size());
+  if (syncs_apart(write) && write.synced == -ECANCELED) {  // the kernel has not begun the sync
+    // After a short write, the sync of the rest of the piece covers these bytes, too.
+    if (done == write.piece.bytes.size()) {
+      prepare_sync(slot);
+      return submit_entries();
+    }
+  } else if (syncs_apart(write) && write.synced < 0) {
+    file_.fail(action, -write.synced);
   }
   write.offset += done;
   write.bytes = write.bytes.subspan(done);
   write.under_way = !write.bytes.empty();
+  write.piece.file = nullptr;
   if (write.under_way) submit(slot);
-}
-
-// Submits the sync of the slot's first piece, which is written.
-void FileDevice::submit_sync(uint32_t slot) {
-  prepare_sync(slot, file_.first_piece(writes_[slot].offset, writes_[slot].bytes));
-  submit_entries();
 }
 
 void FileDevice::wait(uint64_t timeout_ns) {

@@ -138,6 +138,31 @@ TEST(FileDevice, EachPartOfAnAsynchronousWriteAsksForItsSync) {
   }
 }
 
+// A file that the device closes meanwhile must not be the file that a later part of a write uses.
+TEST(FileDevice, WritesInMoreSegmentsThanTheDeviceKeepsOpenAreUnderWayAtOnce) {
+  constexpr uint64_t kSegment = uint64_t{64} << 10;
+  constexpr uint32_t kSegments = 24;
+  const platform::MirroredMemory memory(kBytes);
+  for (const uint64_t threads : {0, 1}) {
+    ScopedFlags flags;
+    flags.set("test", "no_io_uring:" + std::to_string(threads));
+    for (const SyncMethod method : {SyncMethod::kDsync, SyncMethod::kFdatasync}) {
+      const LogDirectory directory;
+      const auto device = open_device("file", {.path = directory.file(),
+                                               .preallocate_bytes = kSegments * kSegment,
+                                               .depth = kSegments,
+                                               .segment_bytes = kSegment,
+                                               .sync_method = method});
+      for (uint32_t slot = 0; slot < kSegments; ++slot) {
+        device->start(slot * kSegment + kBytes, {memory.data(), kBytes}, Sync::kData, slot);
+      }
+      for (uint32_t slot = 0; slot < kSegments; ++slot) {
+        while (!device->finished(slot)) device->wait(1'000'000'000);
+      }
+    }
+  }
+}
+
 // Lets no write go on before as many writes as `wanted` are under way.
 class Gathered final : public WrappedFiles {
  public:
