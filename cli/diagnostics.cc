@@ -64,8 +64,7 @@ void start_diagnostics(const char* program) {
   // If SIGPIPE is ignored, a write to a pipe that no process reads returns an error.
   std::signal(SIGPIPE, SIG_IGN);
   // glog converts the time of each log line to local time. If the variable TZ is not set, glibc
-  // reads the time zone's file for each log line, under a lock that ThreadSanitizer cannot see. So
-  // sets TZ.
+  // reads the time zone's file for each log line, under a lock that ThreadSanitizer cannot see.
   setenv("TZ", ":/etc/localtime", 0);
   // Changes the flag's default and not its value, because a CSV row lists each flag that was set.
   gflags::SetCommandLineOptionWithMode("logtostderr", "true", gflags::SET_FLAGS_DEFAULT);

@@ -232,8 +232,8 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   const size_t steps = life.disk.steps();
   const size_t begun = in_a_file_call ? life.disk.steps_before_call() : steps;
   size_t step = begun + draws.below(steps - begun + 1);
-  // A write that is durable when it returns has two steps. Only between the two steps may the disk
-  // hold a part of the write.
+  // A write that is durable when it returns has two steps. Only a crash between the two steps can
+  // tear the write, so such a crash is the most frequent one here.
   if (steps - begun == 2 && draws.below(4) != 0) step = begun + 1;
   const std::vector<CrashState> states =
       life.disk.states_after(step, kMostStates, draws.below(1 << 20));

@@ -95,7 +95,7 @@ std::string words_for(const std::string& type) {
   return "a whole number";
 }
 
-// Returns a clause that asks for a number without a unit if `value` has a unit, and otherwise "".
+// Returns a clause that asks for a number without a unit, or "" if `value` has no unit.
 std::string about_unit(const gflags::CommandLineFlagInfo& flag, const std::string& value) {
   const size_t end = value.find_first_not_of("0123456789.");
   if (flag.type == "bool" || end == 0 || end == value.npos || std::isalpha(value[end]) == 0) {
@@ -145,8 +145,8 @@ std::string without_hyphens(const std::string& text) {
   return begin < text.size() && text[begin] != '-' ? text.substr(begin) : "";
 }
 
-// Checks a line of a flag file. gflags reads a line that is not a flag as a list of programs: it
-// ignores all further lines if this program is not in the list. It stops at a zero byte.
+// Checks a line of a flag file. Refuses lines after which gflags would ignore flags: a zero byte,
+// and a line that is no flag, which gflags takes for a list of the programs that the flags concern.
 void FlagCheck::line(const std::string& text) {
   if (text.ends_with('\r')) {
     refuse("the line ends in CR and LF, as Windows ends lines; a flag file's end in LF alone");

@@ -105,7 +105,7 @@ std::vector<gflags::CommandLineFlagInfo> own_flags();
 // Returns the commands that accept a flag, or 0 if the table and the flag's directory name none.
 Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
-// Refuses each flag that was given, also in a flag file, and that the command does not accept.
+// Refuses each given flag that the command does not accept, also if a flag file has given it.
 void refuse_misplaced_flags(Commands command);
 // Refuses flag values that cannot be used, whatever values the other flags have.
 void refuse_bad_values(Commands command);

@@ -268,9 +268,9 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
 
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// Uses the core that the device interrupts, where the kernel finishes writes, after all other
-// cores. If each worker waits for its own writes, uses this core first instead: there the end of a
-// write wakes the waiting worker without an interrupt to another core.
+// Gives workers the core that the device interrupts only after all other cores, because the kernel
+// finishes writes there. But if each worker waits for its own writes, gives them this core first:
+// there the end of a write wakes the waiting worker without an interrupt to another core.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

@@ -123,8 +123,8 @@ log_insert::Result insert_into_log(MicroOptions& micro, log_insert::Options opti
   return result;
 }
 
-// Returns how often per insert a thread tries to take the log's lock: once for each group, and for
-// each insert outside groups. The value is empty if the scheme forms no groups.
+// Returns how often per insert a thread tries to take the log's lock: once for each group, and once
+// for each insert outside groups. The value is empty if the scheme forms no groups.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");

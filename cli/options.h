@@ -44,7 +44,7 @@ LogOptions log_options(const SchemeInfo& scheme);
 // Returns the scheduling class that workers of this log ask for. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
-// Returns whether a direct write into durable blocks of a file is durable when it ends. Then the
+// Returns whether a direct write into durable blocks of a file is durable when the write ends: the
 // disk says that it has no volatile cache, and the file system writes in place.
 bool keeps_without_sync(const platform::DiskFacts& facts);
 // Returns why a log of these options may lose acknowledged transactions because of --sync, or "".
@@ -102,7 +102,7 @@ std::string placement_text(bool pinned);
 // `release_log` of the result.
 CheckpointOptions checkpoint_options(const std::string& given,
                                      const std::vector<std::string>& directories);
-// Returns the options of a recovery's checkpoint at its end, as checkpoint_options() does.
+// Returns the options of the checkpoint at the end of a recovery, as checkpoint_options() does.
 CheckpointOptions checkpoint_at_end_options(const std::string& given,
                                             const std::vector<std::string>& directories);
 

@@ -233,7 +233,7 @@ void claim_replaced(const std::string& flag, const std::string& path, std::strin
   refuse_other_kind(flag + "=" + path, claim_file(flag, path), kind, beginnings);
 }
 
-// Accepts a history of zeros: a process killed during the creation of a history leaves one.
+// Accepts a history of zeros: a process that is killed while it creates its history leaves zeros.
 void claim_history(const std::string& path) {
   static constexpr std::string_view kZeros("\0\0\0\0\0\0\0\0", 8);
   for (uint32_t life = 1;; ++life) {

@@ -180,9 +180,8 @@ RoundFlags flags_of_round(uint64_t seed, const WantedRound& wanted) {
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
   // In half of the rounds, makes P-WAL flush a full group only after it releases the locks, and
-  // gives other schemes small limits, because a round is small. Its few transactions fill only a
-  // small window. Its few workers contend only for few locks, and steal log bytes only if few bytes
-  // are enough.
+  // gives other schemes small limits. A round has so few workers and transactions that they reach
+  // only small limits: a window that is full, locks that two workers want, bytes to steal.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";
     if (log == "innodb") test += ",innodb_window:128";

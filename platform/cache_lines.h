@@ -1,4 +1,4 @@
-// The cache lines that a range of bytes touches. Where lines are longer, each has several of these.
+// The lines of kShortestLine bytes that a range touches. A processor's lines may be longer.
 #pragma once
 
 #include <array>

@@ -49,9 +49,9 @@ void add_options(const std::string& list, std::string* options) {
   }
 }
 
-// Returns the last mount on the longest of the directories in which `path` lies: a later mount
-// hides an earlier mount. The lines are ID PARENT DEVICE ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE
-// OPTIONS.
+// Returns the mount in which `path` lies: the mount on the longest directory that contains `path`.
+// If this directory has several mounts, returns the last, because it hides the earlier mounts. The
+// lines are ID PARENT DEVICE ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS.
 Mount mount_of(const KernelFiles& kernel, const std::string& path) {
   Mount found;
   std::istringstream in(kernel.read("/proc/self/mountinfo"));

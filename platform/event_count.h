@@ -68,7 +68,8 @@ class EventCount {
       full_fence();
       return seen;
     }
-    // Sleeps until a notify() after prepare() gave `seen`, at most `timeout_ns`. May return early.
+    // Sleeps until a notify() that follows the prepare() that returned `seen`, but not longer than
+    // `timeout_ns`. May return early.
     void sleep(uint32_t seen, uint64_t timeout_ns = kForever) {
       LJ_ASSERT_IN_TESTS((seen & 1) != 0);
       wait_on(count_.event_, seen, timeout_ns);

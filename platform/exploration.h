@@ -94,8 +94,8 @@ void begin_steps();
 void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
-// Crashes the process in a few of the calls, if the schedule has crashes. Call it where crashes
-// often find errors.
+// Crashes the process in a few calls of this function, if the schedule has crashes. Call it where
+// crashes often find errors.
 void maybe_crash();
 
 // Forbids further accesses to these bytes: an access ends the schedule. Returns true under a

@@ -195,7 +195,7 @@ class SystemFiles final : public Files {
         [&] { return syscall(SYS_pwritev2, file, &vector, 1, offset, 0, RWF_DSYNC); });
   }
 
-  // Tries it on a file in memory: whether the kernel knows the flag does not depend on the file.
+  // Tries a synced write on a file in memory: the kernel knows the flag for all files or for none.
   int synced_write_error() override {
     const int file = memfd_create("logjam-try", MFD_CLOEXEC);
     if (file < 0) return 0;

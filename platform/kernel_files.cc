@@ -107,7 +107,7 @@ std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int vers
   return {};
 }
 
-// Looks in one hierarchy: a controller that no hierarchy of version 1 has is in that of version 2.
+// Looks in the hierarchy of version 2 if no hierarchy of version 1 has the controller.
 std::optional<OwnGroup> own_group(const KernelFiles& kernel, const std::string& controller) {
   return own_group(kernel, path_in_hierarchy(kernel, 1, controller) ? 1 : 2, controller);
 }

@@ -9,14 +9,13 @@
 namespace logjam::platform {
 
 inline constexpr uint64_t kAddsInARound = 64;
-// Makes rounds * kAddsInARound additions, each of which waits for the one before: a cycle each.
+// Makes rounds * kAddsInARound additions. Each waits for the previous addition, and takes a cycle.
 // Both operands are registers, because cores that fold additions of constants would seem faster
 // than their clock. The chain is unrolled, because a short loop may take longer than its additions.
 void add_in_a_chain(uint64_t rounds);
 
 using HashTable = std::array<uint64_t, 1024>;
-// The instructions of a round on x86, which are the unit of a profile. Arm does the same work in
-// 26.
+// The number of instructions of a round on x86, where profiles count them. Arm needs only 26.
 inline constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
 // Makes `rounds` rounds of a loop that resembles the engine's code: all loads hit the L1, and one
 // branch in 16 is unpredictable. Twice in a round the loop hashes a key (xorshift), loads from the

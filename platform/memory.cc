@@ -147,7 +147,7 @@ void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_
   place(pages, bytes, where);
   const size_t end = std::min(bytes, prefaulted);
   for (size_t at = 0; at < end && now_ns() < until_ns; at += kHugePage) {
-    // A kernel that refuses gives the pages at the first touch.
+    // If the kernel refuses this, it gives the pages at their first touch.
     madvise(pages + at, std::min(kHugePage, bytes - at), MADV_POPULATE_WRITE);
   }
   return pages;

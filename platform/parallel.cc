@@ -52,16 +52,16 @@ class InLibtbb {
 };
 #endif
 
-// Sanitizers end the process when a library is loaded with RTLD_DEEPBIND, as libtbb loads
-// libtbbbind (which knows the NUMA nodes).
+// libtbb loads libtbbbind, which knows the NUMA nodes, with RTLD_DEEPBIND. With this flag, the
+// sanitizers end the process, so in their builds libtbbbind is not loaded.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kMayLoadTbbbind = false;
 #else
 constexpr bool kMayLoadTbbbind = true;
 #endif
 
-// A call's body between the two edges of the protocol. Each edge has its own address, so that
-// ThreadSanitizer does not take either edge for an order among parts.
+// A call's body, with the two orders of the protocol in parallel.h. Each order has its own address,
+// so that ThreadSanitizer does not take either of them for an order among parts.
 struct Call {
   FunctionRef<void(uint32_t)> body;
   char fork = 0;

@@ -38,8 +38,8 @@ tbb::global_control allow(uint32_t threads) {
   return {tbb::global_control::max_allowed_parallelism, std::max<size_t>(threads, cores)};
 }
 
-// Returns oneTBB's name of the node; "automatic", which binds no thread, if there is no choice.
-// Without libtbbbind oneTBB knows only one node.
+// Returns oneTBB's name of the node. If there is only one node, returns "automatic", which binds no
+// thread. Without libtbbbind, oneTBB knows only one node.
 tbb::numa_node_id node_of(int node) {
   if (node == NodeParts::kAnyNode) return tbb::task_arena::automatic;
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();

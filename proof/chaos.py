@@ -13,7 +13,7 @@ error and no control characters. A command that only reads changes nothing. All 
 transactions are in the recovered log, or an error names the loss. An unharmed log recovers in full.
 
 The script prints each finding with the fewest shell commands that plant it, and exits with 1.
-`proof/chaos.py --seed=S --case=N` repeats case N on a new log, so only its runs' timing may differ.
+`proof/chaos.py --seed=S --case=N` repeats case N on a new log. Only the runs' timing may differ.
 """
 
 import collections

@@ -38,8 +38,8 @@ def plus_one_cent(value):
     return f"{float(value) + 0.01:.2f}"
 
 
-# Maps each condition to a change of the table's last row that violates it: the table, the column,
-# and the new value or a function from the old value to the new value.
+# Maps each condition to a change that violates the condition: the table whose last row changes, the
+# column, and the new value or a function from the old value to the new value.
 BREAKS = {
     "tpcc": {
         1: ("warehouse", "w_ytd", plus_one_cent),

@@ -3,8 +3,8 @@
 operations of one source line after another relaxed, and then a schedule must find a data race.
 
 For each line, a few schedules of each scheme count the line's executions. All further schedules use
-the scheme with the most executions. The table has the line, the schedules until the first race, the
-executions of the line, and the race.
+the scheme with the most executions. The table has for each line: the number of schedules until the
+first race, the number of executions of the line, and the race.
 """
 
 import collections

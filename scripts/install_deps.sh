@@ -229,7 +229,7 @@ finish() {
 }
 trap finish EXIT
 
-# Debian starts a server when it is installed, unless policy-rc.d forbids it, and at each boot.
+# Debian starts a server at its installation, unless policy-rc.d forbids this, and at each boot.
 servers=()
 for package in "${packages[@]}"; do
   case $package in

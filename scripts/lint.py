@@ -76,7 +76,7 @@ MAY_USE_STD_MUTEX = {
 }
 
 # Rooms below cli/ return a sentence or an errno, or throw a CommandError (platform/fatal.h), and cli/
-# ends the process. Only these files may end the process themselves, and each of them still does.
+# ends the process. Only these files may end the process themselves, and each of them must do so.
 ENDS = (r"\bplatform::fatal\b|(?<![\w.>:])fatal\(|(?<![\w.>:])_?exit\(|"
         r"\bstd::(abort|exit|_Exit|quick_exit|terminate)\(|\bLOG\(FATAL\)")
 MAY_END = {

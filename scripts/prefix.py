@@ -63,7 +63,7 @@ def closure(names, packages):
             raise Refused(f"the suite has no package {name}")
         found.append(name)
         for alternatives in packages[name].get("Depends", "").split(","):
-            # The first alternative that the suite has; a virtual package is none.
+            # Takes the first alternative that is a package of the suite. Virtual packages are not.
             each = [re.match(r"\s*([a-z0-9.+-]*)", one)[1] for one in alternatives.split("|")]
             wanted += [one for one in each
                        if one.startswith("lib") and one in packages and not SYSTEM.match(one)][:1]

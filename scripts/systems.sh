@@ -6,8 +6,8 @@
 #   SUITE      bookworm or trixie
 #   COMPILER   g++-11 to g++-14 or clang++-14 to clang++-19, as the suite has it
 #   STEP       build | test | demo   `make`, `make test`, `make demo`, as root
-#              user     the same of a user who has a compiler and Python but no root: in a path with a
-#                       space, with `make deps PREFIX=DIR`
+#              user     the same, as a user who has a compiler and Python but no root rights: in a
+#                       path with a space, with `make deps PREFIX=DIR`
 #              read-only   builds and runs with BUILD elsewhere, as a user who cannot write the tree
 # ROOTS=DIR has the directories; else build/systems. COMMIT=REVISION takes another tree than HEAD.
 # CXXFLAGS, JOBS and WERROR are make's. The last line of a step is its name and its status.

@@ -64,8 +64,8 @@ extern "C" int __wrap_main(int argc, char** argv) {
   if (explores) logjam::sim::start_explored_heap();
   const std::string_view seed = flag(argc, argv, "--sim_seed");
   logjam::sim::start_heap(seed.empty() ? 1 : std::strtoull(seed.data(), nullptr, 10));
-  // Other fibers access variables of main(). Accesses to the host's stack would have no price, and
-  // its addresses may differ between runs. So main() runs on a stack of the region.
+  // Other fibers access variables of main(). On the host's stack, accesses would have no price, and
+  // addresses could differ between runs. So main() runs on a stack of the region.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);
   const boost::context::stack_context whole = {kStackBytes,

@@ -12,14 +12,14 @@ namespace logjam {
 // the run (relaxed). verify() reads the sum after the run's threads are joined.
 class AckCounter {
  public:
-  // Adds one client's count: negative, modulo 2^64, if its deletes exceed its inserts.
+  // Adds the count of one client. The count is negative (modulo 2^64) if it counts more deletes.
   void add(uint64_t acknowledged) {
     acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // Replaces the number at the start by `recovered`, which Workload::resume() has counted in the
-  // recovered tables. Drops the changes that clients counted while they replayed commands.
+  // Sets the number of changes before the run to `recovered`, which Workload::resume() has counted
+  // in the recovered tables. Drops the changes that clients counted while they replayed commands.
   void resume(uint64_t recovered) {
     recovered_ = recovered;
     acknowledged_.store(0, platform::memory_order_relaxed);
@@ -27,9 +27,9 @@ class AckCounter {
   }
 
   // Appends a check that passes if `found`, the number of changes that the tables show, is the
-  // number at the start plus the acknowledged changes. The number at the start is the argument of
-  // resume(), or else `loaded`. Compares only the bits in `mask`. If no client has run, as after a
-  // recovery, appends nothing, because the expected number is unknown.
+  // number before the run plus the acknowledged changes. The number before the run is the argument
+  // of resume(), or else `loaded`. Compares only the bits in `mask`. If no client has run, as after
+  // a recovery, appends nothing, because the expected number is unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

@@ -27,7 +27,7 @@ class CommandFields {
     (copy(fields), ...);
   }
   // Makes whole() false if `drawn` is false. `drawn` says whether a client can draw the decoded
-  // values. A log that logjam did not write may have other values.
+  // values. A log that logjam did not write may have values that no client can draw.
   void require(bool drawn) { whole_ = whole_ && drawn; }
   // Returns whether the command had all fields copied so far, and each require() got true.
   bool whole() const {

@@ -17,8 +17,8 @@ inline bool ok_or_die(Status status, const char* row, const char* wrong) {
   return true;
 }
 
-// Checks the status of an access to a row that the load created, and that no transaction deletes
-// without inserting it again. `row` names the row in the error message.
+// Checks the status of an access to a loaded row. Such a row is always present: a transaction that
+// deletes it also inserts it again. `row` names the row in the error message.
 inline bool found_or_die(Status status, const char* row) {
   return ok_or_die(status, row, " is missing, which was loaded and never deleted");
 }

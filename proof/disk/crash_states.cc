@@ -109,7 +109,7 @@ class AllChoices {
     ++path_.back().first;
     return true;
   }
-  // Returns how many choices the current sequence has. There are more sequences than choices.
+  // Returns the number of choices in the current sequence. The number of sequences is larger.
   size_t choices() const { return path_.size(); }
 
  private:

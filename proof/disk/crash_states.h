@@ -101,8 +101,8 @@ struct FileStep {
   uint64_t begin = 0, end = 0;
 };
 
-// A disk on which a program takes steps. It knows which changes are durable, and which others may
-// survive a crash. One thread at a time may use it.
+// A disk on which a program takes steps. The disk knows which changes are durable, and which other
+// changes may survive a crash. One thread at a time may use the disk.
 class CrashDisk {
  public:
   // Makes a disk on which all of `content` is durable. Its directories and files get the inodes

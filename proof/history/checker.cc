@@ -343,8 +343,8 @@ class Checker {
   std::string name_of_row(const Place& place) const {
     return table(place.table)->schema().name + " " + std::to_string(place.key);
   }
-  // Describes a missing write by its row: "district 17 is not, which is as 1:99 (payment) left it".
-  // If a later life has overwritten the row: "is not, which was, when life 2 wrote it, as ...".
+  // Returns the end of a sentence: "district 17 is not, which is as 1:99 (payment) left it". If a
+  // later life has overwritten the row, "is not, which was, when life 2 wrote it, as ...".
   std::string where_missing(const Place& missing) const {
     const Place* shown = &missing;
     while (shown != places_.data() && shown->fate == Fate::kMissing &&

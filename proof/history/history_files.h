@@ -17,8 +17,8 @@
 // Each life writes one run of the log, and the life's file has the ordinal of this run. So a check
 // notices a run without a history, whose writes are in the database and in no file.
 //
-// If a process was killed before its first transaction, it left no trace in the log, and the next
-// process overwrites its file.
+// A process that was killed before its first transaction left no trace in the log. So the next
+// process overwrites the file of the killed process.
 #pragma once
 
 #include <cstdint>

@@ -126,7 +126,7 @@ class RecordingTransaction final : public Transaction {
 // entry, but the counters, one for each type, count all acknowledged transactions.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // `history` and `order` outlive the client. `count`: the largest in the worker's earlier ids.
+  // `history` and `order` outlive the client. `count`: the largest count in the worker's old ids.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
                   uint32_t worker, uint64_t count)
       : client_(std::move(client)),

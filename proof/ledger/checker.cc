@@ -259,7 +259,7 @@ class Checker {
   }
 
   // Checks that each row's `seen` is the hash of the versions that the row's writers had read (R3).
-  // If a recovery replays commands in another order than the run, perhaps only this check fails.
+  // If a recovery has replayed commands in a wrong order, perhaps only this check notices it.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
     return first_violation(keys.all(), [&](size_t key) -> std::string {

@@ -81,9 +81,9 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Finds the writers that the attempt overwrites blindly. If another transaction has written the
-// slot since execute(), the attempt's insert depends on that transaction's erase. If the attempt
-// reads nothing, it depends on no other transaction, so crash_point_ notes this dependency.
+// Finds the writers that the attempt overwrites blindly. If another transaction has erased a slot's
+// row since execute(), the attempt's insert depends on that erase. If the attempt reads nothing, it
+// has no other dependency, so crash_point_ notes this dependency.
 void LedgerClient::serialized() {
   auto written = written_cells_.begin();
   for (size_t i = 0; i < attempt_.writes.size(); ++i) {

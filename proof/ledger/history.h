@@ -95,7 +95,7 @@ HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrig
 
 // Records that the attempt is about to commit. Call full_for_accesses() first.
 void intend(HistoryArea& area, const Attempt& attempt);
-// Records in the entry of the last intend() that write `index` overwrites a write of `writer`.
+// Records in the last intend()'s entry that write number `index` overwrites a write of `writer`.
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
 bool full_for_accesses(const HistoryArea& area, size_t accesses);
 

@@ -17,7 +17,7 @@ struct LedgerFlags {
   std::string sync = "dsync";  // has an effect if the device has sync methods
   bool no_io_uring = false;
   uint64_t seed = 0;
-  uint64_t transactions = 0;  // the run ends after these; 0: after 20 s
+  uint64_t transactions = 0;  // the run ends after this number; 0: after 20 s
   uint32_t threads = 1, sockets = 2, pipeline_depth = 1;
   std::string locks = "early";
 
@@ -83,7 +83,7 @@ struct Life {
   // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
   bool overwrites = false;      // the life replaces the log, and does not continue it
-  bool bad_checkpoint = false;  // after it, damages the latest checkpoint if another is complete
+  bool bad_checkpoint = false;  // then the latest checkpoint is damaged, if another is complete
 };
 
 struct LivesRound {

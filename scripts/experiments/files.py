@@ -32,7 +32,7 @@ def _refuse_kind(path, mode):
 
 
 def is_there(path):
-    """Returns whether a regular file has this name. Raises Refused if another kind does."""
+    """Returns whether a regular file has this name. Raises Refused for another kind of file."""
     try:
         _refuse_kind(path, os.lstat(path).st_mode)
     except FileNotFoundError:

@@ -89,7 +89,7 @@ def points(axes, marks, styles, plot):
 
 
 def family(axes, marks, styles, plot, members):
-    """Draws `members` as lines, other series thin and grey. Returns each member's last mark."""
+    """Draws `members` as lines, other series as thin grey lines. Returns members' last marks."""
     scale_y(axes, plot)
     scale_x(axes, plot, categories_of(marks))
     ends = []

@@ -2,7 +2,7 @@
 
 Most refused points are meaningless combinations, and are omitted. But if all combinations of one
 value are refused, for a reason that concerns no other flag, the value is a mistake and the sweep is
-refused. So is a sweep in which a text with commas may be one value or several values.
+refused. A sweep is also refused if a text with commas may be one value or several values.
 """
 
 import concurrent.futures

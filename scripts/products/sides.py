@@ -237,7 +237,7 @@ class Lmdb(Embedded):
 
 
 class Scheme(Side):
-    """logjam with the scheme of a product's algorithm. `flags` come from the experiment."""
+    """logjam with the scheme that has a product's algorithm. `flags` are the experiment's."""
 
     def __init__(self, folder, branches, logjam, product, flags):
         self.name = f"logjam-{product}"
@@ -264,7 +264,7 @@ class Scheme(Side):
 
 
 class Device(Side):
-    """The disk without a product: logjam's device writes to it."""
+    """The disk's bound: durable writes by logjam's device, without any database."""
 
     name = "device"
     load = "logjam device: durable writes of 4 KiB, one after the other"

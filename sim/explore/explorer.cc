@@ -111,7 +111,7 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
   // A store to the fiber's own stack is visible at once, because other fibers get this memory
-  // later. So all earlier stores of the fiber must become visible first.
+  // later. Stores keep their order, so all earlier stores of the fiber become visible first.
   sequentially_consistent || is_on_stack(at) ? read_modify_write(site, at) : store(site, at, bytes);
 }
 

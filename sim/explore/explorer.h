@@ -183,7 +183,7 @@ class Explorer final : public Kernel {
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // rounds of spins since store `quiet_stores_`
   static Explorer* begun_;
   platform::Turn turn_;  // the turn that ends
-  // The turns that repeated the recorded schedule and ended with a switch; the stacks then.
+  // The turns that repeated the recorded schedule and ended with a switch; the stacks at that time.
   std::vector<platform::Turn> shown_turns_;
   std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;

@@ -20,8 +20,8 @@ namespace logjam::sim {
 
 class StoreBuffer {
  public:
-  // The most late stores, of up to 8 bytes each. Real cores have 40 to 70. A bug that a real core
-  // shows with more than 24 late stores shows here with fewer: other fibers may run at each step.
+  // The largest number of late stores, each of up to 8 bytes. Real cores have 40 to 70, but fewer
+  // are enough here: other fibers may run between any two steps, so bugs need fewer late stores.
   static constexpr size_t kMost = 24;
 
   StoreBuffer() { stores_.reserve(2 * kKept); }

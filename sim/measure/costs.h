@@ -44,7 +44,7 @@ KernelCosts kernel_costs(int core, int other, uint32_t repetitions);
 struct LineCosts {
   double clean_ns;     // load of a line that the other core has read
   double dirty_ns;     // load of a line that the other core has written
-  double upgrade_ns;   // fetch-add of a line that both cores have read, minus one of a private line
+  double upgrade_ns;   // fetch-add of a line read by both cores, minus fetch-add of a private line
   double hand_off_ns;  // half the round trip of a line between two compare-and-swaps
   // The time of each addition while both cores add to one line. 0: they never ran together.
   double contended_fetch_add_ns;

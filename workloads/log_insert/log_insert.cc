@@ -26,10 +26,10 @@
 namespace logjam::log_insert {
 namespace {
 
-// Takes the place of a log at the lowest possible cost, for the benchmark's lower bound. It copies
-// the same bytes as a log into the same kind of ring. With kShared, all workers share one ring.
-// Otherwise each worker has a ring of its own. The class has the functions of LogScheme that the
-// benchmark calls, but not as virtual functions.
+// Replaces the log in a measurement of the lowest cost that any log can have. FloorLog copies the
+// same bytes as a log into the same kind of ring, and does little else. With kShared, all workers
+// share one ring. Otherwise each worker has a ring of its own. The class has the functions of
+// LogScheme that the benchmark calls, but not as virtual functions.
 //
 // Protocol. Only worker w accesses next_[w] and ring w. With kShared, workers take parts of the
 // ring by fetch-and-add (relaxed). A worker may overwrite a part into which another worker still
@@ -164,7 +164,7 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << kWorkerShift | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
-      // Writes a header: the scheme reads the record's length when it chooses the position.
+      // Writes a header, because such a scheme later reads the record's length in the header.
       if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
@@ -176,7 +176,7 @@ class alignas(platform::kCacheLine) Inserter {
     return point;
   }
 
-  // Encodes a whole record. Except in a commit record, the row of one write fills the record.
+  // Encodes a whole record. Unless it is a commit record, one write with its row fills the record.
   void stage(uint32_t bytes, RecordKind kind) {
     record_.start();
     if (kind == RecordKind::kCommit) return;

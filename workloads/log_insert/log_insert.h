@@ -74,7 +74,7 @@ struct Options {
 };
 
 struct Result {
-  double seconds = 0;  // as all members, of the measured phase only
+  double seconds = 0;  // this and all other members are about the measured phase only
   uint64_t inserts = 0, bytes = 0, commits = 0;
   uint64_t least_inserts = 0, most_inserts = 0;  // by a single thread
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
-// sysbench's default numbers of statements in a transaction. kRanges: selects of each Range.
+// sysbench's default numbers of statements in a transaction. kRanges: the selects of one Range.
 constexpr uint32_t kPointSelects = 10, kRanges = 1, kNonIndexUpdates = 1, kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
 
@@ -131,7 +131,7 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // Makes the changes of the numbers in column c add up to 1. If one is lost, the sum is arbitrary.
+  // Makes the changes of the numbers in column c add up to 1. So a lost change makes the sum wrong.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;

@@ -59,9 +59,9 @@ std::string table_name(uint32_t number);
 // Draws an id in [1, n]. If `special` is false, draws uniformly. Otherwise draws as sysbench 1.0
 // does by default: --rand-type=special, --rand-spec-res=75, --rand-spec-pct=1, --rand-spec-iter=12.
 // A quarter of the special ids are the mean of twelve uniform numbers, so they are densest in the
-// middle. The other ids are in a hot range in the middle. sysbench chooses the hot range if a
-// number in [0, 1) is at least 1/4, and maps this number to an id of the range. So no id is in the
-// range's first 1/4.
+// middle. The other ids are in a hot range in the middle. sysbench uses one number in [0, 1) twice:
+// if it is at least 1/4, the id is in the hot range, and the same number times the range's size is
+// the id's position there. So no id is in the first quarter of the range.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   LJ_ASSERT_IN_TESTS(n > 0);
   if (!special) return 1 + random.below(n);

@@ -232,8 +232,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Checks that the counts in each worker's keys are 1, 2, 3, ... without a gap. A recovery must not
-// lose a row and keep a later row of the same worker, either (workloads/previous_update.h).
+// Checks that the counts in each worker's keys are 1, 2, 3, ... without a gap. A recovery makes no
+// gap either: it keeps a prefix of each worker's transactions (workloads/previous_update.h).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {

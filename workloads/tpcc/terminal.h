@@ -127,7 +127,7 @@ class TransactionType {
     if (status != Status::kOk && status != Status::kAbort) die(status, table);
     return status == Status::kOk;
   }
-  // Is never inlined: if it were, its callers would be too large to be inlined.
+  // This function is never inlined, so that its callers stay small enough to be inlined.
   [[gnu::cold, gnu::noinline]] static void die(Status status, const Table& table) {
     (void)found_or_die(status, ("tpcc: a row of " + table.schema().name).c_str());
   }

@@ -76,8 +76,8 @@ class Adder {
   Totals totals() && { return std::move(totals_); }
 
  private:
-  // Returns sums[place]. If there is no such element, counts the row that needs it in
-  // Totals::strays, and returns sums that no check reads.
+  // Returns sums[place]. If there is no such element, counts a row in Totals::strays, and returns
+  // sums that no check reads.
   template <class Sums>
   Sums& at(std::vector<Sums>& sums, size_t place) {
     if (place < sums.size()) return sums[place];

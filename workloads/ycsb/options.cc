@@ -11,9 +11,9 @@
 #include "platform/text.h"
 #include "workloads/flag_refusals.h"
 
-// A flag with its default (-1, 0, "auto", an empty list) means the variant's value. No variant has
-// the value of a default. So it does not matter whether the user sets a flag, or a recovery does
-// from the log's header.
+// If a flag has its default (-1, 0, "auto", an empty list), the variant's value counts. No variant
+// has a default as its value. So only a flag's value matters, and not whether the user has set the
+// flag, or a recovery from the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
@@ -250,7 +250,7 @@ Options options_from_flags() {
     options.scan_length = static_cast<uint32_t>(FLAGS_ycsb_scan_length);
   }
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
-  // For a mix of uniform draws, --ycsb_theta or --ycsb_distribution alone makes the draws skewed.
+  // If the mix draws uniformly, --ycsb_theta or --ycsb_distribution alone is enough for a skew.
   if (options.distribution == Distribution::kUniform && FLAGS_ycsb_distribution == kAuto &&
       options.theta > 0) {
     options.distribution = Distribution::kZipf;

@@ -1,11 +1,11 @@
-// The contents of a field, which is a YCSB row or one of its ten fields:
+// The contents of a field. A YCSB row has ten fields or a single field. A field consists of words:
 //
-//   field := stamp, check + 1, check + 2, ... , check
+//   stamp, then check + 1, check + 2, check + 3, and so on; but the last word is check
 //
-// A word has 8 bytes, 4 bytes in fields below 16 bytes, and 2 bytes in fields below 8 bytes. If the
+// A word has 8 bytes, in fields below 16 bytes only 4, and in fields below 8 bytes only 2. If the
 // size of a field is no multiple of the word size, the last word overlaps the word before it. The
-// writer chooses the stamp. The check is a hash of the stamp and of the field's owner, a number
-// made of the row's key and the field's number. So a new stamp changes all bytes, as an update in
+// writer chooses the stamp. The check is a hash of the stamp and of `owner`, a number made of the
+// row's key and the field's number in the row. So a new stamp changes all bytes, as an update in
 // YCSB does. Verification fails for a field that has parts of two writes, or that was written under
 // another key. To write a field costs as much as a memset.
 #pragma once

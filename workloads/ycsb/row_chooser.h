@@ -14,8 +14,8 @@ class RowChooser {
       : space_(space),
         inserted_(inserted),
         distribution_(options.distribution),
-        // YCSB draws numbers up to the expected number of rows, although rows count from 0. So the
-        // row `slots_` - 1 never exists.
+        // YCSB draws numbers from 0 to the expected number of rows, which is one number too many:
+        // rows count from 0, so the row `slots_` - 1 never exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
         counts_(std::max(workers, inserted.workers())) {}

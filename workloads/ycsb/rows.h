@@ -116,7 +116,7 @@ inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& count
   }
 }
 
-// The fields of a row: one field, which is the whole row, or ten fields. An update changes one.
+// The fields of a row: a single field, which is the whole row, or ten. An update changes one field.
 //
 // The load writes the stamp 0. The stamps of an inserted row add up to 0. An update adds a number
 // to a stamp. The numbers that a transaction adds have the sum 1, and look random if there are
