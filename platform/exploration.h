@@ -56,9 +56,8 @@ struct Schedule {
   bool watches_races = false;
   // The code addresses of atomic operations that the search for data races takes as relaxed.
   std::vector<uint64_t> weakened;
-  // A wait with a timeout longer than this number does not end by the timeout while a thread named
-  // "worker..." waits. If the worker then waits for ever, its wake-up was lost. The timeout would
-  // have hidden this error.
+  // While a thread named "worker..." waits, timeouts longer than this number end no wait. So if the
+  // worker's wake-up was lost, no such timeout hides this error: the worker waits for ever.
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // mean steps between two crashes; 0: there are no crashes
   uint32_t most_crashes = 0;

@@ -13,7 +13,7 @@ struct KernelFiles {
   // The prefix of every path. A test sets its own directory.
   std::string root = {};
   // Tests set these functions to behave as the kernel would. changed() is called after a directory
-  // was made or a file written, removing() before a directory is removed. Their paths lack `root`.
+  // was made or a file written, removing() before a directory is removed. `path` lacks `root`.
   std::function<void(const std::string& path)> changed = [](const std::string&) {};
   std::function<void(const std::string& path)> removing = [](const std::string&) {};
 

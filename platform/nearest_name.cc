@@ -19,8 +19,8 @@ size_t distance(size_t one, size_t other) { return std::max(one, other) - std::m
 // Returns how many letters of the name `a` are missing, superfluous, wrong, or swapped with their
 // neighbour, compared with the name `b`. Returns `most` if there are at least as many.
 size_t differences(const std::string& a, const std::string& b, size_t most) {
-  // Element j: the differences of the first i, i - 1 and i - 2 letters of `a` from the first j
-  // letters of `b`.
+  // Element j of the three vectors is the number of differences of the first i, i - 1 or i - 2
+  // letters of `a` from the first j letters of `b`.
   std::vector<size_t> least(b.size() + 1), before(least), earlier(least);
   for (size_t i = 0; i <= a.size(); ++i) {
     earlier.swap(before);

@@ -40,7 +40,7 @@ class Placement {
   // Rotates the order so that the context with the kernel's `number` comes first; but no sibling
   // comes before a free core. Returns false, and does nothing, if no such context exists.
   bool begin_at(int number);
-  // Rotates the order so that this context comes last; otherwise the same as begin_at().
+  // Rotates the order so that the context `number` comes last; otherwise the same as begin_at().
   bool end_at(int number);
 
   // Returns the context of the worker with number `index`, modulo the number of contexts.

@@ -30,8 +30,8 @@ namespace logjam::platform {
 class WorkerClass {
  public:
   enum class Wanted : uint8_t {
-    // The class of the process, if that is not the normal class. Otherwise the idle class, if it
-    // helps and has an effect, and other programs use little processor time; else the normal class.
+    // Keeps the class of the process if it is not the normal class. Otherwise takes the idle class
+    // if it helps, has an effect, and other programs use little processor time; else the normal.
     kAuto,
     kNormal,
     kBatch,

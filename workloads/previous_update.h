@@ -5,8 +5,8 @@
 // row now has fewer updates, an update was lost, although the worker's next update was not.
 //
 // A recovery must not lose such an update either. R4 demands only the transactions from which
-// recovered transactions have read. But of the transactions of a worker that both read and write,
-// every scheme recovers a prefix. A recovery keeps a prefix of the worker's log, or cuts by a
+// recovered transactions have read. But of a worker's transactions that read and also write, every
+// scheme recovers a prefix. A recovery keeps a prefix of the worker's log, or cuts by a
 // number that grows with each transaction of the worker. Poplar also keeps transactions after its
 // cut, but none that has read a row, as each update does.
 #pragma once

@@ -90,7 +90,7 @@ class MemoryFiles final : public platform::Files {
   // Returns the path with which the file was opened, or an empty string if it is not open.
   std::string path_of(int file) const;
 
-  // Adds a step: the program has reached `number`.
+  // Adds a step: the program has reached the mark `number`.
   void mark(uint64_t number);
   // Counts a synced write as two steps, because the power can fail before the write is durable.
   size_t steps() const {

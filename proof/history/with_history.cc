@@ -46,8 +46,8 @@ class RecordingTransaction final : public Transaction {
     changes_.clear();
   }
   size_t changes() const { return changes_.size(); }
-  // Writes to `to` a RecordedWrite, without its order, for each change. Call it when the attempt
-  // has made all its changes, and before it ends.
+  // Writes to `to` one RecordedWrite for each change, but does not set `order`. Call it when the
+  // attempt has made all its changes, and before the attempt ends.
   void describe(RecordedWrite* to) const {
     for (const Change& change : changes_) {
       const RowHash after =

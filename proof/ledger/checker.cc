@@ -143,7 +143,7 @@ class Required {
   }
 
   // Returns the transaction that inserted the row that `write` erased or overwrote; 0: the initial
-  // load. If a write between the two is not in the history, returns the writer of that write.
+  // load. If the history lacks a write between the insert and `write`, returns that write's writer.
   TransactionId inserter(const Access& write) const {
     TransactionId at = write.writer;
     for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {

@@ -321,8 +321,8 @@ void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<Seen
   compare(key, row.present != 0, found == nullptr ? nullptr : &found->row, foreign, key);
 }
 
-// Compares an entry with its ledger row, or a slot with its cell. `entry` is null if none was
-// found; otherwise its field `number` must be the argument `number`.
+// Compares an entry with its ledger row, or a slot with its cell. `entry` is null if the attempt
+// found no row; otherwise the row's field `number` must be the argument `number`.
 void LedgerClient::compare(Key key, bool present, const EntryRow* entry, bool foreign, Key number) {
   if (entry == nullptr) {
     if (present) attempt_.complain(Mismatch::kMissingEntry, key);

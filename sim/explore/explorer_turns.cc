@@ -194,7 +194,7 @@ void Explorer::enter(Fiber* fiber) {
   explorer_runs = false;
   execute_body(fiber);
   exploring = nullptr;
-  // Takes a step, because the fiber's last stores may still be late when the fiber ends.
+  // Takes a step, at which other fibers may run before the last stores of this fiber are visible.
   if (begun_ == this) step(nullptr, nullptr);
   commit_all();
   self().state = State::kEnded;

@@ -132,7 +132,8 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   const Picoseconds upgrade = write ? invalidate_others(core, number, line) : 0;
   if (write && !owned) {
     passed_on |= upgrade != 0;
-    // A core does not know whether other cores have the line, so it asks for the right to write.
+    // A core that has the line does not know whether other cores have it too. So a write waits for
+    // the right to write, even if no other core has the line.
     fetched.latency =
         std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
   }
@@ -152,7 +153,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // The copy is writable only if no other copy exists: a later store to it asks no other cache.
+  // The copy is writable only if no other copy exists, because a store to it asks no other cache.
   bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;

@@ -84,7 +84,7 @@ class Caches {
 
   // Returns whether the core's L2 can answer the access. If so, sets `*cost` to the answer's time.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
-  // When a line's owner receives a request, and the part of the transfer that is then over.
+  // When a line's owner receives a request, and how much time of the transfer has passed then.
   struct Heard {
     Picoseconds at, passed;
     bool queued = false;  // the request is counted in Line::waiting until fetch()

@@ -111,8 +111,8 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
 }
 
 void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
-  // The core's other work hides a part of a load's wait. Other stores hide a part of a store's
-  // wait.
+  // Other work hides a part of a load's wait, and other stores hide a part of a store's wait. The
+  // wait of an atomic operation counts in full.
   const Picoseconds wait = kind == Access::kAtomic ? latency : machine().overlapped(latency);
   if (kind == Access::kPrefetch) return;
   if (kind != Access::kStore) {

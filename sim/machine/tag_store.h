@@ -33,15 +33,15 @@ class TagStore {
   // Returns the number of sets; 1 if the cache holds nothing.
   uint32_t sets() const { return mask_ + 1; }
 
-  // Returns whether the line is the most recent one of its set, and writable if `write`. If so,
-  // touch() would change nothing.
+  // Returns whether the line is the most recent one of its set and, if `write` is true, writable.
+  // If so, touch() would change nothing.
   bool is_most_recent(uint32_t line, bool write) const {
     const uint32_t tag = *first_of_set(line);
     return (write ? tag : tag | 1) == (line << 1 | 1);
   }
 
-  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
-  // of its set.
+  // Returns whether the cache has the line and, if `write` is true, whether the line is writable.
+  // If so, makes the line the most recent one of its set.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;
@@ -67,7 +67,7 @@ class TagStore {
   }
 
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
-  // Returns the least recent line of the set, or a number of no line if the last way is empty.
+  // Returns the least recent line of the set. If the last way is empty, the number is no line's.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
   bool has(uint32_t line) const {

@@ -77,8 +77,8 @@ class FloorLog {
 
 using platform::memory_order_relaxed;
 
-// Without logs_per_commit no thread waits for records, but the log must flush its buffer. So each
-// thread polls the log every kInsertsPerPoll inserts.
+// Without logs_per_commit no thread waits for records, so no wait makes the log flush its buffer.
+// Therefore each thread polls the log every kInsertsPerPoll inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control : BenchmarkControl {

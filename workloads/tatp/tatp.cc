@@ -299,7 +299,7 @@ class TatpClient : public Client {
   uint32_t location_ = 0;
   Digits numberx_{};
   // `before_` is the worker's last update of a subscriber before the drawn transaction. `last_` is
-  // the last update after the transaction executed last, if that transaction commits.
+  // the worker's last update as soon as the transaction that it executed last has committed.
   PreviousUpdate before_, last_;
   std::vector<std::byte> command_;
 };

@@ -187,8 +187,8 @@ class CustomerChoice {
     if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});
   }
 
-  // Finds the customer's number: of the n customers with the last name, sorted by first name,
-  // number n/2, rounded up (clause 2.5.2.2). Returns false if the transaction must abort.
+  // Finds the customer's number. Of the n customers with the last name, sorted by first name, takes
+  // customer n/2, rounded up (clause 2.5.2.2). Returns false if the transaction must abort.
   bool find(Transaction& txn) {
     found_ = !by_name_;
     if (!by_name_) return true;
