@@ -153,8 +153,8 @@ void take_checkpoint(const RecoverOptions& given, const LogChain& chain,
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// Returns the files of the newest run that the recovery reads. If it reads no run, because the
-// checkpoint holds everything, returns only a header, of the checkpoint's run.
+// Returns the files of the newest run that the recovery reads. If the recovery reads no run because
+// the checkpoint has everything, returns no files, and the ordinal and flags in the header.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();

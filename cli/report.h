@@ -33,7 +33,7 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
 // column `cautions`). Call it when the workers have ended.
 std::vector<std::string> cautions_about_machine(const LogOptions& log);
 // Returns a sentence if the time stamp counter, which measures latencies, may not be steady: the
-// processor does not promise it, and the kernel does not use the counter. Otherwise returns "".
+// processor does not promise this, and the kernel does not use the counter. Otherwise returns "".
 std::string caution_about_clock(const platform::KernelFiles& kernel = {});
 // Returns a sentence for each hash index that has far more entries than its creator expected.
 std::vector<std::string> cautions_about_indexes(Database& database);

@@ -139,8 +139,8 @@ class SystemFiles final : public Files {
   int open(const std::string& path, int flags, int mode) override {
     const Place place(held_, path);
     if (place.error() != 0) return -place.error();
-    // With O_NONBLOCK the open of a FIFO does not wait for its other end. The flag is cleared
-    // later, because a write through io_uring would fail with it.
+    // With O_NONBLOCK, opening a FIFO does not wait for a program at the FIFO's other end. The flag
+    // is cleared later, because with the flag a write through io_uring would fail.
     const int all = flags | place.open_flags() | O_NONBLOCK | O_NOCTTY;
     const int file = static_cast<int>(
         call_again([&] { return openat(place.directory(), place.name(), all, mode); }));

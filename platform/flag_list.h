@@ -1,5 +1,5 @@
-// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key whose only
-// number is 1 is written alone, as in --checkpoint=end. Any thread may call these functions.
+// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. If 1 is the only
+// number of a key, only the key is written: --checkpoint=end. Any thread may call these functions.
 #pragma once
 
 #include <span>

@@ -118,7 +118,8 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
   for (const int number : numbers) {
     mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
   }
-  // With MPOL_BIND the process would end when the node is full. These policies use another node.
+  // With MPOL_BIND the process would end when the node is full. With these two policies the kernel
+  // then uses another node.
   const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
   // The kernel reads one bit less than its argument says, so the argument is one larger.
   return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;

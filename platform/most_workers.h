@@ -1,5 +1,5 @@
-// The most workers that a run may have. A static_assert stands wherever a worker's number shares a
-// word with other data.
+// The most workers that a run may have. Where a worker's number shares a word with other data, a
+// static_assert checks that every number fits.
 #pragma once
 
 #include <cstdint>

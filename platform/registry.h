@@ -15,7 +15,7 @@ namespace logjam::platform {
 template <class Info>
 class Registry {
  public:
-  // The file of a choice holds one static Registration for each of its names.
+  // The source file of a choice has a static Registration for each name of the choice.
   struct Registration {
     // Registers `info`, from the caller's `file`. (Clang 14 has no std::source_location.)
     explicit Registration(Info info, [[maybe_unused]] const char* file = __builtin_FILE()) {

@@ -63,7 +63,7 @@ AROUND = [
 PROCESSOR = (r"\b__(x86_64|aarch64)__\b|\b__builtin_ia32_|\b_mm\d*_|<(\w*intrin|arm_neon|cpuid)\.h>|"
              r"\basm\b")
 MAY_KNOW_PROCESSOR = ("platform/", "sim/", "tests/sim/", "scripts/")
-KNOWS_NO_PROCESSOR = "sim/measure/"  # runs on each; the asm of timing.h has no instruction
+KNOWS_NO_PROCESSOR = "sim/measure/"  # runs on each processor; timing.h's asm has no instruction
 # The page that argues, for each file with such an access, why the order is enough on Arm.
 ORDERS_PAGE = "docs/MEMORY_ORDER.md"
 WEAK_ORDER = r"\bmemory_order_relaxed\b|\bfull_fence\(|\batomic_thread_fence\("

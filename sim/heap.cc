@@ -149,7 +149,7 @@ void* fresh_piece(uint64_t callers, Pieces& kind) {
     const bool first = place.end == nullptr;
     piece = take_slab(place);
     place.end = piece + kSlabBytes;
-    // Different places begin their first pieces in different sets of a cache.
+    // Different places begin in different sets of a cache, so they do not evict each other's lines.
     if (first && kind.bytes <= kMostFine) {
       piece += std::max(kLineBytes, std::bit_ceil(kind.bytes)) * (place.hash >> 32) %
                (kColours * kLineBytes);
@@ -234,7 +234,7 @@ Slabs slabs_taken() {
 
 }  // namespace logjam::sim
 
-// For std::string: sim/include/bits/new_allocator.h.
+// Allocates memory for std::string (sim/include/bits/new_allocator.h).
 extern "C" void* logjam_memory_of_text(size_t bytes) {
   return logjam::sim::allocate_of_host(bytes, 1);
 }

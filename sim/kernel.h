@@ -31,7 +31,7 @@ class Fiber {
   const void* waits_on = nullptr;
   // The stack's lowest address, and one after the highest; null for the main thread.
   const char *stack_begin = nullptr, *stack_end = nullptr;
-  // The Scheduler's fields.
+  // Only the Scheduler uses the fields from `cpu` to `waiting`.
   Cpu* cpu = nullptr;  // the context where the fiber runs, is ready, or ran last
   int pinned_socket = -1;
   bool pinned = false;

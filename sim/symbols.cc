@@ -77,7 +77,7 @@ void Symbols::resolve() {
     place->second.function = without_parameters(function);
     const bool system_header = line.starts_with("/usr/");
     line = line.substr(0, line.find(" (disc"));
-    // addr2line does not print the class of an inlined member function. The file's name shows it.
+    // addr2line does not print the class of an inlined member function. So keeps the file's name.
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
     chosen = !is_servant(place->second.function) && !system_header;

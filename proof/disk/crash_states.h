@@ -90,7 +90,7 @@ struct FileStep {
   Kind kind = Kind::kMark;
   std::string what;     // for messages
   uint64_t number = 0;  // kMark
-  // kNames: the names that change in one step. `makes_directory`: the last one is a new directory.
+  // kNames: the names that change in one step. `makes_directory`: the last name is a new directory.
   std::vector<Name> names;
   bool makes_directory = false;
   uint64_t inode = 0;  // kBytes, kSyncBytes: the file; kSync: the file or directory

@@ -299,8 +299,8 @@ class Checker {
     return "";
   }
 
-  // Returns the write that left the row in the state which `place` found and changed, or null. For
-  // the first write of a life, this is a recovered write of an earlier life.
+  // Returns the write that left the row in the state that the write `place` found, or null. For the
+  // first write of a life, the result is a recovered write of an earlier life.
   const Place* updated_by(const Place& place) const {
     if (place.write->before <= kUnknownRow) return nullptr;
     for (const Place* at = &place; at != places_.data() && at[-1].same_row(place); --at) {

@@ -69,7 +69,7 @@ std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordi
     remove_later_lives(path);
     return give_name(unfinished_history(path), path);
   }
-  // If the last named life has no transaction, the next life replaces its file.
+  // If the last named life has no transaction, the next life replaces the last life's file.
   for (uint32_t life = std::max(lives, 2u); life <= lives + 1; ++life) {
     const std::string file = file_of_life(path, life);
     if (is_last(life)) return give_name(unfinished_history(file), file);

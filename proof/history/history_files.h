@@ -7,7 +7,7 @@
 //
 //   - No two transactions have the same id. A worker's counts continue from life to life, so its
 //     ids ascend.
-//   - All transactions of a life come before all transactions of the next one.
+//   - All transactions of a life come before all transactions of the next life.
 //   - A transaction that was not acknowledged when its life was killed may be recovered or lost. If
 //     the life is unsafe (HistoryFile::proves_nothing()), an acknowledged transaction may be lost
 //     too. The next life begins with the recovered rows, and later lives cannot change which

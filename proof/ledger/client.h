@@ -49,8 +49,8 @@ class CellOrder {
     set_present(cell, present);
   }
 
-  // Records that `writer` overwrites `cell` and leaves its slot present or absent. Returns the
-  // previous writer of the cell; 0: the initial load.
+  // Records that `writer` overwrites `cell`, and whether the slot's row is present afterwards.
+  // Returns the previous writer of the cell; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
     LJ_ASSERT(cell < last_.size() && writer != 0);
     set_present(cell, present);
@@ -63,8 +63,8 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // Returns the number of the hot slot plus a multiple of the number of slots. The number grows
-  // slowly, so a slot's tuple is reclaimed before many workers use the slot at once.
+  // Returns the hot slot's number plus a multiple of the count of slots. The result grows slowly,
+  // so a slot's tuple is reclaimed before many workers use the slot at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
     return changes_.load(platform::memory_order_relaxed) / kChanges;
@@ -143,10 +143,9 @@ class Acknowledged {
 // The moment at which one worker kills the process. Only this worker calls the functions.
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
-// durable. A wrong acknowledgement loses a transaction only if the kill comes while a transaction
-// on which the acknowledged transaction depends is not durable yet. --test=ledger_die_early waits
-// for such a moment. A client does not know which transactions are durable, so it waits for a
-// moment at which the other transaction is not acknowledged yet.
+// durable. If transaction A depends on transaction B, a wrong acknowledgement of A loses A only if
+// the kill comes while B is not durable yet. --test=ledger_die_early waits for such a moment. A
+// client does not know whether B is durable, so it kills the process while B is not acknowledged.
 class CrashPoint {
  public:
   // Kills the process right after the worker's acknowledgement number `after`, counted from 1, and

@@ -36,7 +36,7 @@ inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
 // attempt whose write was read or overwritten. If reads_row(op), the row named this writer;
-// otherwise the client asked CellOrder for it while the row was locked.
+// otherwise the client asked CellOrder for the writer while the row was locked.
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
@@ -82,7 +82,7 @@ struct KeySpace {
   uint64_t all() const { return ledger + cells; }
   bool is_cell(Key key) const { return key >= ledger; }
   bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
-  // Returns whether the initial load inserts the slot's row: it inserts the rows of even numbers.
+  // Returns whether the initial load inserts the slot's row. It does so if the number is even.
   bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
   // Returns "ledger key 7" or "cell 7", for human readers.
   std::string name(Key key) const;

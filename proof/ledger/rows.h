@@ -2,8 +2,8 @@
 //
 // Every attempt of every transaction has an id of its own. Every row of the ledger has the id of
 // the attempt that wrote it, and the id of the attempt whose write that attempt overwrote. So the
-// rows of a database say which transactions it holds, and in which order. The history of a read is
-// one number: the writer of the row.
+// rows of a database say which transactions it holds, and in which order. In a history, a read is
+// only one number: the writer of the row.
 //
 // Cells are rows that transactions overwrite without reading them. So a cell names its writer, but
 // not the previous writer. A slot is a row that transactions often insert and erase. The cell with

@@ -251,8 +251,8 @@ CrashRound derive_round(uint64_t seed) {
   } else if (streams > 1 && !scheme.traits.in_place && random.one_in(3)) {
     die_early(streams, &round);
   } else if (random.one_in(2)) {
-    // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
-    // right after an acknowledgement finds work that is not durable yet.
+    // A kill from outside usually finds the workers waiting, above all on a loaded machine. So some
+    // runs kill themselves right after an acknowledgement, when other work is not durable yet.
     const uint64_t magnitude = uint64_t{1} << random.below(14);
     flags.die_after = magnitude + random.below(magnitude);
   }

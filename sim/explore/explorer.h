@@ -16,8 +16,8 @@
 // clock jumps to the next timer. The Order may also choose such a jump earlier.
 //
 // Waiting. A fiber that pauses or yields is spinning. The explorer lets it wait until another
-// fiber's store has become visible, because only such a store can end the spin. Stores since the
-// begin of the spin's last round count. So a spin takes few steps in any order.
+// fiber's store has become visible, because only such a store can end the spin. A store that became
+// visible during the spin's last round counts too. So a spin takes few steps in any order.
 //
 // Crashes. At steps that the seed chooses the process forks, and the child checks the files that a
 // crash would leave. As only one host thread runs, a fork is a snapshot. The parent goes on.

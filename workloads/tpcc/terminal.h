@@ -1,5 +1,5 @@
 // The terminal that the five transaction types of a client share: its random numbers, tables and
-// home warehouses. Also the interface and the list of the transaction types.
+// home warehouses. This file also has the interface of the types, and their list.
 #pragma once
 
 #include "workloads/command.h"
