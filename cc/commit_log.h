@@ -89,7 +89,7 @@ class CommitLog {
   CommitSide& log_;
   const CommitParts parts_;
   const LogTraits traits_;
-  const uint64_t stream_mask_, home_;  // a number's stream bits; their value for this worker
+  const uint64_t stream_mask_, home_;  // a number's stream bits; their value in the home stream
   const uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;

@@ -86,7 +86,7 @@ class Holder {
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
   // Returns the word's low bits after the only shared holder has upgraded its lock. `shared` is
-  // their value before the upgrade.
+  // the value of these bits before the upgrade.
   constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:

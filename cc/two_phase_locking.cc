@@ -221,8 +221,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     held_index_.clear();
   }
 
-  // wait-die: a writer that has died more often than this turns readers away (row_lock.h). A few
-  // deaths cost less than making readers wait.
+  // Under wait-die, a writer that has died more than this number of times turns readers away
+  // (row_lock.h). A few deaths cost less than making readers wait.
   static constexpr uint32_t kDeathsBorne = 8;
 
   uint64_t age_ = 0;     // the time stamp of wait-die

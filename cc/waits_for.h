@@ -81,7 +81,7 @@ class WaitsFor {
     workers_[worker]->edge.store(0, platform::memory_order_seq_cst);
   }
 
-  // Returns the graph of the process, which runs one database at a time.
+  // Returns the only graph: a process runs one database at a time.
   static WaitsFor& graph() {
     static WaitsFor graph;
     return graph;
@@ -142,7 +142,7 @@ class WaitsFor {
   }
 
   std::array<platform::Padded<Announced>, kWorkers> workers_;
-  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // walks look at workers below it
+  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // walks look at numbers below it
 };
 
 }  // namespace logjam

@@ -32,7 +32,7 @@ struct WorkerContext {
   CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // counter of wait-die's time stamps, shared by all
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
-  // If the log holds commands: the command of the current transaction, valid until it ends.
+  // If the log holds commands: the current transaction's command, valid until the transaction ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
@@ -47,13 +47,13 @@ struct WorkerContext {
 // workload calls the Transaction API, and the worker calls commit() or abort().
 class ProtocolTransaction : public Transaction {
  public:
-  // Starts a transaction. With `retry`, repeats the previous one with the same age (wait-die).
+  // Starts a transaction. With `retry`, repeats the previous transaction, with its age (wait-die).
   virtual void begin(bool retry) LJ_REQUIRES(platform::worker_role) = 0;
 
   // Executes the pre-commit. kOk: the transaction must wait for commit_point() before it is
   // acknowledged. kAbort: call abort(); abort_reason() says why.
   virtual Status commit() LJ_REQUIRES(platform::worker_role) = 0;
-  // Undoes the transaction, after a call returned kAbort or to roll back.
+  // Undoes the transaction. Call it if a call returned kAbort, or to roll back.
   virtual void abort() LJ_REQUIRES(platform::worker_role) = 0;
 
   virtual AbortReason abort_reason() const = 0;

@@ -27,7 +27,7 @@ enum class AbortReason : uint8_t {
   kDied,        // 2PL wait-die: a holder was older
   kDeadlock,    // 2PL detection: the transaction would have waited for itself
   kValidation,  // OCC: a row that was read has changed
-  kPhantom,     // a part of an index that was scanned, or lacked a key, has changed or is locked
+  kPhantom,     // a scanned part of an index, or a part without the key, has changed or is locked
   kCount,
 };
 inline std::string_view name_of(AbortReason reason) {

@@ -49,7 +49,7 @@ struct Share {
   double specified_pct = 0;
 };
 
-// The figure by which a workload is known: transactions of one type, or of all, per `seconds`.
+// The figure by which a workload is known: transactions of one or all types per `seconds`.
 struct Headline {
   std::string_view name;
   std::optional<uint32_t> type = std::nullopt;  // an index into Specification::types
@@ -182,8 +182,8 @@ struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
   std::string_view memory;  // of the loaded tables and indexes, for each unit of scale
-  // The gflags that shape the initial load, or that verify() must know. Recovery reads them from
-  // the log, and repeats the load.
+  // The gflags that shape the initial load, or that verify() must know. Recovery reads these
+  // flags from the log, and repeats the load.
   std::vector<std::string_view> load_flags;
   // Returns, in one sentence, why the present flags cannot be used; empty if they can.
   std::function<std::string()> check_flags;
@@ -193,7 +193,7 @@ struct WorkloadInfo {
   bool keeps_history = false;
   // Whether the clients define command() and take(), so that a run may log commands.
   bool has_commands = false;
-  // The source file of the registration. The workload owns the flags of the file's folder.
+  // The registration's source file. The workload owns each flag that a file of its folder defines.
   std::string_view file = {};
 };
 

@@ -44,8 +44,7 @@ struct LogOptions {
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 // Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
-// of these bytes, but at least 1 and at most 64 MiB; or 0 (no segments) if `preallocate_bytes` is
-// 0.
+// of these bytes, but at least 1 and at most 64 MiB. If these bytes are 0, returns 0 (no segments).
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
 struct LogLayout {

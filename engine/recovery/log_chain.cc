@@ -34,7 +34,7 @@ LogChain find_log_chain(const std::vector<std::string>& directories, bool use_co
   chain.directories = std::move(found.directories);
   chain.manifest = std::move(found.manifest);
 
-  // A run that has not begun is empty. It counts if there is no other run or complete checkpoint.
+  // A run that has not begun counts, as empty, if no other run and no complete checkpoint exists.
   std::vector<ManifestRun> runs = chain.manifest.runs;
   const std::vector<Checkpoint>& checkpoints = chain.manifest.checkpoints;
   const bool more = runs.size() > 1 || std::ranges::any_of(checkpoints, &Checkpoint::complete);

@@ -33,7 +33,7 @@ class Arrivals {
     return arrival;
   }
 
-  // Returns the number of arrivals from next() to `end`, if all distances were equal. Calls
+  // Returns the number of arrivals from next() to `end`, as if all distances were equal. Calls
   // `visit(arrival, count)` for each group of `count` arrivals at about the time `arrival`.
   template <class Visit>
   uint64_t visit_until(uint64_t end, const Visit& visit) const {

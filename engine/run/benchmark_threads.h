@@ -64,9 +64,9 @@ struct BenchmarkControl {
   platform::atomic<uint32_t> ended{0};
 };
 
-// Runs run() of each caller on its own thread. Calls `read()` on the calling thread at the
-// beginning and at the end of the measured time, and returns both results. The measured time ends
-// after `seconds`, or when all threads have ended.
+// Calls run() of each element of `callers` on a new thread. Calls `read()`, on the present thread,
+// at the beginning and at the end of the measured time, and returns both results. The measured
+// time ends after `seconds`, or when all threads have ended.
 template <class Caller, class Read>
 auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, BenchmarkControl& control,
                    double warmup_seconds, double seconds, const Read& read) {

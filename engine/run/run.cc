@@ -28,7 +28,7 @@ namespace {
 platform::atomic<bool> stop_requested{false};
 
 // A run ends when less memory is available than kMemoryToLeave, and less than 1 / kShareToLeave of
-// the memory that was available when it began. So its inserts cannot exhaust the memory.
+// the memory that was available when the run began. So its inserts cannot exhaust the memory.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 

@@ -40,7 +40,7 @@ void Arena::refill(size_t bytes) {
     prefaulted_.pop_back();
     return;
   }
-  // A chunk starts on a page, so its first allocation needs no gap.
+  // A chunk starts on a page, so its first allocation needs no padding for alignment.
   if (next_ == nullptr && bytes <= kFirstChunk) {
     next_ = static_cast<std::byte*>(platform::map_pages(kFirstChunk));
     end_ = next_ + kFirstChunk;

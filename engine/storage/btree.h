@@ -376,7 +376,7 @@ class Tree final : public Index {
   // Returns the node latched; the caller unlatches it.
   InnerNode& latch_inner_for(Rank rank, uint32_t level) LJ_NOT_ANALYSED {
     platform::SpinWait wait;
-    // Waits for the new root: another thread can split the root's new sibling before it exists.
+    // Waits for the new root: the old root's new sibling can be split before the new root exists.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);

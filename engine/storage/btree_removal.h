@@ -88,7 +88,7 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   uint32_t child = 0;
   const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // Under 2PL, a scanner may hold this lock. Otherwise it is locked for ever: later scanners abort.
+  // A scanner may hold this lock (2PL). Otherwise lock it for ever, so that later scanners abort.
   if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
     held.unlatch_all(false);

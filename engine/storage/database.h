@@ -110,7 +110,7 @@ class Table {
 
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
-  // Visits part `part` of `parts`. Part after part gives the order of for_each_row().
+  // Visits part `part` of `parts`. Parts 0, 1, ... in turn have the order of the function above.
   void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:

@@ -26,7 +26,7 @@ namespace logjam {
 // read without it. A thread that reads an outdated count takes new memory, or finds fewer blocks.
 class FreeList {
  public:
-  // Other threads take no blocks from a part with fewer blocks.
+  // Other threads take no blocks from a part that has fewer blocks than this.
   static constexpr uint64_t kMany = 64;
 
   explicit FreeList(size_t block_bytes) : block_bytes_(block_bytes) {

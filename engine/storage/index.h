@@ -188,7 +188,7 @@ class Index {
   // Visits every entry, in key order if ordered(). No thread may insert during the visit.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges of similar size. Returns the first key of each
-  // range after the first; for a hash index, nothing. No thread may remove entries meanwhile.
+  // range except the first. A hash index returns no key. No thread may remove entries meanwhile.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will read, if its address is known without a search.
   virtual void prefetch(Key key) const = 0;

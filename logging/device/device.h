@@ -44,7 +44,7 @@ inline std::optional<SyncMethod> sync_method(std::string_view name) {
 }
 
 // A device that is memory, for schemes that put their records into it themselves. Any thread may
-// call any function; no two threads may use the same bytes. Offsets are those of the file.
+// call any function; no two threads may use the same bytes. Offsets count from the file's begin.
 class PersistentMemory {
  public:
   // Returns the address at which the device keeps [offset, offset + bytes), valid as long as the
@@ -64,8 +64,8 @@ struct DeviceTraits {
   bool keeps = true;          // a recovery can read the bytes
   bool is_memory = false;     // has memory(), which schemes marked `in_place` need
   bool has_segments = false;  // divides a preallocated file into segment files
-  // Flushes nothing, as in the papers' tests of the log buffer alone: no daemon, no polls, and no
-  // commit becomes durable in time. A full ring drops its bytes.
+  // Flushes nothing, as in the papers' tests of the log buffer alone: no daemon and no polls.
+  // A full ring drops its bytes. No thread waits for a commit, which might never be durable.
   bool discards = false;
   // A write is finished when start() returns. (`faulty` may finish later.)
   bool at_once = false;

@@ -15,11 +15,11 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// The length of one write of zeros while the log is written: the log's writes wait for it.
+// The length of a write of zeros while the log is written. The log's writes wait for this write.
 constexpr uint64_t kPieceBytes = kMiB / 4;
 // With segments the grower is 192 MiB ahead of the log: a quarter of a second at 800 MB/s.
 constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
-// Without segments.
+// Without segments, the grower is between these lengths ahead of the log, except in short runs.
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr size_t kMostOpen = 8;
 // How many released segments are kept in addition to the segments that the grower makes at once.

@@ -94,7 +94,7 @@ void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
   }
 }
 
-// Gives the inner device, unless it is still writing, a random one of the waiting writes.
+// Gives a random waiting write to the inner device, unless that device is still writing.
 void FaultyDevice::begin_next() {
   if (current_ || cut_.load()) return;
   std::ranges::shuffle(unsynced_, random_);
@@ -211,7 +211,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
 
 void FaultyDevice::write_back_line(uint64_t line) {
   if (cut_.load()) return;
-  // Reads the cache line by a system call, because other workers may be filling their parts of it.
+  // Reads the cache line by a system call, because other workers may be filling parts of the line.
   const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
   if (const int error = platform::write_all(file_fd_, line * kLineBytes, bytes); error != 0) {
     platform::fatal("cannot write the log file " + path_ + ": " + platform::error_text(error));

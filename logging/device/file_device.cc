@@ -2,9 +2,9 @@
 //
 // start() uses io_uring, so that no thread must sleep for the write: busy workers look whether it
 // has finished. start_and_wait() writes and syncs in the caller's thread (pwritev2 with RWF_DSYNC,
-// or a write and fdatasync), for a caller that would sleep anyway. io_uring costs more, because it
+// or a write and fdatasync), for a caller that would sleep anyway. io_uring would cost more: it
 // hands each sync over to a kernel thread and back (docs/DECISIONS.md). Polling io_uring without a
-// pause is not faster: it keeps the kernel thread off the core until a tick.
+// pause does not help: the polling thread keeps the kernel thread off the core until a tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
@@ -96,7 +96,7 @@ class FileDevice final : public DirectDevice {
   struct Write {
     bool under_way = false;
     uint64_t offset = 0;
-    std::span<const std::byte> bytes;  // those that are not durable yet
+    std::span<const std::byte> bytes;  // the bytes that are not durable yet
     Sync sync = Sync::kNone;
     // The part of `bytes` of the present requests. Owns its file, because the kernel looks up the
     // descriptor of a linked request only when it begins the request.
@@ -192,8 +192,8 @@ bool FileDevice::finished(uint32_t slot) {
   return !writes_[slot].under_way;
 }
 
-// Handles the results when all requests of the slot have ended: the kernel has written
-// `write.written` bytes, or the error is the negative of it.
+// Handles the results when all requests of the slot have ended. `write.written` is the
+// number of bytes that the kernel has written, or the negative of an errno.
 void FileDevice::ended(uint32_t slot) {
   Write& write = writes_[slot];
   const int result = write.written;

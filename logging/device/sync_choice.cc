@@ -98,10 +98,10 @@ void SyncChoice::measure() {
   };
   Probe dsync(device_, options(by_dsync, SyncMethod::kDsync));
   Probe fdatasync(device_, options(by_fdatasync, SyncMethod::kFdatasync));
-  int lead = 0;  // rounds in which dsync was faster, less those in which fdatasync was
+  int lead = 0;  // the rounds that dsync has won, minus the rounds that fdatasync has won
   uint32_t round = 0;
   do {
-    // Takes both ways of writing in turn, and lets each method be the first one in turn.
+    // The rounds alternate between two ways to write, and between the methods that write first.
     const auto ticks_of = [one_call = round % 2 == 0](Probe& probe) {
       uint64_t ticks = 0;
       probe.measure({kGroupBytes, 1, one_call}, 0, [&](uint64_t took) { ticks = took; });

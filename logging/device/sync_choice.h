@@ -4,8 +4,8 @@
 // fdatasync(). So the first log on a directory times both, and the directory remembers the faster
 // one in the file `sync-method`. fsync() is not tried: it does all that fdatasync() does, and more.
 //
-// Other programs may write into the directory. A `sync-method` that is not as this class writes it
-// is measured anew, and never names a method that is unsafe. The caller holds the directory.
+// Other programs may write into the directory. A line that this class never writes causes a new
+// measurement, so no line can choose an unsafe method. The caller holds the directory.
 #pragma once
 
 #include <string>

@@ -69,7 +69,7 @@ struct LogReader::State {
   bool ended = false;
 
   // Returns the length of the window at position `from`. Windows near the start are short, because
-  // most streams of a small log are short. It depends only on `from`, for read_again().
+  // most streams of a small log are short. The length depends only on `from`, for read_again().
   uint64_t window_at(uint64_t from) const {
     return std::clamp(from - start, least_window_bytes, memory.window_bytes);
   }

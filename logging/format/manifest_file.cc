@@ -209,7 +209,7 @@ FoundManifest find_manifest(const std::vector<std::string>& directories, bool us
     found.error.clear();
     found.damage = "the log's manifest is lost (" + why_not + "), and its copy of generation " +
                    std::to_string(copy.generation) + " may be one generation old";
-    // The copy is in the last directory. The first directory is the one without a member file.
+    // The copy is in the last directory. Only the first directory has no member file.
     size_t first = 0;
     while (first + 1 < directories.size() && place_in(directories[first], copy) != 0) ++first;
     manifests = {{first, copy}};

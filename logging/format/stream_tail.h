@@ -17,7 +17,8 @@
 
 namespace logjam {
 
-// The record at `position` of `stream` says that a stream was durable up to `durable`.
+// The record at `position` of `stream` says that stream S was durable up to `durable`. S is the
+// voucher's index in StreamTail::vouchers.
 struct Voucher {
   uint64_t durable = 0;
   uint64_t position = 0;

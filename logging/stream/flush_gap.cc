@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
 constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
-// The largest lost share of the workers' time in the model, which has no period for a share of 1.
+// The model counts at most this share of the workers' time as lost: a share of 1 has no period.
 constexpr double kMostLostShare = 0.9;
 
 uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }

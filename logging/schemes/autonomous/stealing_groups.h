@@ -100,9 +100,9 @@ class StealingGroups {
 
   // Only worker number `worker` of the stream calls the next three functions.
 
-  // Opens a record, whose number draw() returns: at least `bound`. Returns also the ticks of the
-  // wait for room. The wait comes before draw(), because once a record has a number, the commits of
-  // other workers wait for this record.
+  // Opens a record. draw() returns the record's number, at least `bound`. Returns also the ticks of
+  // the wait for room. The wait comes before draw(), because once a record has a number, the
+  // commits of other workers wait for this record.
   struct Opened {
     std::byte* memory;
     uint64_t sequence, waited_ticks;

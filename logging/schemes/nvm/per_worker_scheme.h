@@ -100,7 +100,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   }
 
  protected:
-  // Opens a record, whose number draw_number() returns: at least `bound`. Only the worker calls it.
+  // Opens a record. draw_number() returns its number, at least `bound`. The worker calls open().
   template <class DrawNumber>
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {
