@@ -16,11 +16,11 @@
 // lock may itself split the node by an insert. Then the index calls the gate for the new node
 // before another thread can reach the new node, and the gate takes the new node's lock shared.
 //
-// Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
-// other transactions see only durable rows ("retaining all write locks", Aether, section 1). It
-// releases its shared locks and node locks at pre-commit, unless --locks=all is set. This is safe:
-// a later writer of a row that the transaction only read follows the transaction in the serial
-// order, but does not depend on it.
+// Without early lock release, a transaction keeps its exclusive locks until it is durable. So other
+// transactions see only durable rows ("retaining all write locks", Aether, section 1). At
+// pre-commit the transaction releases its shared locks and node locks, unless --locks=all is set.
+// This is safe: a later writer of a row that the transaction only read follows the transaction in
+// the serial order, but does not depend on it.
 #include <cstdint>
 #include <memory>
 #include <vector>

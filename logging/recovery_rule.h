@@ -26,9 +26,9 @@ struct RecoveryRule {
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether recovery uses a record before its stream's cut. The body follows the header.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
-  // Drops the watermark records on which neither the cut of these tails nor the cut of longer tails
-  // depends, so that memory does not hold all watermarks while the streams are read. A rule that
-  // uses StreamTail::watermarks should have this function.
+  // Drops watermark records, so that memory does not hold all of them while the streams are read.
+  // Keeps the watermark records on which the cut of these tails, or of longer tails, depends. A
+  // rule that uses StreamTail::watermarks should have this function.
   std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
@@ -110,11 +110,11 @@ RecoveryRule watermarks_cut(const std::string& name);
 // to StreamStart::durable, nothing after the starts is used.
 RecoveryRule met_vectors();
 
-// Returns the rule that uses, in each stream, records up to the last watermark record that is met
-// in all streams, or else up to the StreamStart. A watermark record has its own end as the word for
-// its own stream. The checkpoint has the effects of the records before the start, and of their
-// dependencies. Without a met watermark record, no record after the start is used, because the
-// record's dependencies may not be recovered (R4). With one stream the rule is first_gap().
+// Returns the rule that uses the records of each stream up to its last watermark record that is met
+// in all streams. A watermark record has its own end as the word for its own stream. Without a met
+// watermark record, the rule uses no record after the StreamStart, because such a record's
+// dependencies may not be recovered (R4). The checkpoint has the effects of the records before the
+// start, and of their dependencies. With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -22,8 +22,8 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// Marks as removable all checkpoints, runs and bytes of the log that a recovery does not need if it
-// starts from checkpoint `latest` or from the newest complete checkpoint before it.
+// Marks as removable all checkpoints, runs and bytes of the log that no recovery needs. A recovery
+// starts from checkpoint `latest`, or from the newest complete checkpoint before `latest`.
 void cover(Manifest& manifest, const std::vector<std::string>& directories, uint64_t latest) {
   std::vector<Checkpoint> kept;
   for (auto one = manifest.checkpoints.rbegin(); one != manifest.checkpoints.rend(); ++one) {

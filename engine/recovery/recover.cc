@@ -20,9 +20,9 @@ namespace {
 // While more than `most_waiting_bytes` of ranges wait for their versions, the applier takes bodies
 // from the stream that has reached the smallest sequence number. If the numbers of each stream
 // grow, the ranges of these bodies need not wait: an applier has already taken the versions that
-// they change. If the stream's queue is empty, the applier waits for the stream's reader. If the
-// stream's next batch depends on unread parts of other streams, the applier takes from another
-// stream, so that a reader that waits for an applier finds one.
+// these ranges change. If the stream's queue is empty, the applier waits for the stream's reader.
+// If the stream's next batch depends on unread parts of other streams, the applier takes from
+// another stream. So a reader that waits for an applier finds one.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
                        uint64_t most_waiting_bytes) {
   using Next = StreamReplay::Next;

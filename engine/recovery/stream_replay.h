@@ -121,12 +121,12 @@ class RecoveryProgress {
 
 // How a recovery divides the memory that it may use for a log. Each stream has a share of equal
 // size. Each applier has a fourth of such a share for its batch, and another fourth is for the
-// ranges that wait (applier.h). If more ranges wait, the appliers take bodies in the order of their
-// numbers. Besides the batches that wait for appliers, a stream holds five windows at most: the
-// last batch that it kept, the batch that it reads, the lists of these two batches (16 bytes for
-// each record of at least 32 bytes), the window in which it looks for records after its end, and
-// the part of a record that it has read already. Not counted are records that are longer than a
-// window, open transactions (transaction_assembler.h) and watermarks (RecoveryRule::forget).
+// ranges that wait (applier.h). If more ranges wait than that, the appliers take bodies in the
+// order of their numbers. Besides the batches that wait for appliers, a stream holds five windows
+// at most: the last batch that it kept; the batch that it reads; lists of these two batches (16
+// bytes for each record of at least 32 bytes); a window after the stream's end; and the part of a
+// record that it has read already. Not counted are records that are longer than a window, open
+// transactions (transaction_assembler.h) and watermarks (RecoveryRule::forget).
 struct StreamShare {
   uint64_t window_bytes;     // ReadMemory::window_bytes
   uint64_t most_held_bytes;  // of waiting batches; a stream with more keeps no further batch

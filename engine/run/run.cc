@@ -33,9 +33,9 @@ constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kShareToLeave = 4;
 
 // Before a run starts, its workers take the memory for their inserts, because a page fault stalls a
-// worker: a fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
-// 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory, for
-// at most kMostPrefaultingNs, or the run's planned time if that is shorter.
+// worker. A fault of a huge page takes 4.3 ms if the hypervisor has not given that page before, and
+// 0.09 ms otherwise. The workers take at most the part kMostPrefaulted of the available memory.
+// They stop after kMostPrefaultingNs, or after the run's planned time if that is shorter.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 

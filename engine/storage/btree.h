@@ -231,8 +231,8 @@ class Tree final : public Index {
     }
   }
 
-  // Returns the highest rank of each node, from left to right, on the highest level that has at
-  // least kNodesPerPart nodes for each of `parts` parts, or else on the lowest inner level.
+  // Returns the highest rank of each node of a level, from left to right: the highest level with at
+  // least kNodesPerPart nodes for each of `parts` parts, or else the lowest inner level.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;
@@ -304,8 +304,8 @@ class Tree final : public Index {
   }
 
   // Divides the entries of a full leaf, and the entry to be inserted, between the leaf and a new
-  // right neighbour, which no other thread can reach yet. If inserts come in ascending order (as in
-  // a load, or as the orders of a district), the left leaf stays full.
+  // right neighbour, which no other thread can reach yet. If inserts come in ascending order, as in
+  // a load or in TPC-C's order tables, the left leaf stays full.
   LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena)
       LJ_REQUIRES(leaf) {
     LJ_ASSERT(leaf.size() == kLeafCapacity);

@@ -163,8 +163,8 @@ class Index {
     return insert(entry, arena, gate, changes, nullptr);
   }
 
-  // A visitor is called for each node in the order of the scan, with the node's version and a
-  // consistent copy of its entries in the range. The visitor returns false to end the scan.
+  // A visitor is called for each node in the order of the scan. The visitor gets the node's version
+  // and a consistent copy of the node's entries in the range. It returns false to end the scan.
   using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;

@@ -5,7 +5,7 @@
 // finish in any order: after a power cut a later write may be on the device although an earlier
 // write is not. Writes under way have no block in common: the device might keep either write's
 // block. Call start(), start_and_wait() and finished() under the flush latch. Any thread may call
-// the others.
+// the other functions.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,6 @@ inline constexpr std::string_view kSyncMethods[] = {"dsync", "fdatasync", "fsync
 inline std::string_view name_of(SyncMethod method) {
   return kSyncMethods[static_cast<size_t>(method)];
 }
-// Returns the method with this name, or nothing.
 inline std::optional<SyncMethod> sync_method(std::string_view name) {
   for (size_t i = 0; i < std::size(kSyncMethods); ++i) {
     if (kSyncMethods[i] == name) return static_cast<SyncMethod>(i);

@@ -36,9 +36,9 @@ namespace logjam {
 
 // The pace of a stream's writes, and the rounds in which several streams write (`tide`).
 //
-// Pace. The time between the starts of two writes is at least `pace` times the duration of the last
-// call of StreamOwner::filled_to_write(), or of the whole step if a worker made the write. The gap
-// is the time between two starts, minus the device's time for the write.
+// Pace. The time between the starts of two writes is at least `pace` times the cost of a write. The
+// cost is the duration of the last call of StreamOwner::filled_to_write() or, if a worker made the
+// write, of the whole step. The gap is the time between two starts, minus the device's time.
 //
 // Rounds. A stream's write begins a round if no round has begun since the stream's last write. Each
 // other stream *joins* the round: its next write waits for only half of the stream's gap.

@@ -21,10 +21,10 @@
 // the daemon of s, its leader, and all workers between transactions (poll). The scheme wakes the
 // daemon of a stream that needs a record (notify_flusher).
 //
-// Waiting. A worker that waits for every stream first starts a write on every device that can start
-// one, and then waits for one stream after the other (Stream::wait). No worker relies on time-outs:
-// a hole that blocks a stream belongs to a worker that will publish the hole, and a stream that
-// lags has work pending, or its flusher is notified.
+// Waiting. A worker that waits for every stream begins with a write on each device that can take a
+// write. Then it waits for one stream after the other (Stream::wait). No worker relies on
+// time-outs: a hole that blocks a stream belongs to a worker that will publish the hole, and a
+// stream that lags has work pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release), which only grows. So all records
 // up to a loaded value are durable. lagging_ is a hint: a stream that lagged at an earlier look.

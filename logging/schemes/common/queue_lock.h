@@ -3,9 +3,9 @@
 // starves. Any thread may release the lock, because the releaser needs no node: a waiter's node is
 // on the waiter's stack, and a thread that gets the lock removes its own node.
 //
-// A waiter pauses, then yields, and then sleeps. It sleeps only after a time in which each of 64
-// waiters could get the lock, because a sleeper delays all later waiters by the time of a wake-up,
-// so that they sleep too (platform/event_count.h).
+// A waiter pauses, then yields, and then sleeps. It waits long before it sleeps: in this time, 64
+// waiters could get the lock one after the other. A sleeper delays all later waiters by the time of
+// its wake-up, so that these waiters sleep too (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by

@@ -13,10 +13,10 @@
 //   1 the numbers that it read from remote logs are at most the floor of its log, and
 //   2 all transactions of its log that are not closed have numbers up to the floor.
 //
-// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. A version that it
-// read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or was written
-// by a closed transaction, whose record lies earlier in the same log. A transaction that is not
-// closed is safe when its GSN <= the CSN, the least DSN of all logs.
+// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. Each version that it
+// read is durable everywhere (by 1, or by 2 if the version's writer is not closed), or its writer
+// is a closed transaction. The record of such a writer lies earlier in the same log. A transaction
+// that is not closed is safe when its GSN <= the CSN, the least DSN of all logs.
 //
 // The paper lacks rule 2. Let T1 read from a remote transaction that is not durable, and T2 read
 // from T1, in T1's log. Then T1 waits for the remote log, and T2 is acknowledged first. After a
@@ -97,8 +97,8 @@ class Rfa final : public SegmentedScheme {
   struct WorkerState {
     bool decided = false;  // `closed` is set, and the commit record is not reserved yet
     bool closed = false;
-    // `remote_waits` counts commits that wait for all logs. `false_waits` counts those of these
-    // commits that read only durable rows from remote logs.
+    // `remote_waits` counts the commits that wait for all logs. `false_waits` counts the ones among
+    // them that read only durable rows from remote logs.
     platform::Counter remote_waits, false_waits;
   };
 
